@@ -11,7 +11,7 @@ import { settle } from '@station/agent/stack/update-flow';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { findFreePort } from '@station/kit/free-port';
-import { createLogger } from '@station/kit/logger';
+import { createLogger, type AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
 import { type AgentEvent, events as catalogue } from '@station/protocol/events';
 import type { Release } from '@station/protocol/release';
@@ -24,7 +24,7 @@ type Behaviour = 'good' | 'crashes' | 'unhealthy';
 /** Stops the work at the first event that matches, or as many milliseconds after it. */
 type Interruption = { on: (event: AgentEvent) => boolean; afterMs?: number };
 
-/** A small stack on the process engine, with the agent's update engine over it: two services, real processes. */
+/** A small stack on the process engine, operated by the agent's update engine: two services, real processes. */
 export type ProcessStation = AsyncDisposable & {
   bench: TestBench;
   /** Every event of every agent so far. */
@@ -33,13 +33,13 @@ export type ProcessStation = AsyncDisposable & {
   subscribe(listener: (event: AgentEvent) => void): Disposable;
   engine(): ProcessEngine;
   keeper(): JournalKeeper;
-  /** @param announcedBytes size that its files are announced with, when not their own. */
+  /** @param announcedBytes size of each file in the image's description; default: the real one. */
   publish(version: string, behaviour: Behaviour, announcedBytes?: number): Promise<Release>;
-  /** Starts an operation and works until it has ended; false when the interruption came first. */
+  /** Runs an operation to its end; false when the interruption came first. */
   operate(kind: OperationKind, to: Release, interruption?: Interruption): Promise<boolean>;
   /** Ends the agent with all its processes and starts another, as after a crash of its machine; false when interrupted. */
   restart(interruption?: Interruption): Promise<boolean>;
-  /** From now on no image can be fetched. */
+  /** Afterwards no image can be fetched. */
   removeRegistry(): Promise<void>;
   /** Fails unless the reported status agrees with the answer on the station's port. */
   assertRuns(version: string): Promise<HistoryEntry | null>;
@@ -55,98 +55,115 @@ const gate = { stabilizationMs: 0, timeoutMs: 6000 };
 
 export async function createProcessStation(): Promise<ProcessStation> {
   const bench = await createTestBench(join('data', stateFiles.updateOverride));
-  const dataDir = join(bench.folder, 'data');
   const port = await findFreePort();
   const frontendPort = await findFreePort();
   await bench.writeStack({
     backend: { environment: { PORT: String(port) } },
     frontend: { environment: { PORT: String(frontendPort) } },
   });
-  const address = new URL(`http://127.0.0.1:${port}/api/health`);
+  const healthUrl = new URL(`http://127.0.0.1:${port}/api/health`);
   const events: AgentEvent[] = [];
   const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
   logger.subscribe((event) => events.push(event));
-  let engine!: ProcessEngine;
-  let keeper!: JournalKeeper;
-  let context!: StepContext;
-  let bootId = '';
-
-  const open = async (): Promise<void> => {
-    // The processes end with the agent: every start of it is a boot of the stack.
-    bootId = randomUUID();
-    engine = await bench.openEngine();
-    const files = { disk: nodeDisk, dataDir, keepReleases: 1, newId: randomUUID };
-    const parts = { ...files, engine, clock: systemClock, logger, bootId };
-    keeper = createJournalKeeper(parts);
-    const probe = createHttpProbe(address);
-    context = { ...parts, keeper, probe, gate, lock: createPort80Lock(), alive: () => undefined };
-    await keeper.load();
-  };
-
-  const work = async (
-    interruption: Interruption | undefined,
-    job: (signal: AbortSignal) => Promise<void>,
-  ): Promise<boolean> => {
-    const stopping = new AbortController();
-    const reason = new Error('interrupted');
-    using _subscription = logger.subscribe((event) => {
-      if (!interruption?.on(event)) return;
-      if (interruption.afterMs === undefined) stopping.abort(reason);
-      else setTimeout(() => stopping.abort(reason), interruption.afterMs);
-    });
-    try {
-      await job(stopping.signal);
-      return true;
-    } catch (error) {
-      if (error === reason) return false;
-      throw error;
-    }
-  };
-
-  await open();
+  const open = (): Promise<Agent> => openAgent(bench, { logger, healthUrl });
+  let agent = await open();
   return {
     bench,
     events,
     subscribe: logger.subscribe,
-    engine: () => engine,
-    keeper: () => keeper,
-    publish: async (version, behaviour, announcedBytes) => {
-      const images = { backend: `backend:${version}`, frontend: `frontend:${version}` };
-      const common = { env: { VERSION: version }, ...(announcedBytes === undefined ? {} : { announcedBytes }) };
-      await bench.publish(images.backend, { ...common, files: { 'main.mjs': `${backends[behaviour]}// ${version}` } });
-      await bench.publish(images.frontend, { ...common, files: { 'main.mjs': `${httpService}// ${version}` } });
-      return { version, images, imageIds: {}, digests: {}, layers: {} };
-    },
+    engine: () => agent.engine,
+    keeper: () => agent.keeper,
+    publish: (version, behaviour, announcedBytes) => publishRelease(bench, version, behaviour, announcedBytes),
     operate: (kind, to, interruption) =>
-      work(interruption, async (signal) => {
-        assert.ok(await keeper.begin({ kind, trigger: 'manual', to }));
-        await settle(context, { signal });
+      untilInterrupted(logger, interruption, async (signal) => {
+        assert.ok(await agent.keeper.begin({ kind, trigger: 'manual', to }));
+        await settle(agent.context, { signal });
       }),
     restart: async (interruption) => {
-      await engine[Symbol.asyncDispose]();
-      await open();
-      return work(interruption, async (signal) => {
-        await settle(context, { signal });
-        if (keeper.journal().upInBoot !== bootId) await settle(context, { signal, bringUpDue: true });
-      });
+      await agent.engine[Symbol.asyncDispose]();
+      agent = await open();
+      return untilInterrupted(logger, interruption, (signal) => recover(agent, signal));
     },
     removeRegistry: () => rm(bench.registryFolder, { recursive: true, force: true }),
-    assertRuns: async (version) => {
-      const response = await fetch(address);
-      assert.deepEqual([response.status, ((await response.json()) as { version: string }).version], [200, version]);
-      const journal = keeper.journal();
-      assert.equal(journal.operation, null);
-      assert.equal(journal.installed?.version, version);
-      assert.equal(await readFile(join(dataDir, stateFiles.currentVersion), 'utf8'), `${version}\n`);
-      const containers = await engine.containers();
-      const running = containers.map(({ service, imageId, state }) => [service, imageId, state]);
-      const wanted = Object.entries(journal.installed?.imageIds ?? {}).map(([name, id]) => [name, id, 'running']);
-      assert.deepEqual(running.toSorted(), wanted.toSorted());
-      const pinned = new Set(await engine.pinnedImages());
-      const needed = [journal.installed, ...journal.kept.map(({ release }) => release)];
-      for (const id of needed.flatMap((release) => Object.values(release?.imageIds ?? {}))) assert.ok(pinned.has(id));
-      return journal.history[0] ?? null;
-    },
+    assertRuns: (version) => assertRuns(agent, healthUrl, version),
     [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
   };
+}
+
+type Agent = { engine: ProcessEngine; keeper: JournalKeeper; context: StepContext; dataDir: string };
+
+async function openAgent(bench: TestBench, parts: { logger: AgentLogger; healthUrl: URL }): Promise<Agent> {
+  const { logger, healthUrl } = parts;
+  const dataDir = join(bench.folder, 'data');
+  const engine = await bench.openEngine();
+  const files = { disk: nodeDisk, dataDir, keepReleases: 1, newId: randomUUID };
+  // The processes end with the agent: every start of it is a boot of the stack.
+  const base = { ...files, engine, clock: systemClock, logger, bootId: randomUUID() };
+  const keeper = createJournalKeeper(base);
+  const probe = createHttpProbe(healthUrl);
+  const context = { ...base, keeper, probe, gate, lock: createPort80Lock(), alive: () => undefined };
+  await keeper.load();
+  return { engine, keeper, context, dataDir };
+}
+
+/** Completes what an earlier agent left unfinished, and brings up the stack. */
+async function recover({ keeper, context }: Agent, signal: AbortSignal): Promise<void> {
+  await settle(context, { signal });
+  if (keeper.journal().upInBoot !== context.bootId) await settle(context, { signal, bringUpDue: true });
+}
+
+/** @returns false when the interruption ended the job. */
+async function untilInterrupted(
+  logger: AgentLogger,
+  interruption: Interruption | undefined,
+  job: (signal: AbortSignal) => Promise<void>,
+): Promise<boolean> {
+  const stopping = new AbortController();
+  const reason = new Error('interrupted');
+  using _subscription = logger.subscribe((event) => {
+    if (!interruption?.on(event)) return;
+    if (interruption.afterMs === undefined) stopping.abort(reason);
+    else setTimeout(() => stopping.abort(reason), interruption.afterMs);
+  });
+  try {
+    await job(stopping.signal);
+    return true;
+  } catch (error) {
+    if (error === reason) return false;
+    throw error;
+  }
+}
+
+async function publishRelease(
+  bench: TestBench,
+  version: string,
+  behaviour: Behaviour,
+  announcedBytes: number | undefined,
+): Promise<Release> {
+  const images = { backend: `backend:${version}`, frontend: `frontend:${version}` };
+  const common = { env: { VERSION: version }, ...(announcedBytes === undefined ? {} : { announcedBytes }) };
+  await bench.publish(images.backend, { ...common, files: { 'main.mjs': `${backends[behaviour]}// ${version}` } });
+  await bench.publish(images.frontend, { ...common, files: { 'main.mjs': `${httpService}// ${version}` } });
+  return { version, images, imageIds: {}, digests: {}, layers: {} };
+}
+
+async function assertRuns(
+  { engine, keeper, dataDir }: Agent,
+  healthUrl: URL,
+  version: string,
+): Promise<HistoryEntry | null> {
+  const response = await fetch(healthUrl);
+  assert.deepEqual([response.status, ((await response.json()) as { version: string }).version], [200, version]);
+  const journal = keeper.journal();
+  assert.equal(journal.operation, null);
+  assert.equal(journal.installed?.version, version);
+  assert.equal(await readFile(join(dataDir, stateFiles.currentVersion), 'utf8'), `${version}\n`);
+  const containers = await engine.containers();
+  const running = containers.map(({ service, imageId, state }) => [service, imageId, state]);
+  const wanted = Object.entries(journal.installed?.imageIds ?? {}).map(([name, id]) => [name, id, 'running']);
+  assert.deepEqual(running.toSorted(), wanted.toSorted());
+  const pinned = new Set(await engine.pinnedImages());
+  const needed = [journal.installed, ...journal.kept.map(({ release }) => release)];
+  for (const id of needed.flatMap((release) => Object.values(release?.imageIds ?? {}))) assert.ok(pinned.has(id));
+  return journal.history[0] ?? null;
 }
