@@ -31,18 +31,18 @@ function flow(parts: readonly [FlowNode['type'], string, object][], edges?: Flow
   return { nodes, edges: edges ?? line };
 }
 
-const power = (deviceId: string | undefined, on: boolean): [FlowNode['type'], string, object] => [
+const light = (action: 'turn_on' | 'turn_off' | 'toggle'): [FlowNode['type'], string, object] => [
   'action',
   'device_command',
-  { deviceId, action: 'set_power', params: { power: on } },
+  { deviceId: ceiling, action },
 ];
 
 const hall = flow([
   ['trigger', 'device_event_received', { deviceId: hallSwitch, action: 'motion_detected' }],
   ['condition', 'time_range', { from: '21:00', to: '07:00' }],
-  power(hallSwitch, true),
+  light('turn_on'),
   ['action', 'delay', { seconds: 120 }],
-  power(hallSwitch, false),
+  light('turn_off'),
 ]);
 const morning = flow([
   ['trigger', 'schedule', { time: '07:00', days: ['mon', 'tue', 'wed', 'thu', 'fri'] }],
@@ -55,8 +55,8 @@ const window = flow([
 const graph = flow(
   [
     ['trigger', 'device_status_changed', { deviceId: frontDoor, status: 'offline' }],
-    ['condition', 'state_equals', { deviceId: hallSwitch, capability: 'power', value: true }],
-    power(hallSwitch, false),
+    ['condition', 'state_equals', { deviceId: ceiling, capability: 'on', value: true }],
+    light('turn_off'),
     ['action', 'webhook', { url: 'https://hooks.example.org/door' }],
   ],
   [
@@ -66,8 +66,8 @@ const graph = flow(
   ],
 );
 const broken = flow([
-  ['trigger', 'device_event_received', { deviceId: id(2, 0), action: 'button_pressed' }],
-  power(ceiling, true),
+  ['trigger', 'device_event_received', { deviceId: id(2, 0), action: 'button_press' }],
+  light('toggle'),
 ]);
 
 const step = (nodeId: string, kind: string, status: RunStep['status'], more: Partial<RunStep> = {}): RunStep => ({

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
+import { readDeviceType } from '@station/protocol/device-types';
 import type { Device, DeviceEvent, DevicePatch, HistoryPoint, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { ago } from './scenes.ts';
@@ -11,6 +12,9 @@ type DeviceMood = (typeof deviceMoods)[number];
 
 const minute = 60_000;
 const id = (group: number, number: number): string => `019a9d2f-000${group}-7000-8000-00000000000${number}`;
+
+/** Of its first six devices. */
+export const previewDeviceIds: readonly string[] = [1, 2, 3, 4, 5, 6].map((number) => id(2, number));
 
 const zones = (): Zone[] => [
   { id: id(1, 1), name: 'Hall' },
@@ -39,26 +43,81 @@ function device(number: number, type: string, name: string, zone: number | null,
 }
 
 const someDevices = (): Device[] => [
-  device(1, 'light', 'Ceiling light', 2, { state: { power: true, brightness: 64 } }),
-  device(2, 'climate', 'By the window', 2, { state: { temperature: 21.4, humidity: 45, battery: 83 } }),
-  device(3, 'light', 'Reading lamp', 2, { state: { power: false, brightness: 30 } }),
-  device(4, 'switch-pir', 'Hall switch', 1, { state: { power: false, motion: false } }),
-  device(5, 'pir', 'Front door', 1, { state: { motion: true, battery: 71 } }),
+  device(1, 'light', 'Ceiling light', 2, { state: { on: true, brightness: 64 } }),
+  device(2, 'climate', 'By the window', 2, {
+    state: { temperature: 21.4, humidity: 45, pressure: 1013, battery: 83 },
+    stateTimes: { humidity: ago(130 * minute), battery: ago(26 * 60 * minute) },
+  }),
+  device(3, 'light', 'Reading lamp', 2, { state: { on: false, brightness: 30 } }),
+  device(4, 'switch-pir', 'Hall switch', 1, {
+    state: { motion: false },
+    fault: { code: 'bad_value', at: ago(minute), count: 12 },
+  }),
+  device(5, 'pir', 'Front door', 1, { state: { motion: true } }),
   device(6, 'climate', 'Balcony', null, {
-    state: { temperature: -3, humidity: 81, battery: 4 },
+    state: { temperature: -3, humidity: 81, pressure: 1002 },
     status: 'offline',
     statusAt: ago(130 * minute),
     lastSeenAt: ago(133 * minute),
   }),
   device(7, 'kettle', 'Kettle', null, { state: { water: 0.8, hot: false }, status: 'online' }),
   device(8, 'pir', 'Cellar', null, { status: 'unknown', stateAt: null, lastSeenAt: null }),
+  device(9, 'fan', 'Bedroom fan', 2, { state: { mode: 'quiet', speed: 2, on: true, airflow: 41 } }),
 ];
+
+/** A type as a file of the station's owner would describe it. */
+const fan = readDeviceType({
+  type: 'fan',
+  icon: 'fan',
+  names: { en: 'Ceiling fan', uk: 'Вентилятор' },
+  capabilities: [
+    {
+      key: 'mode',
+      kind: 'enum',
+      values: ['auto', 'quiet', 'high'],
+      names: { en: 'Mode', uk: 'Режим' },
+      valueNames: {
+        auto: { en: 'Automatic', uk: 'Автоматичний' },
+        quiet: { en: 'Quiet', uk: 'Тихий' },
+        high: { en: 'High', uk: 'Швидкий' },
+      },
+    },
+    { key: 'speed', kind: 'number', min: 0, max: 5, step: 1, names: { en: 'Speed', uk: 'Швидкість' } },
+    {
+      key: 'on',
+      kind: 'boolean',
+      names: { en: 'Fan', uk: 'Вентилятор' },
+      valueNames: { true: { en: 'On', uk: 'Увімкнено' }, false: { en: 'Off', uk: 'Вимкнено' } },
+    },
+    { key: 'airflow', kind: 'number', unit: 'm³/h', names: { en: 'Airflow', uk: 'Потік повітря' } },
+  ],
+  commands: [
+    { action: 'turn_on', sets: { on: true }, confirmedBy: ['on'], repeatable: true },
+    { action: 'turn_off', sets: { on: false }, confirmedBy: ['on'], repeatable: true },
+    {
+      action: 'set_mode',
+      params: { type: 'object', properties: { mode: { type: 'string', enum: ['auto', 'quiet', 'high'] } } },
+      confirmedBy: ['mode'],
+      repeatable: true,
+    },
+    {
+      action: 'set_speed',
+      params: { type: 'object', properties: { speed: { type: 'integer', minimum: 0, maximum: 5 } } },
+      confirmedBy: ['speed'],
+      repeatable: true,
+    },
+    { action: 'clean', confirmedBy: [], repeatable: true, names: { en: 'Clean the filter', uk: 'Очистити фільтр' } },
+  ],
+  events: [],
+  primary: { capability: 'on', command: 'turn_on' },
+});
+const types = [...builtInDeviceTypes, ...(fan.kind === 'ok' ? [fan.deviceType] : [])];
 
 /** Values of one day that look like weather or like a person's presence. */
 function day(capability: string): HistoryPoint[] {
   return Array.from({ length: 288 }, (_, n) => {
     const at = ago((288 - n) * 5 * minute);
-    if (capability === 'motion' || capability === 'power' || capability === 'hot') {
+    if (['motion', 'on', 'hot'].includes(capability)) {
       const value = n % 37 < 5 ? 1 : 0;
       return { at, value, lowest: value, highest: value };
     }
@@ -69,7 +128,7 @@ function day(capability: string): HistoryPoint[] {
 }
 
 const eventsOf = (deviceId: string): DeviceEvent[] =>
-  ['motion_cleared', 'motion_detected', 'button_pressed', 'motion_cleared', 'motion_detected'].map((action, n) => ({
+  ['motion_cleared', 'motion_detected', 'button_press', 'motion_cleared', 'motion_detected'].map((action, n) => ({
     id: id(3, n + 1),
     deviceId,
     kind: 'device_event',
@@ -89,7 +148,7 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
     return devices.find((one) => one.id === deviceId);
   };
 
-  app.get('/api/device-types', () => builtInDeviceTypes);
+  app.get('/api/device-types', () => types);
   app.get('/api/zones', () => rooms);
   app.post<{ Body: { name: string } }>('/api/zones', async (request, reply) => {
     const zone = { id: id(1, rooms.length + 1), name: request.body.name.trim() };
@@ -118,10 +177,10 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
       ...(zoneId === undefined ? {} : { zoneId }),
     });
   });
-  app.delete<{ Params: { id: string } }>('/api/devices/:id', async (request, reply) => {
+  app.delete<{ Params: { id: string } }>('/api/devices/:id', (request) => {
     devices = devices.filter((one) => one.id !== request.params.id);
     broadcast({ type: 'device_removed', at: ago(0), deviceId: request.params.id });
-    return reply.code(204).send();
+    return { told: true, loginUntil: ago(-30 * 24 * 60 * minute) };
   });
   app.get<{ Params: { id: string } }>('/api/devices/:id/events', (request) => eventsOf(request.params.id));
   app.get('/api/activity', (): DeviceEvent[] => [
@@ -145,9 +204,18 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
     const end = (status: 'confirmed' | 'expired'): void => {
       if (status === 'confirmed') {
         const before = devices.find((one) => one.id === command.deviceId);
-        const changed = change(command.deviceId, { state: { ...before?.state, ...params }, stateAt: ago(0) });
+        const { sets = {} } =
+          types.find(({ type }) => type === before?.type)?.commands.find((one) => one.action === action) ?? {};
+        const changed = change(command.deviceId, { state: { ...before?.state, ...sets, ...params }, stateAt: ago(0) });
         const state = changed?.state ?? {};
-        broadcast({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0), stateTimes: {} });
+        broadcast({
+          type: 'device_state',
+          at: ago(0),
+          deviceId: command.deviceId,
+          state,
+          stateAt: ago(0),
+          stateTimes: {},
+        });
       }
       broadcast({ type: 'device_command', at: ago(0), ...command, status });
     };

@@ -3,9 +3,10 @@ import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { roles } from '@station/protocol/rest';
 import type { ServerMessage } from '@station/protocol/socket';
+import { addAttention, attentionMoods } from './attention.ts';
 import { addAutomations, automationMoods } from './automations.ts';
 import { addCloud, cloudMoods } from './cloud.ts';
-import { addDevices, deviceMoods } from './devices.ts';
+import { addDevices, deviceMoods, previewDeviceIds } from './devices.ts';
 import { addFirmware, firmwareMoods } from './firmware.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { play, type World } from './run.ts';
@@ -62,6 +63,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   addPeople(app, mood);
   addSystem(app, mood, world);
   const devices = addDevices(app, broadcast);
+  const attention = addAttention(app, broadcast, previewDeviceIds);
   const automations = addAutomations(app, broadcast);
   const firmware = addFirmware(app, broadcast);
   const cloud = addCloud(app, broadcast, '019a9d2f-0002-7000-8000-000000000001');
@@ -107,6 +109,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       automations.setMood(automationMoods.find((one) => one === query['automations']) ?? 'some');
       firmware.setMood(firmwareMoods.find((one) => one === query['firmware']) ?? 'calm');
       cloud.setMood(cloudMoods.find((one) => one === query['cloud']) ?? 'off');
+      attention.setMood(attentionMoods.find((one) => one === query['attention']) ?? 'none');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });

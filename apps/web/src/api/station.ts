@@ -1,9 +1,12 @@
 import type { QueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Operation, OperationPhase, Status } from '@station/protocol/agent-api';
+import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { Member } from '@station/protocol/rest';
 import type { AgentEvent } from '@station/protocol/socket';
 import type { LiveService } from './live.ts';
 import { atMostEvery, type Reading, useReading } from './reading.ts';
+import { useServices } from './services.ts';
 
 /* Data that several features share: the state of the station and its members. */
 
@@ -57,6 +60,32 @@ export function withPhase(status: Status, event: AgentEvent): Status {
   if (event.event !== 'update_phase' || !operation || fields['operationId'] !== operation.id) return status;
   const phase = fields['phase'];
   return isPhase(phase) && phase !== operation.phase ? { ...status, operation: { ...operation, phase } } : status;
+}
+
+const conditionsKey = ['conditions'];
+export const unknownDevicesKey = ['unknown-devices'];
+
+/** What is wrong at the backend; empty until it is known. */
+export function useBackendConditions(): readonly BackendCondition[] {
+  const { session } = useServices();
+  const { data } = useQuery({
+    queryKey: conditionsKey,
+    queryFn: ({ signal }) => session.call<BackendCondition[]>('GET', '/api/conditions', { signal }),
+    refetchInterval: 60_000,
+  });
+  return data ?? none;
+}
+
+const none: readonly BackendCondition[] = [];
+
+/** Reads the conditions of the backend, and the unknown devices, when the station says that they changed. */
+export function followConditions(live: LiveService, queries: QueryClient): void {
+  const readAgain = (): void => {
+    for (const queryKey of [conditionsKey, unknownDevicesKey]) void queries.invalidateQueries({ queryKey });
+  };
+  live.onMessage(({ type }) => {
+    if (type === 'hello' || type === 'conditions_changed') readAgain();
+  });
 }
 
 export const membersKey = ['members'];

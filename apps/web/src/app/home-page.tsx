@@ -1,26 +1,31 @@
 import type { TFunction } from 'i18next';
-import { ChevronRight, ToggleRight } from 'lucide-react';
+import { ChevronRight, CirclePlus, type LucideIcon, ToggleRight, Wifi } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
+import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { CloudCondition } from '@station/protocol/cloud';
 import type { Device } from '@station/protocol/devices';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
 import { useDevices, useDeviceTypes, useZones } from '../api/devices.ts';
 import type { Reading } from '../api/reading.ts';
 import { useUser } from '../api/services.ts';
-import { isSwitching, useStatus } from '../api/station.ts';
+import { isSwitching, useBackendConditions, useStatus } from '../api/station.ts';
 import { useCloudAttention } from '../features/cloud/follow-cloud.ts';
 import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
+import { useWaitingCount } from '../features/devices/unknown-devices.ts';
 import { useFirmwareAttention } from '../features/firmware/rollouts.ts';
+import { useWifiOffer } from '../features/settings/follow-wifi.ts';
 import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
-import { releaseWords } from '../features/station/station-words.ts';
+import { backendConditionTitle, releaseWords } from '../features/station/station-words.ts';
 import { useTypeName } from '../i18n/use-type-name.ts';
+import { orElse } from '../i18n/words.ts';
 import { EmptyNote, Skeleton } from '../ui/card.tsx';
 import { Dimmable, PageHead } from '../ui/page.tsx';
 import { ReadFault } from '../ui/problem.tsx';
-import { ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
+import { type Tone, ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
 
 export function HomePage() {
   const { t } = useTranslation();
@@ -28,11 +33,12 @@ export function HomePage() {
   const devices = useDevices();
   const firmware = useFirmwareAttention(useUser().role !== 'member');
   const cloud = useCloudAttention();
+  const condition = useConditionAttention();
   // The devices work without the agent, so without it only the headline is dimmed.
   const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = isStale ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
-  const attention = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
+  const attention = attentionOf(t, { firmware, cloud, condition });
   const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
   const station = view.kind === 'shown' && (
     <Dimmable stale={isAgentSilent || isStale}>
@@ -52,8 +58,9 @@ export function HomePage() {
       </PageHead>
       <div className="grid grid-cols-1 gap-6 md:gap-8">
         {offered && station}
-        {firmware && <FirmwareTile rollout={firmware} stale={isStale} />}
-        {cloud && <CloudTile condition={cloud} stale={isStale} />}
+        <Dimmable stale={isStale} className="grid gap-3 empty:hidden">
+          <AttentionTiles firmware={firmware} cloud={cloud} condition={condition} />
+        </Dimmable>
         <Dimmable stale={isStale} className="grid gap-6 md:gap-8">
           <DevicesPart view={devices} usable={!isStale} />
         </Dimmable>
@@ -62,6 +69,21 @@ export function HomePage() {
       </div>
     </>
   );
+}
+
+type Attention = { firmware: Rollout | null; cloud: CloudCondition | null; condition: BackendCondition | null };
+
+/** The most important of them, as text. */
+function attentionOf(t: TFunction, { firmware, cloud, condition }: Attention): string | null {
+  if (condition) return backendConditionTitle(t, condition);
+  return firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
+}
+
+/** For people who may act on it. Unknown devices have a tile of their own, and nothing is wrong with them. */
+function useConditionAttention(): BackendCondition | null {
+  const mayManage = useUser().role !== 'member';
+  const wrong = useBackendConditions().filter(({ severity }) => severity !== 'info');
+  return (mayManage && (wrong.find(({ severity }) => severity === 'fault') ?? wrong[0])) || null;
 }
 
 /** @param attention other things that need attention besides devices and the station, as text; null: nothing. */
@@ -87,7 +109,7 @@ function HealthHeadline({
     const shown = attention !== null && words?.allWell !== false ? { allWell: false, words: attention } : words;
     return <HealthLine status={view.value} devices={shown} />;
   }
-  if (view.kind === 'fault') return <ReadFault isHeadline title={t('station.fault.title')} {...view} />;
+  if (view.kind === 'fault') return <ReadFault isHeadline title={t('health.fault')} {...view} />;
   return <HealthSkeleton />;
 }
 
@@ -103,75 +125,114 @@ function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usabl
   return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
 }
 
-function StationTile({ status }: { status: Status }) {
-  const { t } = useTranslation();
-  const ready = status.operation ? null : offeredVersion(status);
+/** A line that leads to the page where something can be done. */
+function LinkTile({ href, icon, title, help }: { href: string; icon: ReactNode; title: string; help: string }) {
   return (
     <Link
-      href="/station"
+      href={href}
       className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
     >
-      <ToneDisc tone={toneOf(healthOf(status))} />
+      {icon}
       <span className="min-w-0 flex-1">
-        <span className="block font-strong">{t('home.station')}</span>
-        <span className="block text-ink-soft first-letter:uppercase">
-          {ready === null ? releaseWords(t, status.currentVersion) : t('home.readyToInstall', { version: ready })}
-        </span>
+        <span className="block font-strong break-words">{title}</span>
+        <span className="block text-ink-soft first-letter:uppercase">{help}</span>
       </span>
       <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
     </Link>
   );
 }
 
+function StationTile({ status }: { status: Status }) {
+  const { t } = useTranslation();
+  const ready = status.operation ? null : offeredVersion(status);
+  return (
+    <LinkTile
+      href="/station"
+      icon={<ToneDisc tone={toneOf(healthOf(status))} />}
+      title={t('home.station')}
+      help={ready === null ? releaseWords(t, status.currentVersion) : t('home.readyToInstall', { version: ready })}
+    />
+  );
+}
+
 const attentionWords = (t: TFunction, { state }: Rollout): string =>
   t(state === 'stopped' ? 'home.firmware.stopped' : 'home.firmware.approval');
 
+/** What someone should look at or decide, besides devices and the station itself. */
+function AttentionTiles({ firmware, cloud, condition }: Attention) {
+  const { t } = useTranslation();
+  const mayManage = useUser().role !== 'member';
+  const waiting = useWaitingCount(mayManage);
+  const ssid = useWifiOffer(mayManage);
+  return (
+    <>
+      {waiting > 0 && (
+        <LinkTile
+          href="/unknown-devices"
+          icon={<CalmDisc icon={CirclePlus} />}
+          title={t('home.unknown.title', { count: waiting })}
+          help={t('home.unknown.help')}
+        />
+      )}
+      {ssid !== null && (
+        <LinkTile
+          href="/settings"
+          icon={<CalmDisc icon={Wifi} />}
+          title={t('home.wifi.title', { ssid })}
+          help={t('home.wifi.help')}
+        />
+      )}
+      {condition && (
+        <LinkTile
+          href="/station"
+          icon={<ToneDisc tone={discTone(condition)} />}
+          title={backendConditionTitle(t, condition)}
+          help={t('home.condition.help')}
+        />
+      )}
+      {firmware && <FirmwareTile rollout={firmware} />}
+      {cloud && (
+        <LinkTile
+          href="/cloud"
+          icon={<ToneDisc tone={discTone(cloud)} />}
+          title={cloudTitle(t, cloud)}
+          help={t('home.cloud.help')}
+        />
+      )}
+    </>
+  );
+}
+
+function discTone({ severity }: BackendCondition | CloudCondition): Tone {
+  const tone = toneOfSeverity[severity];
+  return tone === 'notice' ? 'ok' : tone;
+}
+
+function CalmDisc({ icon: Icon }: { icon: LucideIcon }) {
+  return (
+    <span className="grid size-10 shrink-0 place-items-center rounded-full bg-accent-soft text-accent">
+      <Icon aria-hidden className="size-5" />
+    </span>
+  );
+}
+
 /** Shown only while a rollout waits for approval or was stopped. */
-function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) {
+function FirmwareTile({ rollout }: { rollout: Rollout }) {
   const { t } = useTranslation();
   const nameOf = useTypeName();
   const { type, version, state } = rollout;
   return (
-    <Dimmable stale={stale}>
-      <Link
-        href="/device-firmware"
-        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
-      >
-        <ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />
-        <span className="min-w-0 flex-1">
-          <span className="block font-strong">{attentionWords(t, rollout)}</span>
-          <span className="block text-ink-soft">{t('home.firmware.one', { type: nameOf(type), version })}</span>
-        </span>
-        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
-      </Link>
-    </Dimmable>
+    <LinkTile
+      href="/device-firmware"
+      icon={<ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />}
+      title={attentionWords(t, rollout)}
+      help={t('home.firmware.one', { type: nameOf(type), version })}
+    />
   );
 }
 
 /** A newer station may have conditions that this page does not know: then the station's own text is shown. */
-const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string =>
-  (t as (key: string, options: { defaultValue: string }) => string)(`home.cloud.${id}`, { defaultValue: message });
-
-/** Shown only while something is wrong with the cloud link. */
-function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boolean }) {
-  const { t } = useTranslation();
-  const tone = toneOfSeverity[condition.severity];
-  return (
-    <Dimmable stale={stale}>
-      <Link
-        href="/cloud"
-        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
-      >
-        <ToneDisc tone={tone === 'notice' ? 'ok' : tone} />
-        <span className="min-w-0 flex-1">
-          <span className="block font-strong">{cloudTitle(t, condition)}</span>
-          <span className="block text-ink-soft">{t('home.cloud.help')}</span>
-        </span>
-        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
-      </Link>
-    </Dimmable>
-  );
-}
+const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string => orElse(t, `home.cloud.${id}`, message);
 
 function NoDevices() {
   const { t } = useTranslation();
@@ -185,9 +246,17 @@ function NoDevices() {
   );
 }
 
-/** "All 14 devices online", or what is not. */
+/** "All 14 devices online", or what is not. One that is offline comes before one with a fault. */
 function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
   const offline = devices.filter(({ status }) => status === 'offline');
+  const faulty = devices.filter(({ fault }) => fault !== null);
+  if (offline.length === 0 && faulty[0]) {
+    const words =
+      faulty.length === 1
+        ? t('home.oneFaulty', { name: faulty[0].name })
+        : t('home.someFaulty', { count: faulty.length });
+    return { allWell: false, words };
+  }
   if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
   const [only] = offline;
   return {

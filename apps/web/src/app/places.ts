@@ -16,7 +16,7 @@ const loads: Record<PlaceMark['name'], () => Promise<ComponentType>> = {
   automations: async () => (await withTexts(import('../features/automations/automations-page.tsx'))).AutomationsPage,
   activity: async () => (await import('../features/devices/activity-page.tsx')).ActivityPage,
   firmware: async () => (await withTexts(import('../features/firmware/firmware-page.tsx'))).FirmwarePage,
-  station: async () => (await import('../features/station/station-page.tsx')).StationPage,
+  station: async () => (await withTexts(import('../features/station/station-page.tsx'))).StationPage,
   cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
   members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
   settings: async () => (await withTexts(import('../features/settings/settings-page.tsx'))).SettingsPage,
@@ -42,6 +42,11 @@ export const DevicePage = lazy(async () => {
   return { default: ({ id }: { id: string }) => createElement(Page, { id, FirmwareCard }) };
 });
 
+const loadUnknownDevicesPage = () => withTexts(import('../features/devices/unknown-devices-page.tsx'));
+
+/** Devices that wait to be added, reached from home and from the settings. */
+export const UnknownDevicesPage = lazy(async () => ({ default: (await loadUnknownDevicesPage()).UnknownDevicesPage }));
+
 const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
 const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));
 
@@ -55,6 +60,8 @@ export const preloads: readonly (() => Promise<unknown>)[] = [
   ...places.map(({ preload }) => preload),
   loadDevicePage,
   () => import('../features/devices/zone-dialog.tsx'),
+  () => import('../features/devices/more-icons.tsx'),
+  loadUnknownDevicesPage,
   loadAutomationPage,
   loadEditPage,
 ];

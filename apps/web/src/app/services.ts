@@ -9,12 +9,13 @@ import { createSend } from '../api/request.ts';
 import type { Services } from '../api/services.ts';
 import { createSessionService } from '../api/session.ts';
 import { createStationClock } from '../api/station-clock.ts';
-import { followAgent } from '../api/station.ts';
+import { followAgent, followConditions } from '../api/station.ts';
 import { createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
+import { followDevicesWifi } from '../features/settings/follow-wifi.ts';
 import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
@@ -74,10 +75,12 @@ export function startServices(services: AppServices): void {
     control.clear();
   });
   followAgent(live, queries);
+  followConditions(live, queries);
   followDevices(live, queries);
   followAutomations(live, queries);
   followFirmware(live, queries);
   followCloud(live, queries);
+  followDevicesWifi(live, queries);
   live.onMessage(control.onMessage);
   queries.getQueryCache().subscribe(({ type, query }) => {
     const [kind] = query.queryKey as readonly unknown[];

@@ -14,6 +14,7 @@ import {
   type Place,
   places,
   preloads,
+  UnknownDevicesPage,
 } from './places.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
@@ -63,6 +64,9 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
               </Route>
               <Route path="/automations/:id/edit">{({ id }) => <EditAutomationPage key={id} id={id} />}</Route>
               <Route path="/automations/:id">{({ id }) => <AutomationPage key={id} id={id} />}</Route>
+              <Route path="/unknown-devices">
+                <UnknownDevicesPage />
+              </Route>
               <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
               <Route>
                 <NotFound />
@@ -78,7 +82,9 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
 
 /** A page below a place belongs to it; only home has all the others below its address. */
 const isHere = (place: string, path: string): boolean =>
-  place === '/' ? path === '/' || path.startsWith('/devices/') : path === place || path.startsWith(`${place}/`);
+  place === '/'
+    ? path === '/' || path.startsWith('/devices/') || path === '/unknown-devices'
+    : path === place || path.startsWith(`${place}/`);
 
 const shownOn: Record<Place['on'], string> = {
   both: 'flex-1 md:flex-none',

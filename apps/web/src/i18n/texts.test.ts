@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { backendConditions } from '@station/protocol/backend-conditions';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
 import { conditions } from '@station/protocol/conditions';
 import { errorCodes } from '@station/protocol/errors';
@@ -75,6 +76,13 @@ test('every error code of the station has a sentence with a next step', () => {
 
 test('every condition of the station has a name and what to do', () => {
   assert.deepEqual(Object.keys(en.condition).sort(), Object.keys(conditions).sort());
+});
+
+test('every condition of the backend has a name and what to do; unknown devices have a page of their own', () => {
+  const { help: _help, ...names } = en.home.condition;
+  const wanted = Object.keys(backendConditions).filter((id) => id !== 'unknown_devices');
+  assert.deepEqual(Object.keys(names).sort(), wanted.sort());
+  assert.deepEqual(Object.keys(laterEn.backendCondition).sort(), wanted.sort());
 });
 
 test('every condition of the cloud link has a name and what to do', () => {

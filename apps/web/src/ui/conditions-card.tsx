@@ -8,22 +8,18 @@ import { ToneIcon, toneOfSeverity, type Tone } from './tone.tsx';
 
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
+/** Title and help come from the catalogue that the condition belongs to. */
+type ShownCondition = Pick<ConditionStatus, 'id' | 'severity' | 'since'> & { title: string; help: string };
+
 /** What is wrong, the worst first, each with what to do. */
-export function ConditionsCard({
-  conditions,
-  words,
-}: {
-  conditions: readonly ConditionStatus[];
-  /** Title and help of a condition, from the catalogue it belongs to. */
-  words: (condition: ConditionStatus) => { title: string; help: string };
-}) {
+export function ConditionsCard({ conditions }: { conditions: readonly ShownCondition[] }) {
   const { t } = useTranslation();
   const sorted = conditions.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
   return (
     <Card title={t('station.conditions.title')}>
       <ul className="space-y-4">
         {sorted.map((condition) => {
-          const { title, help } = words(condition);
+          const { title, help } = condition;
           return (
             <li key={condition.id} className="flex gap-3">
               <ConditionIcon tone={toneOfSeverity[condition.severity]} />

@@ -64,7 +64,7 @@ function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
     <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
       <div className="grid grid-cols-1 gap-4 md:gap-6">
         {conditions.length > 0 && (
-          <ConditionsCard conditions={conditions} words={(condition) => cloudConditionWords(t, condition)} />
+          <ConditionsCard conditions={conditions.map((one) => ({ ...one, ...cloudConditionWords(t, one) }))} />
         )}
         {isClaimed ? (
           <>

@@ -1,71 +1,22 @@
-import {
-  AirVent,
-  AlarmSmoke,
-  Battery,
-  Bell,
-  Blinds,
-  Camera,
-  Cpu,
-  DoorClosed,
-  Droplets,
-  Fan,
-  Flame,
-  Gauge,
-  Heater,
-  Lightbulb,
-  Lock,
-  type LucideIcon,
-  Plug,
-  Radar,
-  Siren,
-  Snowflake,
-  Speaker,
-  Sprout,
-  Sun,
-  Thermometer,
-  ToggleRight,
-  Waves,
-  Wind,
-  Zap,
-} from 'lucide-react';
+import { Cpu, Lightbulb, type LucideIcon, Radar, Thermometer, ToggleRight } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { classNames } from '../../ui/class-names.ts';
 
-/** The icons that a type may name. All of them come with the first page, so they are few. */
+/** Those of the built-in types come with the first page, all others in a chunk of their own. */
 const icons: Readonly<Record<string, LucideIcon>> = {
-  'air-vent': AirVent,
-  'alarm-smoke': AlarmSmoke,
-  battery: Battery,
-  bell: Bell,
-  blinds: Blinds,
-  camera: Camera,
-  'door-closed': DoorClosed,
-  droplets: Droplets,
-  fan: Fan,
-  flame: Flame,
-  gauge: Gauge,
-  heater: Heater,
   lightbulb: Lightbulb,
-  lock: Lock,
-  plug: Plug,
   radar: Radar,
-  siren: Siren,
-  snowflake: Snowflake,
-  speaker: Speaker,
-  sprout: Sprout,
-  sun: Sun,
   thermometer: Thermometer,
   'toggle-right': ToggleRight,
-  waves: Waves,
-  wind: Wind,
-  zap: Zap,
 };
+const MoreIcon = lazy(async () => ({ default: (await import('./more-icons.tsx')).MoreIcon }));
 
 /**
  * The icon of a device type, filled while the device is switched on; a chip for one that is not known. A text beside it has the same
  * meaning.
  */
 export function DeviceIcon({ icon, on }: { icon: string | undefined; on: boolean }) {
-  const Icon = icons[icon ?? ''] ?? Cpu;
+  const Icon = icons[icon ?? ''];
   return (
     <span
       aria-hidden
@@ -74,7 +25,13 @@ export function DeviceIcon({ icon, on }: { icon: string | undefined; on: boolean
         on ? 'bg-accent text-accent-ink' : 'bg-sunken text-ink-soft',
       )}
     >
-      <Icon className="size-5" />
+      {Icon && <Icon className="size-5" />}
+      {!Icon && icon === undefined && <Cpu className="size-5" />}
+      {!Icon && icon !== undefined && (
+        <Suspense fallback={<Cpu className="size-5" />}>
+          <MoreIcon name={icon} />
+        </Suspense>
+      )}
     </span>
   );
 }

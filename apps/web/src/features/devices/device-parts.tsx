@@ -1,6 +1,7 @@
 import type { TFunction } from 'i18next';
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Capability } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { isOutage } from '../../api/request.ts';
 import { type CapabilityValue, valueParts, valueWords } from '../../i18n/device-words.ts';
@@ -52,12 +53,24 @@ export function DeviceNote({ device, shown }: { device: Device; shown: Controlle
           </span>
         </span>
       )}
+      {device.status !== 'offline' && device.fault !== null && (
+        <span className="flex gap-1.5 text-small text-attention">
+          <ToneIcon tone="attention" className="size-4 translate-y-0.5" />
+          {t('device.faulty')}
+        </span>
+      )}
       {device.status === 'unknown' && (
         <span className="block text-small text-ink-soft first-letter:uppercase">{t('device.status.unknown')}</span>
       )}
       {shown.isPending && <Waiting />}
     </>
   );
+}
+
+/** The age of a value that the latest report did not contain. */
+export function ValueAge({ device, capability }: { device: Device; capability: Capability }) {
+  const at = device.stateTimes[capability.key];
+  return at === undefined ? null : <TimeAgo at={at} />;
 }
 
 /** Shows text only after a short time, so that nothing flickers. */

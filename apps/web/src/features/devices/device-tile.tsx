@@ -6,9 +6,10 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { capabilityName, type CapabilityValue, readingWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
 import { classNames } from '../../ui/class-names.ts';
 import { DeviceIcon } from './device-icon.tsx';
-import { BigValue, DeviceNote, ValueSlider } from './device-parts.tsx';
+import { BigValue, DeviceNote, ValueAge, ValueSlider } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 
 /**
@@ -58,7 +59,12 @@ export function DeviceTile({
             {device.name}
           </p>
           <div id={`${id}-more`} className="text-small text-ink-soft">
-            {!isOffline && <SecondValue readings={shown.readings} main={main} slider={slider} />}
+            {main && !isOffline && (
+              <p className="first-letter:uppercase empty:hidden">
+                <ValueAge device={device} capability={main.capability} />
+              </p>
+            )}
+            {!isOffline && <SecondValue device={device} readings={shown.readings} main={main} slider={slider} />}
             <DeviceNote device={device} shown={shown} />
           </div>
         </div>
@@ -132,10 +138,12 @@ function DetailsLink({ device }: { device: Device }) {
 }
 
 function SecondValue({
+  device,
   readings,
   main,
   slider,
 }: {
+  device: Device;
   readings: readonly CapabilityValue[];
   main: CapabilityValue | null;
   slider: CapabilityValue | null;
@@ -145,5 +153,12 @@ function SecondValue({
   const second =
     slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
   if (!second) return null;
-  return <p>{readingWords(t, locale, second)}</p>;
+  const hasOwnAge = device.stateTimes[second.capability.key] !== undefined;
+  return (
+    <p>
+      {readingWords(t, locale, second)}
+      {hasOwnAge && dot}
+      <ValueAge device={device} capability={second.capability} />
+    </p>
+  );
 }

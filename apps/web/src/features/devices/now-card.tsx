@@ -1,13 +1,13 @@
 import { useTranslation } from 'react-i18next';
-import type { Device } from '@station/protocol/devices';
+import type { Device, DeviceFault } from '@station/protocol/devices';
 import { capabilityName, type CapabilityValue, commandName, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Select, Switch } from '../../ui/fields.tsx';
-import { TimeAgo } from '../../ui/sentence.tsx';
-import { BigValue, DeviceNote, ValueSlider } from './device-parts.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { BigValue, DeviceNote, ValueAge, ValueSlider } from './device-parts.tsx';
 import type { ControlledDevice, Setting } from './device-view.ts';
 
 /** The current state of the device, and its commands. */
@@ -40,6 +40,9 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
               <dd className="text-title font-strong break-words md:text-value">
                 <BigValue reading={reading} />
               </dd>
+              <dd className="text-small text-ink-soft first-letter:uppercase empty:hidden">
+                <ValueAge device={device} capability={reading.capability} />
+              </dd>
             </div>
           ))}
         </dl>
@@ -47,7 +50,7 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
       {settings.length > 0 && (
         <div className={classNames('space-y-4', others.length > 0 && 'mt-4 border-t border-line pt-4')}>
           {settings.map((setting) => (
-            <SettingRow key={setting.capability.key} setting={setting} shown={shown} usable={usable} />
+            <SettingRow key={setting.capability.key} device={device} setting={setting} shown={shown} usable={usable} />
           ))}
         </div>
       )}
@@ -61,11 +64,41 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
         </div>
       )}
       <DeviceNote device={device} shown={shown} />
+      {device.fault && device.status !== 'offline' && <FaultNote fault={device.fault} />}
     </Card>
   );
 }
 
-function SettingRow({ setting, shown, usable }: { setting: Setting; shown: ControlledDevice; usable: boolean }) {
+/** Why the messages of the device cannot be used, and what helps. */
+function FaultNote({ fault }: { fault: DeviceFault }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const formatted = new Intl.NumberFormat(locale).format(fault.count);
+  return (
+    <div className="mt-2 rounded-xl bg-attention-soft p-3">
+      <p>{t(`devicePage.fault.${fault.code}`)}</p>
+      <p className="text-small text-ink-soft">
+        <Sentence
+          text={(time) => t('devicePage.fault.times', { count: fault.count, formatted, time })}
+          slot={<TimeAgo at={fault.at} />}
+        />
+      </p>
+      <p className="mt-1">{t('devicePage.fault.help')}</p>
+    </div>
+  );
+}
+
+function SettingRow({
+  device,
+  setting,
+  shown,
+  usable,
+}: {
+  device: Device;
+  setting: Setting;
+  shown: ControlledDevice;
+  usable: boolean;
+}) {
   const { t } = useTranslation();
   const locale = useLocale();
   const { capability, value } = setting;
@@ -76,7 +109,7 @@ function SettingRow({ setting, shown, usable }: { setting: Setting; shown: Contr
   if (capability.kind === 'boolean') {
     return (
       <div className="flex min-h-11 items-center justify-between gap-4">
-        <SettingValue label={label} setting={setting} />
+        <SettingValue device={device} label={label} setting={setting} />
         <Switch
           label={label}
           on={value === true}
@@ -89,19 +122,22 @@ function SettingRow({ setting, shown, usable }: { setting: Setting; shown: Contr
   }
   return (
     <div>
-      <SettingValue label={label} setting={setting} />
+      <SettingValue device={device} label={label} setting={setting} />
       <ValueSlider label={label} setting={setting} disabled={!usable} onSettle={(next) => shown.send(setting, next)} />
     </div>
   );
 }
 
 /** The name and the value of a setting; for screen readers its control has both. */
-function SettingValue({ label, setting }: { label: string; setting: CapabilityValue }) {
+function SettingValue({ device, label, setting }: { device: Device; label: string; setting: CapabilityValue }) {
   return (
     <div aria-hidden>
       <p className="text-small text-ink-soft">{label}</p>
       <p className="text-title font-strong md:text-value">
         <BigValue reading={setting} />
+      </p>
+      <p className="text-small text-ink-soft first-letter:uppercase empty:hidden">
+        <ValueAge device={device} capability={setting.capability} />
       </p>
     </div>
   );

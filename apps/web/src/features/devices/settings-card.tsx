@@ -3,10 +3,11 @@ import { Trash2 } from 'lucide-react';
 import { type SubmitEvent, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import type { Device, DevicePatch, Zone } from '@station/protocol/devices';
+import type { Device, DevicePatch, DeviceRemoval, Zone } from '@station/protocol/devices';
 import { devicesKey, zonesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { useTypeName } from '../../i18n/use-type-name.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -153,13 +154,18 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
+/** How long the station keeps the login of a removed device that is offline (contracts, section 8). */
+const loginKeptMs = 30 * 24 * 3_600_000;
+
 function Remove({ device, usable }: { device: Device; usable: boolean }) {
   const { t } = useTranslation();
-  const { session, queries } = useServices();
+  const { session, queries, clock } = useServices();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);
+  const locale = useLocale();
+  const until = new Intl.DateTimeFormat(locale, { dateStyle: 'long' }).format(clock.now() + loginKeptMs);
   const remove = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/devices/${device.id}`),
+    mutationFn: () => session.call<DeviceRemoval>('DELETE', `/api/devices/${device.id}`),
     onSuccess: () => {
       navigate('/');
       queries.setQueryData<readonly Device[]>(devicesKey, (all) => all?.filter(({ id }) => id !== device.id));
@@ -192,6 +198,11 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
           }
         >
           <p>{t('devicePage.remove.history')}</p>
+          <p>
+            {device.status === 'online'
+              ? t('devicePage.remove.online')
+              : t('devicePage.remove.offline', { date: until })}
+          </p>
           <p>{t('devicePage.remove.again')}</p>
         </Dialog>
       )}

@@ -1,4 +1,4 @@
-import { CircleUser } from 'lucide-react';
+import { CirclePlus, CircleUser } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, Station } from '@station/protocol/rest';
 import { type Freshness, useReading } from '../../api/reading.ts';
@@ -9,6 +9,7 @@ import { LanguageChoice } from '../../ui/fields.tsx';
 import { LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
+import { DevicesWifiCard } from './devices-wifi-card.tsx';
 import { StationCard } from './station-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
 
@@ -42,12 +43,21 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
       <div className="grid grid-cols-1 gap-4 md:gap-6">
         <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
         {mayManage && <WifiPart usable={!stale} />}
+        {mayManage && <DevicesWifiCard usable={!stale} />}
       </div>
       <div className="grid grid-cols-1 gap-4 md:gap-6">
         <Card title={t('settings.language.title')}>
           <LanguageChoice />
           <p className="mt-2 text-small text-ink-soft">{t('settings.language.help')}</p>
         </Card>
+        {mayManage && (
+          <LinkRow
+            href="/unknown-devices"
+            icon={CirclePlus}
+            title={t('settings.unknown.title')}
+            help={t('settings.unknown.help')}
+          />
+        )}
         <LinkRow
           href="/account"
           icon={CircleUser}

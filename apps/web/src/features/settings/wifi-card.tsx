@@ -1,16 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, DeviceWifiPut } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/fields.tsx';
-import { textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
-import { checkWifi } from './settings-form.ts';
+import { WifiForm } from './wifi-form.tsx';
 
 /** The network for new devices. Its name is shown, its password never again. */
 export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }) {
@@ -67,8 +65,6 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
 function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; onDone: () => void }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [faults, setFaults] = useState<ReturnType<typeof checkWifi>>({ ssid: null, password: null });
-  const [isOpen, setIsOpen] = useState(false);
   const save = useMutation({
     mutationFn: (body: DeviceWifiPut) => session.call<DeviceWifi>('PUT', '/api/settings/wifi', { body }),
     onSuccess: (set) => {
@@ -76,53 +72,15 @@ function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; 
       onDone();
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const wanted = { ssid: textOf(form, 'ssid'), password: textOf(form, 'password') };
-    const found = checkWifi(wanted, isOpen);
-    setFaults(found);
-    if (found.ssid === null && found.password === null && usable && !save.isPending) save.mutate(wanted);
-  };
   return (
-    <form noValidate onSubmit={submit} className="space-y-4 border-t border-line pt-4">
-      <Field
-        label={t('settings.wifi.ssid')}
-        name="ssid"
-        defaultValue={ssid ?? ''}
-        autoFocus
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        maxLength={32}
-        fault={faults.ssid ? t('error.field.required') : null}
-      />
-      {!isOpen && (
-        <Field
-          label={t('settings.wifi.password')}
-          name="password"
-          type="password"
-          autoComplete="off"
-          maxLength={64}
-          fault={faults.password && t(faults.password === 'short' ? 'settings.wifi.short' : 'settings.wifi.missing')}
-        />
-      )}
-      <label className="flex min-h-11 cursor-pointer items-center gap-3">
-        <input
-          type="checkbox"
-          className="size-5 shrink-0 accent-(--accent)"
-          checked={isOpen}
-          onChange={({ target }) => setIsOpen(target.checked)}
-        />
-        {t('settings.wifi.withoutPassword')}
-      </label>
-      {save.error && <ProblemNote problem={asProblem(save.error)} />}
-      <div className="flex flex-wrap gap-3">
-        <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
-          {t('settings.save')}
-        </Button>
-        <Button onClick={onDone}>{t('action.cancel')}</Button>
-      </div>
-    </form>
+    <WifiForm
+      ssid={ssid}
+      submit={t('settings.save')}
+      usable={usable}
+      busy={save.isPending}
+      problem={save.error && asProblem(save.error)}
+      onSubmit={(network) => save.mutate(network)}
+      onCancel={onDone}
+    />
   );
 }

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useStore, useUser } from '../../api/services.ts';
-import { isSwitching, useStatus } from '../../api/station.ts';
+import { isSwitching, useBackendConditions, useStatus } from '../../api/station.ts';
 import { formatPercent } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
@@ -18,7 +18,7 @@ import { HeldCard } from './held-card.tsx';
 import { HistoryCard, OperationCard, ResultCard } from './operation-card.tsx';
 import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
-import { conditionWords, serviceName, shortImage } from './station-words.ts';
+import { backendConditionWords, conditionWords, serviceName, shortImage } from './station-words.ts';
 
 export function StationPage() {
   const { t } = useTranslation();
@@ -37,7 +37,7 @@ export function StationPage() {
   if (view.kind === 'fault') {
     return (
       <PageHead page={title}>
-        <ReadFault isHeadline title={t('station.fault.title')} {...view} />
+        <ReadFault isHeadline title={t('health.fault')} {...view} />
       </PageHead>
     );
   }
@@ -49,6 +49,12 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
   const { readResult, clock } = useServices();
   const readId = useStore(readResult);
   const mayManage = useUser().role !== 'member';
+  // Unknown devices have a page of their own.
+  const others = useBackendConditions().filter(({ id }) => id !== 'unknown_devices');
+  const conditions = [
+    ...status.conditions.map((condition) => ({ ...condition, ...conditionWords(t, condition) })),
+    ...others.map((condition) => ({ ...condition, ...backendConditionWords(t, condition) })),
+  ];
   const stale = freshness.kind === 'stale';
   const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
   const read = (id: string): void => {
@@ -73,9 +79,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {status.operation && <OperationCard operation={status.operation} status={status} />}
           {result && <ResultCard entry={result} status={status} onRead={() => read(result.id)} />}
-          {status.conditions.length > 0 && (
-            <ConditionsCard conditions={status.conditions} words={(condition) => conditionWords(t, condition)} />
-          )}
+          {conditions.length > 0 && <ConditionsCard conditions={conditions} />}
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
         </div>

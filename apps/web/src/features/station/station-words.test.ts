@@ -4,7 +4,9 @@ import { createInstance, type TFunction } from 'i18next';
 import { type ConditionStatus, type HistoryEntry, operationKinds, operationPhases } from '@station/protocol/agent-api';
 import { Problem, type ProblemCode } from '../../api/request.ts';
 import { first as en } from '../../i18n/en/first.ts';
+import { later as laterEn } from '../../i18n/en/later.ts';
 import { first as uk } from '../../i18n/uk/first.ts';
+import { later as laterUk } from '../../i18n/uk/later.ts';
 import { problemWords } from '../../i18n/words.ts';
 import { healthOf, toneOf } from './health.ts';
 import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
@@ -16,7 +18,7 @@ let ukrainian: TFunction;
 describe('the texts of the station page', () => {
   before(async () => {
     const i18n = createInstance();
-    const resources = { en: { translation: en }, uk: { translation: uk } };
+    const resources = { en: { translation: { ...en, ...laterEn } }, uk: { translation: { ...uk, ...laterUk } } };
     await i18n.init({ lng: 'en', resources, fallbackLng: false, interpolation: { escapeValue: false } });
     english = i18n.getFixedT('en');
     ukrainian = i18n.getFixedT('uk');

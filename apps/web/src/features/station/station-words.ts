@@ -1,4 +1,5 @@
 import type { TFunction } from 'i18next';
+import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { ConditionStatus, HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
 import { formatDuration } from '../../i18n/format.ts';
 import { dot, orElse } from '../../i18n/words.ts';
@@ -11,18 +12,18 @@ import { type Outcome, outcomeOf, type Step } from './outcome.ts';
  */
 
 export function healthWords(t: TFunction, health: Health): string {
-  const some = t('station.step.someRelease');
+  const some = t('health.someRelease');
   switch (health.kind) {
     case 'installing':
       return t('health.installing', { version: health.version ?? some });
     case 'updating':
       return t('health.updating', { version: health.version ?? some });
     case 'going_back':
-      return t('health.goingBack', { version: health.version ?? t('station.step.oldRelease') });
+      return t('health.goingBack', { version: health.version ?? t('health.oldRelease') });
     case 'reverting':
       return t('health.reverting', {
         version: health.version ?? some,
-        back: health.back ?? t('station.step.oldRelease'),
+        back: health.back ?? t('health.oldRelease'),
       });
     case 'starting':
       return t('health.starting');
@@ -53,11 +54,23 @@ export function conditionWords(t: TFunction, condition: ConditionStatus): { titl
   return { title, help: orElse(t, `condition.${condition.id}.help`, '') };
 }
 
+export const backendConditionTitle = (t: TFunction, { id, message }: BackendCondition): string =>
+  orElse(t, `home.condition.${id}`, message);
+
+/** Its help names the devices or stations that it is about. */
+export function backendConditionWords(t: TFunction, condition: BackendCondition): { title: string; help: string } {
+  const { id, details } = condition;
+  const title = backendConditionTitle(t, condition);
+  if (id !== 'foreign_station_devices' && id !== 'device_logins_missing') return { title, help: '' };
+  const ids = details[id === 'foreign_station_devices' ? 'stationIds' : 'externalIds'];
+  return { title, help: t(`backendCondition.${id}`, { ids: Array.isArray(ids) ? ids.join(', ') : '…' }) };
+}
+
 /** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is shortened to what identifies it. */
 export const shortImage = (image: string): string =>
   (image.split('/').at(-1) ?? image).replace(/sha256:([0-9a-f]{12})[0-9a-f]+/, '$1');
 
-export const serviceName = (t: TFunction, name: string): string => orElse(t, `station.services.name.${name}`, name);
+export const serviceName = (t: TFunction, name: string): string => orElse(t, `health.service.${name}`, name);
 
 /** Why something failed: a sentence in the reader's language, the station's own text, or both. */
 export function reasonWords(
@@ -71,9 +84,8 @@ export function reasonWords(
 }
 
 export function stepWords(t: TFunction, step: Step, operation: Operation, status: Status): string {
-  const to =
-    operation.version ?? t(operation.kind === 'rollback' ? 'station.step.oldRelease' : 'station.step.someRelease');
-  const back = status.currentVersion ?? t('station.step.oldRelease');
+  const to = operation.version ?? t(operation.kind === 'rollback' ? 'health.oldRelease' : 'health.someRelease');
+  const back = status.currentVersion ?? t('health.oldRelease');
   const version = step.id === 'revert' || step.id === 'verifyRevert' ? back : to;
   if (step.id === 'verify') return t(`station.step.verify.${step.state}`, { version });
   return t(`station.step.${step.id}.${step.state === 'failed' ? 'done' : step.state}`, { version });
@@ -112,7 +124,7 @@ export function resultWords(
   entry: HistoryEntry,
 ): { title: string; now: string; figures: string } {
   const outcome = outcomeOf(entry);
-  const named = (version: string | null): { version: string } => ({ version: version ?? t('station.step.oldRelease') });
+  const named = (version: string | null): { version: string } => ({ version: version ?? t('health.oldRelease') });
   const title = t(resultKeys[outcome], { version: entry.to ?? t('station.result.release') });
   return { title, now: nowWords(t, outcome, named(entry.from)), figures: figureWords(t, locale, entry) };
 }

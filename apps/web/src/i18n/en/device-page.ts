@@ -32,9 +32,22 @@ export const devicePage = {
   remove: {
     button: 'Remove device',
     title: 'Remove {{name}}?',
-    history: 'Its history and activity are deleted, and this station no longer listens to it.',
+    history: 'Its history and activity are deleted.',
+    online: 'It is online, so it is told at once to erase itself. Then it can be set up again.',
+    offline:
+      'It is offline. When it comes back, it is told to erase itself. Until then it keeps its login, at most until {{date}}.',
     again: 'You can add it again later, as a new device.',
     confirm: 'Remove',
     keep: 'Keep it',
+  },
+  fault: {
+    bad_encoding: 'It sends text in an encoding that the station cannot read.',
+    bad_shape: 'It sends messages that are not of the expected form.',
+    too_large: 'It sends messages that are too large.',
+    bad_key: 'Some of its values have no usable name. They are left out.',
+    bad_value: 'Some of its values are not usable, for example not a number. They are left out.',
+    times_one: '{{formatted}} such message in a row, the last {{time}}.',
+    times_other: '{{formatted}} such messages in a row, the last {{time}}.',
+    help: 'It is connected. Restart it; if that does not help, it needs other firmware.',
   },
 } as const;

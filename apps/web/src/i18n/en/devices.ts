@@ -7,6 +7,7 @@ export const devices = {
     waiting: 'Waiting for the device…',
     offlineSince: 'Offline, last heard {{time}}',
     fault: 'The devices could not be read',
+    faulty: 'Sends data that cannot be read',
     status: { online: 'online', offline: 'offline', unknown: 'not heard yet' },
     refused: {
       noAnswer: 'No answer, so it is not known whether it worked. If not, try again.',

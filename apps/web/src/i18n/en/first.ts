@@ -1,6 +1,6 @@
 import { devices } from './devices.ts';
+import { health } from './health.ts';
 import { problems } from './problems.ts';
-import { station } from './station.ts';
 
 /** English texts that come with the first page. Plurals end in `_one`, `_few`, …; a test keeps both languages in step. */
 export const first = {
@@ -72,7 +72,21 @@ export const first = {
     oneOffline: '{{name}} is offline',
     someOffline_one: '{{count}} of {{total}} devices is offline',
     someOffline_other: '{{count}} of {{total}} devices are offline',
+    oneFaulty: '{{name}} sends data that cannot be read',
+    someFaulty_one: '{{count}} device sends data that cannot be read',
+    someFaulty_other: '{{count}} devices send data that cannot be read',
     readyToInstall: '{{version}} is ready to install',
+    unknown: {
+      title_one: 'A device is waiting to be added',
+      title_other: '{{count}} devices are waiting to be added',
+      help: 'Accept or block it',
+    },
+    wifi: { title: 'The station is now in “{{ssid}}”', help: 'Bring the devices along' },
+    condition: {
+      foreign_station_devices: 'Devices of another station connect here',
+      device_logins_missing: 'Some devices cannot log in',
+      help: 'See what helps',
+    },
     firmware: {
       approval: 'New firmware waits for approval',
       stopped: 'An update of devices was stopped',
@@ -130,7 +144,7 @@ export const first = {
     logOutHelp: 'Only in this browser.',
   },
 
-  ...station,
+  health,
   ...devices,
   ...problems,
 } as const;

@@ -1,7 +1,12 @@
 import { automations } from './automations.ts';
+import { backendCondition } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
 import { devicePage } from './device-page.ts';
+import { devicesWifi } from './devices-wifi.ts';
 import { firmware } from './firmware.ts';
+import { reason } from './reasons.ts';
+import { station } from './station.ts';
+import { unknownDevices } from './unknown-devices.ts';
 
 /** English texts of the pages that are fetched after the first one. */
 export const later = {
@@ -90,6 +95,7 @@ export const later = {
       forget: 'Forget it',
     },
     language: { title: 'Language', help: 'Of these pages, in this browser only.' },
+    unknown: { title: 'Unknown devices', help: 'Accept or block devices that want to connect' },
     account: { title: 'Your account', help: 'Password, log out' },
     about: {
       title: 'About',
@@ -114,7 +120,12 @@ export const later = {
   },
 
   automations,
+  backendCondition,
   devicePage,
+  devicesWifi,
   firmware,
   cloud,
+  reason,
+  station,
+  unknownDevices,
 } as const;

@@ -1,16 +1,5 @@
-/** What went wrong: reasons of failed operations, conditions of the station, errors of requests. */
+/** What went wrong: conditions of the station, errors of requests. */
 export const problems = {
-  reason: {
-    release_unhealthy: 'It did not become healthy.',
-    registry_unavailable: 'It could not be downloaded: the image registry did not answer.',
-    registry_auth_failed: 'It could not be downloaded: the image registry refused the credentials.',
-    image_missing: 'It could not be downloaded: an image of it does not exist.',
-    disk_space_low: 'There was not enough free space for it.',
-    engine_failed: 'The container engine could not start it.',
-    rolled_back_by_hand: 'Someone went back from it by hand.',
-    unknown: 'It did not work.',
-    words: 'The station’s own words',
-  },
   condition: {
     agent_open_on_network: {
       title: 'The update service is open to the network',

@@ -1,6 +1,6 @@
 import { devices } from './devices.ts';
+import { health } from './health.ts';
 import { problems } from './problems.ts';
-import { station } from './station.ts';
 
 /** Ukrainian texts that come with the first page. Plurals end in `_one`, `_few`, …; a test keeps both languages in step. */
 export const first = {
@@ -80,7 +80,25 @@ export const first = {
     someOffline_few: '{{count}} пристрої з {{total}} не на зв’язку',
     someOffline_many: '{{count}} пристроїв із {{total}} не на зв’язку',
     someOffline_other: '{{count}} пристрою з {{total}} не на зв’язку',
+    oneFaulty: '{{name}} надсилає дані, які не вдається прочитати',
+    someFaulty_one: '{{count}} пристрій надсилає дані, які не вдається прочитати',
+    someFaulty_few: '{{count}} пристрої надсилають дані, які не вдається прочитати',
+    someFaulty_many: '{{count}} пристроїв надсилають дані, які не вдається прочитати',
+    someFaulty_other: '{{count}} пристрою надсилають дані, які не вдається прочитати',
     readyToInstall: '{{version}} готовий до встановлення',
+    unknown: {
+      title_one: '{{count}} пристрій чекає, щоб його додали',
+      title_few: '{{count}} пристрої чекають, щоб їх додали',
+      title_many: '{{count}} пристроїв чекають, щоб їх додали',
+      title_other: '{{count}} пристрою чекають, щоб їх додали',
+      help: 'Прийміть або заблокуйте',
+    },
+    wifi: { title: 'Станція тепер у мережі «{{ssid}}»', help: 'Переведіть у неї пристрої' },
+    condition: {
+      foreign_station_devices: 'Сюди приєднуються пристрої іншої станції',
+      device_logins_missing: 'Деякі пристрої не можуть увійти',
+      help: 'Подивіться, що допоможе',
+    },
     firmware: {
       approval: 'Нова прошивка чекає на схвалення',
       stopped: 'Оновлення пристроїв зупинено',
@@ -138,7 +156,7 @@ export const first = {
     logOutHelp: 'Лише в цьому браузері.',
   },
 
-  ...station,
+  health,
   ...devices,
   ...problems,
 } as const;

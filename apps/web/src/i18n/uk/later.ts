@@ -1,7 +1,12 @@
 import { automations } from './automations.ts';
+import { backendCondition } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
 import { devicePage } from './device-page.ts';
+import { devicesWifi } from './devices-wifi.ts';
 import { firmware } from './firmware.ts';
+import { reason } from './reasons.ts';
+import { station } from './station.ts';
+import { unknownDevices } from './unknown-devices.ts';
 
 /** Ukrainian texts of the pages that are fetched after the first one. */
 export const later = {
@@ -93,6 +98,7 @@ export const later = {
       forget: 'Забути мережу',
     },
     language: { title: 'Мова', help: 'Мова цих сторінок, лише в цьому браузері.' },
+    unknown: { title: 'Невідомі пристрої', help: 'Прийняти або заблокувати' },
     account: { title: 'Ваш профіль', help: 'Пароль, вихід' },
     about: {
       title: 'Про станцію',
@@ -117,7 +123,12 @@ export const later = {
   },
 
   automations,
+  backendCondition,
   devicePage,
+  devicesWifi,
   firmware,
   cloud,
+  reason,
+  station,
+  unknownDevices,
 } as const;

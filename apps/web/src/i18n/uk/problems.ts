@@ -1,16 +1,5 @@
-/** What went wrong: reasons of failed operations, conditions of the station, errors of requests. */
+/** What went wrong: conditions of the station, errors of requests. */
 export const problems = {
-  reason: {
-    release_unhealthy: 'Він не запрацював справно.',
-    registry_unavailable: 'Його не вдалося завантажити: реєстр образів не відповів.',
-    registry_auth_failed: 'Його не вдалося завантажити: реєстр образів відхилив облікові дані.',
-    image_missing: 'Його не вдалося завантажити: бракує одного з образів.',
-    disk_space_low: 'Для нього забракло вільного місця.',
-    engine_failed: 'Рушій контейнерів не зміг його запустити.',
-    rolled_back_by_hand: 'Від нього відмовилися вручну.',
-    unknown: 'Він не запрацював.',
-    words: 'Словами самої станції',
-  },
   condition: {
     agent_open_on_network: {
       title: 'Служба оновлень відкрита для мережі',

@@ -1,0 +1,246 @@
+import { Inbox } from 'lucide-react';
+import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { UnknownDevice } from '@station/protocol/unknown-devices';
+import { useDeviceTypes, useZones } from '../../api/devices.ts';
+import { useUser } from '../../api/services.ts';
+import { typeName } from '../../i18n/device-words.ts';
+import { formatClock } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field, Select } from '../../ui/fields.tsx';
+import { BackLink } from '../../ui/links.tsx';
+import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
+import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { DeviceIcon } from './device-icon.tsx';
+import { useAccept, useDecision, useUnknownDevices, waitingOf } from './unknown-devices.ts';
+
+/** Devices that want to connect and that the station does not have: each is accepted or blocked here. */
+export function UnknownDevicesPage() {
+  const { t } = useTranslation();
+  const mayManage = useUser().role !== 'member';
+  return mayManage ? <Page /> : <Head>{t('error.forbidden')}</Head>;
+}
+
+function Head({ children, ...rest }: { children: ReactNode } & Pick<Parameters<typeof PageHead>[0], 'freshness'>) {
+  const { t } = useTranslation();
+  return (
+    <PageHead page={t('unknownDevices.title')} {...rest}>
+      <BackLink href="/">{t('nav.home')}</BackLink>
+      <PageTitle title={t('unknownDevices.title')}>{children}</PageTitle>
+    </PageHead>
+  );
+}
+
+function Page() {
+  const { t } = useTranslation();
+  const view = useUnknownDevices();
+  const freshness = view.kind === 'shown' ? { freshness: view.freshness } : {};
+  const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
+  return (
+    <>
+      <Head {...freshness}>{t('unknownDevices.lead')}</Head>
+      {view.kind === 'loading' && (
+        <div role="status" aria-label={t('app.loading')}>
+          <Skeleton className="h-40 max-w-3xl rounded-2xl" />
+        </div>
+      )}
+      {view.kind === 'fault' && <ReadFault title={t('unknownDevices.fault')} {...view} />}
+      {view.kind === 'shown' && (
+        <Dimmable stale={stale} className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
+          <Lists devices={view.value} usable={!stale} />
+        </Dimmable>
+      )}
+    </>
+  );
+}
+
+function Lists({ devices, usable }: { devices: readonly UnknownDevice[]; usable: boolean }) {
+  const { t } = useTranslation();
+  const waiting = waitingOf(devices);
+  const accepted = devices.filter(({ blocked, acceptedUntil }) => !blocked && acceptedUntil !== null);
+  const blocked = devices.filter((device) => device.blocked);
+  return (
+    <>
+      {waiting.length + accepted.length === 0 && (
+        <EmptyNote icon={Inbox} title={t('unknownDevices.empty.title')} help={t('unknownDevices.empty.help')} />
+      )}
+      <List title={t('unknownDevices.waiting')} devices={waiting} usable={usable} />
+      <List title={t('unknownDevices.accepted')} devices={accepted} usable={usable} />
+      <List
+        title={t('unknownDevices.blocked')}
+        help={t('unknownDevices.blockedHelp')}
+        devices={blocked}
+        usable={usable}
+      />
+    </>
+  );
+}
+
+function List({
+  title,
+  help,
+  devices,
+  usable,
+}: {
+  title: string;
+  help?: string;
+  devices: readonly UnknownDevice[];
+  usable: boolean;
+}) {
+  if (devices.length === 0) return null;
+  return (
+    <Card title={title}>
+      {help !== undefined && <p className="-mt-2 mb-4 text-ink-soft">{help}</p>}
+      <ul className="divide-y divide-line">
+        {devices.map((device) => (
+          <Row key={device.externalId} device={device} usable={usable} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Row({ device, usable }: { device: UnknownDevice; usable: boolean }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const types = useDeviceTypes();
+  const { externalId, type, chip, firmwareVersion, firstSeenAt, lastSeenAt, blocked, contested, acceptedUntil } =
+    device;
+  const described = type === null ? undefined : types?.get(type);
+  const name = type === null ? t('unknownDevices.noType') : typeName(locale, type, described);
+  const facts = [
+    externalId,
+    ...(chip === null ? [] : [chip]),
+    ...(firmwareVersion === null ? [] : [t('unknownDevices.firmware', { version: firmwareVersion })]),
+  ];
+  const time = acceptedUntil === null ? '' : formatClock(locale, Date.parse(acceptedUntil));
+  return (
+    <li className="flex gap-4 py-4 first:pt-0 last:pb-0">
+      <DeviceIcon icon={described?.icon} on={false} />
+      <div className="min-w-0 flex-1">
+        <h3 className="font-strong break-words">{name}</h3>
+        <p className="text-small break-words text-ink-soft">{facts.join(dot)}</p>
+        <p className="text-small text-ink-soft first-letter:uppercase">
+          <Sentence text={(mark) => t('unknownDevices.seen', { time: mark })} slot={<TimeAgo at={lastSeenAt} />} />
+          {dot}
+          <Sentence
+            text={(mark) => t('unknownDevices.firstSeen', { time: mark })}
+            slot={<TimeAgo at={firstSeenAt} />}
+          />
+        </p>
+        {acceptedUntil !== null && <p className="mt-1">{t('unknownDevices.until', { time })}</p>}
+        {contested && <p className="mt-1">{t('unknownDevices.contested')}</p>}
+        {device.knocked && !contested && !blocked && acceptedUntil === null && (
+          <p className="mt-1">{t('unknownDevices.knocked')}</p>
+        )}
+        <Decisions device={device} name={name} usable={usable} />
+      </div>
+    </li>
+  );
+}
+
+/** The buttons; each is named with the device for screen readers. */
+function Decisions({ device, name, usable }: { device: UnknownDevice; name: string; usable: boolean }) {
+  const { t } = useTranslation();
+  const [asking, setAsking] = useState(false);
+  const { externalId, blocked, contested, acceptedUntil } = device;
+  const decide = useDecision(externalId);
+  const labelled = (action: string): { 'aria-label': string; children: string } => ({
+    'aria-label': t('unknownDevices.ofDevice', { action, id: externalId }),
+    children: action,
+  });
+  const decision = (what: Parameters<typeof decide.mutate>[0]) => (
+    <Button
+      {...labelled(t(`unknownDevices.${what}`))}
+      busy={decide.isPending && decide.variables === what}
+      disabled={!usable || decide.isPending}
+      onClick={() => decide.mutate(what)}
+    />
+  );
+  return (
+    <>
+      <div className="mt-3 flex flex-wrap gap-3">
+        {!blocked && !contested && acceptedUntil === null && (
+          <Button
+            {...labelled(t('unknownDevices.accept'))}
+            kind="primary"
+            disabled={!usable}
+            onClick={() => setAsking(true)}
+          />
+        )}
+        {contested && decision('forget')}
+        {decision(blocked ? 'unblock' : 'block')}
+      </div>
+      {decide.error && <ProblemNote problem={decide.error} />}
+      {asking && <AcceptDialog device={device} name={name} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+/** The name and the zone that the device gets. */
+function AcceptDialog({ device, name, onClose }: { device: UnknownDevice; name: string; onClose: () => void }) {
+  const { t } = useTranslation();
+  const zones = useZones() ?? [];
+  const accept = useAccept(device.externalId);
+  const [wanted, setWanted] = useState(device.type === null ? '' : name);
+  const [zoneId, setZoneId] = useState('');
+  const [missing, setMissing] = useState(false);
+  const submit = (event?: SubmitEvent<HTMLFormElement>): void => {
+    event?.preventDefault();
+    setMissing(wanted.trim() === '');
+    if (wanted.trim() === '' || accept.isPending) return;
+    accept.mutate({ name: wanted.trim(), zoneId: zoneId === '' ? null : zoneId }, { onSuccess: onClose });
+  };
+  return (
+    <Dialog
+      title={t('unknownDevices.dialog.title')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={accept.isPending} onClick={() => submit()}>
+            {t('unknownDevices.dialog.confirm')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('unknownDevices.dialog.help')}</p>
+      <p className="text-small break-words text-ink-soft">{device.externalId}</p>
+      <form noValidate onSubmit={submit} className="space-y-4">
+        <Field
+          label={t('unknownDevices.dialog.name')}
+          value={wanted}
+          maxLength={100}
+          autoComplete="off"
+          autoFocus
+          onChange={({ target }) => setWanted(target.value)}
+          fault={missing ? t('error.field.required') : null}
+        />
+        <Select
+          label={t('unknownDevices.dialog.zone')}
+          value={zoneId}
+          onChange={({ target }) => setZoneId(target.value)}
+        >
+          <option value="">{t('unknownDevices.dialog.noZone')}</option>
+          {zones.map((zone) => (
+            <option key={zone.id} value={zone.id}>
+              {zone.name}
+            </option>
+          ))}
+        </Select>
+      </form>
+      {accept.error?.code === 'conflict' ? (
+        <p role="alert" className="text-fault">
+          {t('unknownDevices.dialog.conflict')}
+        </p>
+      ) : (
+        accept.error && <ProblemNote problem={accept.error} />
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,12 @@
+/** Why an operation failed. */
+export const reason = {
+  release_unhealthy: 'It did not become healthy.',
+  registry_unavailable: 'It could not be downloaded: the image registry did not answer.',
+  registry_auth_failed: 'It could not be downloaded: the image registry refused the credentials.',
+  image_missing: 'It could not be downloaded: an image of it does not exist.',
+  disk_space_low: 'There was not enough free space for it.',
+  engine_failed: 'The container engine could not start it.',
+  rolled_back_by_hand: 'Someone went back from it by hand.',
+  unknown: 'It did not work.',
+  words: 'The station’s own words',
+} as const;

@@ -1,0 +1,36 @@
+/** Devices that want to connect and that the station does not have. */
+export const unknownDevices = {
+  title: 'Unknown devices',
+  lead: 'They want to connect, but this station does not have them. They wait, and get no answer until you decide.',
+  fault: 'The unknown devices could not be read',
+  empty: {
+    title: 'Nothing is waiting',
+    help: 'A device that this station does not know appears here when it tries to connect.',
+  },
+  waiting: 'Waiting',
+  accepted: 'Accepted',
+  blocked: 'Blocked',
+  blockedHelp: 'They get no answer, and nobody is told about them.',
+  noType: 'Type not known yet',
+  seen: 'last seen {{time}}',
+  firstSeen: 'first seen {{time}}',
+  firmware: 'firmware {{version}}',
+  knocked:
+    'It tried to log in with a password that the station does not know. If you accept it, the station trusts its next login.',
+  contested: 'Several devices claim to be this one, so it cannot be accepted. Forget it, and switch the wrong one off.',
+  until: 'It is added as soon as it logs in again, until {{time}}.',
+  accept: 'Accept…',
+  block: 'Block',
+  unblock: 'Unblock',
+  forget: 'Forget',
+  ofDevice: '{{action}}: {{id}}',
+  dialog: {
+    title: 'Add this device?',
+    help: 'Accept it only if it is yours. It can then report its values and obey commands.',
+    name: 'Name',
+    zone: 'Zone',
+    noZone: 'None',
+    confirm: 'Add',
+    conflict: 'Several devices claim to be this one. Forget it and look again.',
+  },
+} as const;
