@@ -51,7 +51,7 @@ export type AgentRunOptions = {
 };
 
 export type AgentRun = {
-  /** `quiet`: idle; `ended`: the process was ended; `endless`: it never became idle. */
+  /** `quiet`: it became idle; `ended`: the process was ended; `endless`: it never became idle. */
   outcome: 'quiet' | 'ended' | 'endless';
   points: number;
   /** Virtual time of the whole run, and its parts: waits of the health gate, and waits for a silent registry. */
@@ -266,7 +266,7 @@ function createPorts(world: World, process: SimulatedProcess, run: AgentRun, opt
   };
 }
 
-/** The release server: reachable exactly when the registry is. */
+/** The release server. It is reachable exactly when the registry is. */
 function sourceOf(world: World, request: Request): ReleaseSource {
   let last: ReleaseManifest | null = null;
   return {

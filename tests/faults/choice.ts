@@ -1,15 +1,15 @@
-/** Choices of a power cut: each question has its possible answers, the one where least survives first. */
+/** Questions that a power cut decides. Each has several answers; the first one keeps the least data. */
 type Question = 'name' | 'content' | 'image' | 'container' | 'pin' | 'engine';
 
 /** Picks one of `options` answers: a number from 0 to `options - 1`. */
 export type Choose = (question: Question, options: number) => number;
 
-/** The extremes, which every crash point is tried with; above them the variants are random by their number. */
+/** Number of extreme variants. Every crash point is tried with them; the variants above are random. */
 export const extremes = 4;
 
 /**
- * Survival variant of a power cut. 0: nothing that was not synced survives; 1: all of it does; 2: names and containers do,
- * contents and images do not; 3: the other way round; from 4 on: each item independently, random, the number being the seed.
+ * Survival variant of a power cut. 0: nothing unsynced survives. 1: everything survives. 2: names and containers
+ * survive, contents and images do not. 3: the reverse. From 4 on: random for each item, with the number as the seed.
  */
 export function survival(variant: number): Choose {
   const random = createRandom(variant);

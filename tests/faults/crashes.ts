@@ -13,7 +13,7 @@ export type Crash = { point: number; kind: 'cut' | 'kill' | 'orphan' | 'damage';
 /** The world right before a crash point takes effect. */
 export type Snapshot = { index: number; label: string; world: World };
 
-/** A world of its own in which the crash has happened, and the network with it. */
+/** A copy of the world in which the crash has happened and the network has failed. */
 export function crashed(snapshot: Snapshot, crash: Crash, scenario: Scenario): World {
   const world = copyWorld(snapshot.world);
   applyCrash(world, crash, scenario);
@@ -30,8 +30,8 @@ export function applyCrash(world: World, crash: Crash, scenario: Scenario): void
 }
 
 /**
- * The ways to crash that differ at a moment.
- * @param randomVariants random survival variants beside the extremes, where they can differ.
+ * The crashes at one point that can have different results.
+ * @param randomVariants number of random survival variants beside the extremes, where the results can differ.
  */
 export function crashesAt({ index, label, world }: Snapshot, randomVariants: number, random: () => number): Crash[] {
   const at = (kind: Crash['kind'], variant: number): Crash => ({ point: index, kind, variant });
@@ -43,8 +43,8 @@ export function crashesAt({ index, label, world }: Snapshot, randomVariants: num
 }
 
 /**
- * Keeps the world as it is at each crash point. A gate asks the same questions many times; where nothing changed in between, a
- * crash is the same crash, and only one in `quietEvery` is kept.
+ * Keeps a copy of the world at each crash point. A health gate repeats the same questions; crashes between them are
+ * equal, so only one in `quietEvery` is kept.
  */
 export function createSnapshots(world: World, quietEvery: number) {
   const kept: Snapshot[] = [];
@@ -60,7 +60,7 @@ export function createSnapshots(world: World, quietEvery: number) {
 
 export const isQuestion = (label: string): boolean => label === 'probe' || label === 'engine.containers';
 
-/** `SCENARIO@POINT:KIND:VARIANT,…`, as a bad end prints it and `replay.ts` reads it. */
+/** `SCENARIO@POINT:KIND:VARIANT,…`, as a wrong result is printed and as `replay.ts` reads it. */
 export const describeCrashes = (scenario: Scenario, crashes: readonly Crash[]): string =>
   `${scenario.name}@${crashes.map(({ point, kind, variant }) => `${point}:${kind}:${variant}`).join(',')}`;
 

@@ -17,23 +17,23 @@ export type Behaviour =
   | 'good'
   | 'unhealthy'
   | 'crash-looping'
-  /** Its container starts, but Compose waits without end until it is ready. */
+  /** Its container starts, but Compose waits forever until it is ready. */
   | 'never-ready'
   /** Healthy only after a while, or only for a while. */
   | { kind: 'healthy-after' | 'unhealthy-after'; ms: number };
 
-/** An image as registries have it. */
+/** An image at a registry. */
 export type PublishedImage = { id: string; digest: string };
 
-/** What does not change while the world runs. */
+/** The part that does not change during a run. */
 export type Catalogue = {
   /** Reference → image at the registry. */
   published: ReadonlyMap<string, PublishedImage>;
-  /** Image id → behaviour; `good` when it is not named. */
+  /** Image id → behaviour; default: `good`. */
   behaviours: ReadonlyMap<string, Behaviour>;
 };
 
-/** State of the way to the registry: `hanging` fails after a long time, `silent` never answers. */
+/** State of the connection to the registry: `hanging` fails after a long time, `silent` never answers. */
 export type RegistryState = 'up' | 'down' | 'hanging' | 'silent';
 
 export type EngineState = {
@@ -109,7 +109,7 @@ export const conditionOf = (storage: EngineStorage, imageId: string): LayerCondi
 export const behaviourOf = (state: EngineState, imageId: string): Behaviour =>
   state.catalogue.behaviours.get(imageId) ?? 'good';
 
-/** An image that loops runs for so long; then Docker waits 100 ms, doubled each time, a minute at most. */
+/** A crash-looping image runs for this time. Docker then waits 100 ms, doubled each time, up to a minute. */
 const crashesAfterMs = 400;
 
 /** A container as the engine reports it at a moment. */
@@ -137,7 +137,7 @@ export function probeStack(state: EngineState, time: WorldTime): ProbeAnswer {
   );
   const runs = (service: string): boolean => running.some((one) => one.service === service);
   const backend = running.find((one) => one.service === 'backend');
-  if (!runs('mqtt') || !runs('frontend')) return { status: 502, ok: false, reason: 'the proxy has nobody to ask' };
+  if (!runs('mqtt') || !runs('frontend')) return { status: 502, ok: false, reason: 'the proxy has no backend' };
   const age = backend ? time.monotonicMs - backend.sinceMs : 0;
   if (!backend || age < startsWithinMs) return { status: null, ok: false, reason: 'connection refused' };
   const behaviour = behaviourOf(state, backend.imageId);

@@ -1,25 +1,28 @@
 import type { Choose } from './choice.ts';
 
-/** What a container engine keeps on its disk. Entries are replaced, never changed: copying the maps is a whole copy. */
+/**
+ * The data that a container engine keeps on disk. Entries are replaced, never changed, so copying the maps is a
+ * complete copy.
+ */
 export type EngineStorage = {
   /** Image id → its names. The record of an image, without its content. */
   images: Map<string, { references: readonly string[] }>;
   /** Image id → its unpacked content. It outlives the record as long as a container uses it. */
   layers: Map<string, Layers>;
-  /** Image ids that a pin keeps. */
+  /** Ids of the pinned images. */
   pins: Set<string>;
   containers: Map<string, StoredContainer>;
 };
 
 /** `unusable`: no container can be created from it; `rotten`: its container crashes. Only a power cut causes either. */
 export type LayerCondition = 'whole' | 'rotten' | 'unusable';
-/** `serial` distinguishes the content of an image from the same one pulled again. */
+/** `serial` distinguishes the content of an image from the same image pulled again. */
 type Layers = { condition: LayerCondition; serial: number };
 
 export type StoredContainer = {
   id: string;
   service: string;
-  /** Image as the container's configuration spells it. */
+  /** Name of the image in the container's configuration. */
   image: string;
   imageId: string;
   status: 'created' | 'started' | 'exited';

@@ -55,8 +55,8 @@ test('retries an unreachable registry, and raises a condition until the release 
   });
   assert.deepEqual([...standing], ['registry_unreachable']);
   const order = ['update_start', 'update_retry', 'update_failed', 'update_completed'];
-  const told = run.events.filter((event) => order.includes(event));
-  assert.deepEqual([...new Set(told)], order);
+  const reported = run.events.filter((event) => order.includes(event));
+  assert.deepEqual([...new Set(reported)], order);
   assert.ok(!run.conditions.includes('registry_unreachable'));
 });
 

@@ -16,24 +16,24 @@ import { damages, killAgent, readFileNow, type World } from './world.ts';
 /** A wrong result: how to reproduce it with `replay.ts`, and what is wrong. */
 export type BadEnd = { replay: string; stage: string; faults: readonly string[] };
 
-/** Runs by what was done to them. `single` and `double` are the crash points. */
+/** Number of runs by kind. `single` and `double` count crash points. */
 export type Counts = { single: number; double: number; storms: number; damaged: number; afterwards: number };
 
 export type ExploreOptions = {
   /** Random survival variants tried beside the extremes, at each point where they can differ. */
   randomVariants: number;
-  /** Of points without a change in between, one in so many is tried. */
+  /** Between two changes, one point in so many is tried. */
   quietEvery: number;
-  /** One crash in so many is tried at all. */
+  /** One crash in so many is tried at all; 1: every crash. */
   every: number;
-  /** Of those, one in so many is crashed again in its recovery, at so many points. */
+  /** One tried crash in so many is crashed again in its recovery, at so many points. */
   doubleEvery: number;
   secondCrashes: number;
-  /** Of those, one in so many is followed by an update with the network back. */
+  /** One tried crash in so many is followed by an update with the network back. */
   afterwardsEvery: number;
-  /** State files found damaged at each point. */
+  /** Number of damaged state files tried at each point. */
   damages: number;
-  /** Chains of many crashes, at random points. */
+  /** Number of chains of many crashes, at random points. */
   storms: number;
   /** A flaw in the world, to check that the exploration finds it. */
   flaw?: Pick<AgentRunOptions, 'wrapDisk' | 'wrapEngine' | 'bootId'>;
@@ -96,7 +96,7 @@ async function tryCrash(explored: Explored, snapshot: Snapshot, crash: Crash, nu
   }
 }
 
-/** A state file is found damaged after the agent was killed; the journal's loss costs what only the journal knew. */
+/** Kills the agent and damages a state file. A damaged journal loses only what no other file records. */
 async function tryDamages(explored: Explored, snapshot: Snapshot): Promise<void> {
   for (let tries = 0; tries < explored.options.damages; tries += 1) {
     const variant = Math.floor(explored.random() * damages);
@@ -128,7 +128,7 @@ async function tryStorm(explored: Explored, snapshots: readonly Snapshot[]): Pro
   note(explored, crashes, 'recovery', await judgeRecovery(world, at.run, { ...expected, stormy: true }));
 }
 
-/** With the network back, a good release that is requested by name is installed, whatever happened before. */
+/** With the network back, a good release that is requested by its version must be installed. */
 export async function tryAfterwards(
   { scenario, expected, options }: Pick<Explored, 'scenario' | 'expected'> & { options?: ExploreOptions },
   world: World,

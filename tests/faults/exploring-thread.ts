@@ -1,4 +1,4 @@
-/** A thread that carries out one task of `on-thread.ts`, posts what came of it, and ends. */
+/** A thread that executes one task of `on-thread.ts`, posts the result, and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { explore } from './explorer.ts';
 import { exploreFaults } from './fault-explorer.ts';

@@ -7,15 +7,15 @@ import { engineOffline } from './simulated-engine.ts';
 import { pruneImages } from './engine-state.ts';
 import { readFileNow, type World } from './world.ts';
 
-/** Something that goes wrong without ending the agent, at the n-th operation of its kind. */
+/** A fault that does not end the agent, at the n-th operation of its kind. */
 export type Fault = {
   kind: 'ENOSPC' | 'EIO' | 'engine-offline' | 'prune';
   at: number;
-  /** How long it lasts, virtual milliseconds; 0: that one operation. */
+  /** Duration in virtual milliseconds; 0: one operation. */
   lastsMs: number;
 };
 
-/** Longest fault after which the result must equal that of an undisturbed run. */
+/** Longest duration after which the result must equal that of a run without faults. */
 const lastingMs = 40_000;
 
 /**
@@ -53,7 +53,7 @@ export async function tryFault(scenario: Scenario, fault: Fault, log?: (line: st
   log?.(JSON.stringify(run.events));
   log?.(readFileNow(world, 'journal.json') ?? '');
   const faults = await judge(world, run, { ...expected, disturbed: true });
-  // A working release must be installed anyway.
+  // A working release must be installed in any case.
   const wanted = scenario.request.kind === 'automatic' ? scenario.request.version : null;
   const current = readFileNow(world, 'current_version.txt')?.trim();
   if (wanted !== null && expected.healthy.includes(wanted) && scenario.pullsLeft === undefined && current !== wanted) {

@@ -26,7 +26,7 @@ async function prepare(): Promise<FirmwareWorld> {
 
 type Snapshot = { index: number; label: string; world: FirmwareWorld };
 
-/** One crash point or faulty operation in so many is tried. */
+/** One crash point (or faulty operation) in so many is tried. */
 const every = extent(4, 1);
 
 /** Every crash point of a run, with the world as it is right before it. */
@@ -40,7 +40,7 @@ async function snapshots(start: FirmwareWorld, options: FirmwareRunOptions = {})
   return kept;
 }
 
-/** `kill`: the agent only; a number: the power, with that survival variant. */
+/** `kill`: only the agent is killed; a number: a power cut with this survival variant. */
 type Crash = 'kill' | number;
 
 function crash(world: FirmwareWorld, kind: Crash): FirmwareWorld {
@@ -174,7 +174,7 @@ describe('a file that the disk cannot read', () => {
     for (const kind of ['unreadable', 'directory'] as const) {
       test(`counts as damaged after a while, is reported, and does not stop the rest: ${path}, ${kind}`, async () => {
         const world = await prepare();
-        // Not after a newer one arrived: the file itself must be fetched again.
+        // Version 1.0.0 stays the newest one, so the damaged file itself must be fetched again.
         world.offered = { lamp: '1.0.0', climate: '2.0.0' };
         const id = world.disk.names.get(path);
         assert.ok(id !== undefined, `there is a ${path}`);
@@ -187,7 +187,7 @@ describe('a file that the disk cannot read', () => {
         assert.deepEqual(findRestFaults(world, run), []);
         const repaired = run.events.filter(({ event }) => event === 'state_repaired');
         assert.equal(repaired.at(-1)?.reason, 'the disk cannot read it');
-        // The next start has nothing more to report.
+        // The next start reports nothing more.
         const next = await runFirmware(world);
         assert.ok(!next.events.some(({ event }) => event === 'state_repaired'));
       });
@@ -211,8 +211,8 @@ describe('a file that the disk cannot read', () => {
       assert.ok(worn !== undefined, `${unfinished} was read`);
       assert.deepEqual(findRestFaults(world, run), [], unfinished);
       assert.ok(world.sentBytes <= 3.1 * 40_000, `${unfinished}: ${world.sentBytes} bytes for two images`);
-      const isTold = run.events.some(({ reason }) => reason === 'the disk cannot read it');
-      assert.ok(isTold || unfinished === '.part.json');
+      const isReported = run.events.some(({ reason }) => reason === 'the disk cannot read it');
+      assert.ok(isReported || unfinished === '.part.json');
     }
   });
 

@@ -27,11 +27,11 @@ export type FirmwareRunOptions = {
   endAt?: number | null;
   onPoint?: (index: number, label: string) => void;
   diskFault?: DiskFault;
-  /** Wraps the disk: a place for a flaw. */
+  /** Wraps the disk, to add a flaw. */
   wrapDisk?: (disk: CacheDisk) => CacheDisk;
   /** The firmware server cannot be reached. */
   isServerDown?: boolean;
-  /** Virtual time that the run takes; by default until there is nothing left to do. */
+  /** Duration of the run in virtual time; default: until nothing is left to do. */
   forMs?: number;
 };
 
@@ -48,7 +48,7 @@ export type FirmwareRunResult = {
 
 class AtRest extends Error {}
 const longestMs = 6 * 3600_000;
-/** A longer wait means that there is nothing to do: delays after a failure begin shorter. */
+/** A longer wait means that nothing is left to do, because delays after a failure begin shorter. */
 const restMs = 200_000;
 
 /** Runs the agent's firmware duty until it is idle or its process ends. Changes the world in place. */
@@ -114,21 +114,21 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
   return { ...result, points: process.points(), events, raised, conditions: standing, status: firmware.status() };
 }
 
-/** What is wrong with the cache as the proxy and the backend see it now, whatever has just happened. Empty: nothing. */
+/** Faults of the cache as the proxy and the backend see it at any time; empty: none. */
 export function findCacheFaults(world: FirmwareWorld): string[] {
   const faults: string[] = [];
   for (const path of world.disk.names.keys()) {
     const [, name = '', version = ''] = /^\/firmware-cache\/([a-z]+)@(.+)\.bin$/.exec(path) ?? [];
     const content = readNow(world.disk, path);
     if (name === '' || content === null) continue;
-    if (checksumOfFile(content) !== checksumOfFile(imageOf(name, version))) faults.push(`${path} is not whole`);
+    if (checksumOfFile(content) !== checksumOfFile(imageOf(name, version))) faults.push(`${path} is incomplete`);
   }
   for (const name of Object.keys(world.offered)) {
     const metadata = readNow(world.disk, join(cacheDir, `${name}.json`));
     if (metadata === null) continue;
     try {
       const { file } = JSON.parse(Buffer.from(metadata).toString()) as { file: string };
-      if (readNow(world.disk, join(cacheDir, file)) === null) faults.push(`${name}.json names what is not there`);
+      if (readNow(world.disk, join(cacheDir, file)) === null) faults.push(`${name}.json names a missing file`);
     } catch {
       faults.push(`${name}.json is damaged`);
     }
@@ -136,7 +136,7 @@ export function findCacheFaults(world: FirmwareWorld): string[] {
   return faults;
 }
 
-/** What is wrong once the duty is idle and has everything that is offered. */
+/** Faults that remain when the duty is idle and has everything that is offered. */
 export function findRestFaults(world: FirmwareWorld, run: FirmwareRunResult): string[] {
   const faults = findCacheFaults(world);
   if (run.outcome !== 'quiet') faults.push(`${run.outcome}: ${String(run.surprise)}`);

@@ -32,7 +32,7 @@ export type FirmwareWorld = {
   cached: Record<string, string>;
   /** Type → versions that devices report. */
   installed: Record<string, string[]>;
-  /** Bytes that the disk holds; null: no end. */
+  /** Capacity of the disk in bytes; null: unlimited. */
   capacity: number | null;
 };
 
@@ -70,7 +70,7 @@ export function createFirmwareWorld(offered: Record<string, string>): FirmwareWo
   };
 }
 
-/** A world of its own, as it is now. */
+/** A copy of the world. */
 export const copyFirmwareWorld = (world: FirmwareWorld): FirmwareWorld => ({
   ...world,
   time: { ...world.time },
@@ -80,7 +80,7 @@ export const copyFirmwareWorld = (world: FirmwareWorld): FirmwareWorld => ({
   installed: { ...world.installed },
 });
 
-/** The power is cut, and comes back. */
+/** Cuts the power and boots again. */
 export function cutFirmwarePower(world: FirmwareWorld, variant: number): void {
   cutDisk(world.disk, survival(variant));
   world.boot += 1;
@@ -98,7 +98,7 @@ export function manifestOf(world: FirmwareWorld): FirmwareManifestReading {
   return readFirmwareManifest(bytes, { manifestUrl, maxBytes });
 }
 
-/** A disk with a capacity: it writes the bytes that fit, then fails. */
+/** A disk of limited capacity: it writes the bytes that fit, then fails. */
 export function createCacheDisk(world: FirmwareWorld, process: SimulatedProcess, fault: DiskFault): CacheDisk {
   const { disk: state } = world;
   const disk = createSimulatedDisk(state, process, fault);
@@ -132,7 +132,7 @@ export function createCacheDisk(world: FirmwareWorld, process: SimulatedProcess,
     },
     size: async (path) => (process.alive(), readNow(state, path)?.length ?? null),
     setMode: async (path) => act('setMode', path),
-    // Other programs write too, so the free space may change at any moment.
+    // The free space may change at any time, because other programs write too.
     freeBytes: async () => null,
   };
 }
@@ -143,7 +143,7 @@ const usedBytes = (state: DiskState): number =>
     return sum + (inode?.kind === 'file' ? inode.content.length : 0);
   }, 0);
 
-/** The firmware server: sends in small pieces, with ranges. */
+/** The firmware server: it sends small pieces and supports ranges. */
 export function createServer(world: FirmwareWorld, process: SimulatedProcess): OpenDownload {
   return async (url, { offset, etag }) => {
     process.point('server.open');
@@ -178,7 +178,7 @@ export function createBackend(world: FirmwareWorld, process: SimulatedProcess): 
     },
     firmwareReady: async ({ name, version, file, checksum }) => {
       process.point('backend.firmwareReady');
-      // It offers a reported file at once, so the file must exist and be complete.
+      // The backend offers a reported file immediately, so the file must exist and be complete.
       const served = readNow(world.disk, join(cacheDir, file));
       if (served === null || checksumOfFile(served) !== checksum) throw new Error('handed over a missing file');
       world.cached[name] = version;

@@ -1,12 +1,12 @@
 import type { AgentRunOptions } from './agent-run.ts';
 
-/** `foundIn`: a scenario in which it shows; `rare`: at few points only, or not before the next update. */
+/** `foundIn`: a scenario in which the flaw is found; `rare`: only at few points, or only at the next update. */
 export type Flaw = { name: string; foundIn: string; rare?: boolean } & Pick<
   AgentRunOptions,
   'wrapDisk' | 'wrapEngine' | 'bootId'
 >;
 
-/** Agents and machines with one flaw each, to prove that the exploration finds it. */
+/** Agents and machines with one flaw each. They prove that the exploration finds it. */
 export const flaws: readonly Flaw[] = [
   {
     name: 'files are not synced before they are renamed',
@@ -42,7 +42,7 @@ export const flaws: readonly Flaw[] = [
     wrapEngine: (engine) => ({ ...engine, pinImage: async () => 'pinned', pinnedImages: async () => [] }),
   },
   {
-    name: 'damaged images are taken for whole',
+    name: 'damaged images count as complete',
     rare: true,
     foundIn: 'registry-gone-between',
     wrapEngine: (engine) => ({

@@ -29,23 +29,23 @@ export type Expectation = {
   operationsBefore: number;
 };
 
-/** Longest time from the start of the agent to the end of its work; waits for the health gate and the network not counted. */
+/** Longest time that the agent may work after its start, without waits for the health gate and the network. */
 const longestWorkMs = 60_000;
 const settlingMs = 3000;
-/** Longest time until the stack serves again when a working release was meant to run. */
-const longestAwayMs = 60_000;
+/** Longest time until the stack serves again when a working release should run. */
+const longestDowntimeMs = 60_000;
 
 /** Checks a station from outside when its agent is idle. @returns the faults; empty: none. */
 export async function judge(world: World, run: AgentRun, expected: Expectation): Promise<string[]> {
   // Containers that have just started get the time they need.
   pass(world.time, settlingMs);
-  if (run.outcome !== 'quiet') return [`the agent is not at rest: ${run.outcome}, ${String(run.surprise)}`];
+  if (run.outcome !== 'quiet') return [`the agent is not idle: ${run.outcome}, ${String(run.surprise)}`];
   const disk = createSimulatedDisk(world.disk, createProcess({ endAt: null }));
   const reading = await readJournal(disk, dataDir);
   if (reading.kind !== 'ok') return [`the journal is ${reading.kind}`];
   const { journal } = reading;
   const faults = [...judgeJournal(journal, world, expected), ...judgeFiles(journal, world)];
-  // A stack without any record is adopted as it is.
+  // A stack without a record is managed unchanged.
   const isFound = expected.start === 'fresh' && expected.damaged === true && journal.installed?.version === null;
   if (isFound) return faults;
   if (journal.installed) faults.push(...judgeStack(journal, world, expected), ...judgeImages(journal, world, expected));
@@ -59,7 +59,7 @@ export async function judge(world: World, run: AgentRun, expected: Expectation):
 /** Whether a recovery left the stack down for long although a working release should run. */
 export function judgeAbsence(run: AgentRun, expected: Expectation): string[] {
   if (expected.start === 'fresh' || expected.unhealthy.length > 0 || expected.slow) return [];
-  if (run.servedAfterMs !== null && run.servedAfterMs <= longestAwayMs) return [];
+  if (run.servedAfterMs !== null && run.servedAfterMs <= longestDowntimeMs) return [];
   return [`the stack did not serve for ${run.servedAfterMs === null ? 'ever' : seconds(run.servedAfterMs)}`];
 }
 
@@ -78,12 +78,13 @@ function judgeJournal(journal: Journal, world: World, expected: Expectation): st
     const isManual = reason === 'rolled back manually';
     const givenUp = expected.stormy === true && reason === 'interrupted too often';
     if (expected.healthy.includes(version) && !isManual && !givenUp)
-      faults.push(`${version} works and is quarantined: ${reason}`);
+      faults.push(`${version} works but is quarantined: ${reason}`);
   }
   const own = journal.history.filter(({ id }) => Number(id.split('-')[1]) > expected.operationsBefore);
   for (const entry of own) {
     const worked = entry.result === 'updated' || (entry.kind === 'rollback' && entry.reason === null);
-    if (worked && expected.unhealthy.includes(entry.to ?? '')) faults.push(`${entry.to} is called ${entry.result}`);
+    if (worked && expected.unhealthy.includes(entry.to ?? ''))
+      faults.push(`${entry.to} has the result ${entry.result}`);
     const undone = entry.result === 'rolled_back' && entry.kind === 'update';
     const known = journal.quarantined.some(({ version }) => version === entry.to);
     if (undone && !known && journal.installed?.version !== entry.to) faults.push(`${entry.to} failed, unquarantined`);
@@ -98,7 +99,7 @@ function judgeFiles(journal: Journal, world: World): string[] {
   const wanted = installed?.version ? `${installed.version}\n` : null;
   if (current !== wanted) faults.push(`current_version.txt is ${JSON.stringify(current)}`);
   const pins = readImages(readNow(world.disk, join(dataDir, stateFiles.updateOverride)));
-  if (!pins || !samePins(pins, installed?.imageIds ?? {})) faults.push('the update override pins something else');
+  if (!pins || !samePins(pins, installed?.imageIds ?? {})) faults.push('the update override pins other images');
   const rollback = readFileNow(world, stateFiles.rollback);
   const target = rollbackTarget(journal)?.release ?? null;
   const rollbackFile =
@@ -145,7 +146,7 @@ function judgeImages(journal: Journal, world: World, expected: Expectation): str
     if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a needed image is not complete`);
     if (!live.pins.has(id)) faults.push('a needed image is not pinned');
   }
-  for (const id of live.pins) if (!wanted.includes(id)) faults.push('an image is pinned without need');
+  for (const id of live.pins) if (!wanted.includes(id)) faults.push('an image is pinned needlessly');
   if (Object.keys(journal.retired).length > 0) faults.push('retired images were not removed');
   return faults;
 }

@@ -49,7 +49,7 @@ const hostileText = [
   "'",
 ];
 
-/** Changes one to four bytes, stretches or tokens of a text. */
+/** Makes one to four changes to a text: characters, ranges or tokens. */
 export function mutateText(text: string, random: Random): string {
   let result = text;
   for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes -= 1) {
@@ -67,7 +67,7 @@ export function mutateText(text: string, random: Random): string {
   return result;
 }
 
-/** Replaces, removes, adds or renames something at a random place of a JSON value. The given value does not change. */
+/** Replaces, removes, adds or renames something at a random place in a copy of a JSON value. */
 function mutateJson(value: unknown, random: Random): unknown {
   if (typeof value !== 'object' || value === null || random() < 0.15) return pick(random, nasty);
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
@@ -88,14 +88,14 @@ function mutateJson(value: unknown, random: Random): unknown {
   return copy;
 }
 
-/** A mutated document: half of them still JSON, half of them damaged text. */
+/** A mutated document: half of the results are still JSON, half are damaged text. */
 export function mutateDocument(seed: unknown, random: Random): string {
   const changed = random() < 0.6 ? mutateJson(seed, random) : seed;
   const text = JSON.stringify(changed);
   return random() < 0.5 ? text : mutateText(text, random);
 }
 
-/** The bytes of a text, sometimes with one that is no UTF-8. */
+/** The bytes of a text, sometimes with one that is not UTF-8. */
 export function toBytes(text: string, random: Random): Uint8Array {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > 0 && random() < 0.05)

@@ -14,7 +14,7 @@ async function createInstalled(): Promise<ProcessStation> {
 
 const names = (events: readonly AgentEvent[]): string[] => events.map(({ event }) => event);
 
-// Most of the time is waiting for crashing processes, so several stations run in parallel.
+// Most of the time the tests wait for crashing processes, so several stations run in parallel.
 const sideBySide = { concurrency: 4 };
 
 describe('an update on real processes', sideBySide, () => {

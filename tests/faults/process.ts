@@ -16,9 +16,9 @@ export class Endless extends Error {
 
 export type SimulatedProcess = {
   /**
-   * Called right before each effect on the world (and before each question to the engine): the moments at which a crash can
-   * make a difference. Ends the process when this is the chosen one.
-   * @throws Ended from then on, whatever the process still tries.
+   * Called right before each effect on the world and each question to the engine, where a crash can make a difference.
+   * Ends the process at the chosen point.
+   * @throws Ended from then on.
    */
   point(label: string): void;
   /** @throws Ended once the process has ended; no crash point. */
@@ -28,7 +28,7 @@ export type SimulatedProcess = {
 };
 
 export type ProcessOptions = {
-  /** Number of the crash point, from 1, at which the process ends; null: it lives. */
+  /** Number of the crash point, from 1, at which the process ends; null: never. */
   endAt: number | null;
   /** Sees every crash point, before it takes effect. */
   onPoint?: (index: number, label: string) => void;
@@ -36,7 +36,7 @@ export type ProcessOptions = {
   onEnd?: (reason: Error) => void;
 };
 
-/** More than any healthy run passes; a loop without sleep ends here. */
+/** No correct run has more crash points; a loop without sleep ends here. */
 const mostPoints = 20_000;
 
 export function createProcess({ endAt, onPoint, onEnd }: ProcessOptions): SimulatedProcess {

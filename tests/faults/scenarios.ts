@@ -24,11 +24,11 @@ export type Scenario = {
   request: Request;
   /** Releases besides 1.0.0 and 1.1.0, or other behaviours of those from the scenario's beginning on. */
   releases: readonly ReleaseDefinition[];
-  /** The registry goes offline after so many pulls. */
+  /** The registry goes offline after this number of pulls. */
   pullsLeft?: number;
-  /** The disk has space for the releases, but not to verify their images. */
+  /** The disk has space for the releases, but not for the verification of their images. */
   cramped?: boolean;
-  /** How the network fails in the recovery: at once, after a long wait, or without any answer. */
+  /** How requests fail during the recovery: immediately, after a long wait, or without any answer. */
   recovery: 'down' | 'hanging' | 'silent';
   /** Version requested at the end, with the network back: it must be installed. */
   afterwards: string;
@@ -204,7 +204,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** The two releases every station of the scenarios starts from; a scenario may make one of them unhealthy later. */
+/** Every station of the scenarios starts with these two releases. A scenario may make one of them unhealthy later. */
 const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { version: '1.1.0' }];
 
 /** @param operationsBefore earlier operations of the station, which the judge ignores. */
@@ -260,7 +260,7 @@ async function prepareStart(start: Scenario['start']): Promise<World> {
   return world;
 }
 
-/** An operator's own `docker compose up`: the stack runs without an agent. */
+/** An operator runs `docker compose up`: the stack runs without an agent. */
 async function startByHand(world: World): Promise<void> {
   const process = createProcess({ endAt: null });
   const parts = { state: world.engine, time: world.time, process, readProject: () => readProject(world) };

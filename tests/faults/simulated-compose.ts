@@ -4,7 +4,7 @@ import { behaviourOf, conditionOf, findImage, type Desired, type EngineState } f
 import { pass, type WorldTime } from './virtual-clock.ts';
 
 export type UpParts = {
-  /** Called before each thing that is done to a container. */
+  /** Called before each change of a container. */
   step: (label: string) => void;
   time: WorldTime;
 };
@@ -12,7 +12,7 @@ export type UpParts = {
 /** After this time the caller aborts an `up` that waits for a container. */
 const upTimeoutMs = 600_000;
 
-/** `docker compose up --detach`: service after service, each container replaced only when it must be. */
+/** `docker compose up --detach`: one service after another. A container is replaced only when necessary. */
 export function bringUp(state: EngineState, desired: Desired, parts: UpParts): UpAnswer {
   if (!desired) return { kind: 'failed', reason: 'the compose files cannot be read' };
   let stoppedAtMs: number | null = null;
@@ -32,7 +32,7 @@ function bringUpService(state: EngineState, service: string, image: string, { st
   if (!image.startsWith('sha256:') && findImage(state.live, image) === null) fetchForCompose(state, image);
   const imageId = findImage(state.live, image);
   const own = [...containers.values()].filter((one) => one.service === service);
-  // Compose recreates a container when its image changes, or only its spelling.
+  // Compose recreates a container when its image or the image's name changes.
   const kept = own.find((one) => one.image === image && one.imageId === imageId);
   if (!kept && (imageId === null || conditionOf(state.live, imageId) === 'unusable')) {
     return { kind: 'failed', reason: `the image of "${service}" cannot be used` };
@@ -62,7 +62,7 @@ function bringUpService(state: EngineState, service: string, image: string, { st
 function waitInVain(state: EngineState, service: string, time: WorldTime): UpAnswer {
   state.waitedMs += upTimeoutMs;
   pass(time, upTimeoutMs);
-  return { kind: 'failed', reason: `"${service}" never was ready`, hung: true };
+  return { kind: 'failed', reason: `"${service}" never became ready`, hung: true };
 }
 
 /** Compose itself pulls missing images that the stack's own file names. */

@@ -29,7 +29,7 @@ const textAt = (state: DiskState, path: string): string | null => {
   return found && new TextDecoder().decode(found);
 };
 
-/** A disk with a directory that is there for good. */
+/** A disk with a durable directory. */
 async function createDisk(): Promise<{ state: DiskState; disk: Disk }> {
   const state = emptyDisk();
   const disk = createSimulatedDisk(state, createProcess({ endAt: null }));
@@ -38,7 +38,7 @@ async function createDisk(): Promise<{ state: DiskState; disk: Disk }> {
   return { state, disk };
 }
 
-/** What a cut leaves of a file, under each way of choosing. */
+/** Remains of a file after a power cut, for each survival variant. */
 function after(state: DiskState, path: string, choose: Choose): string | null {
   const copy = copyDisk(state);
   cutDisk(copy, choose);

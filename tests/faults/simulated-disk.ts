@@ -4,13 +4,15 @@ import type { Choose } from './choice.ts';
 import type { SimulatedProcess } from './process.ts';
 
 /**
- * A file system with a page cache, as plain data, so that many crashes can start from one moment. Readers see everything
+ * A file system with a page cache, as plain data, so that many crashes can start from one state. Readers see everything
  * written; `cutDisk` decides what a power cut leaves.
  */
 export type DiskState = {
   /** Name → inode, as every process sees it. */
   names: Map<string, number>;
-  /** Names that changed since their directory was last synced → the inodes they had since then, the durable one first. */
+  /**
+   * Names that changed since the last sync of their directory → the inodes they had since then, the durable one first.
+   */
   earlierNames: Map<string, readonly (number | null)[]>;
   inodes: Map<number, Inode>;
   nextInode: number;
@@ -23,9 +25,12 @@ type Inode =
   | {
       kind: 'file';
       content: Uint8Array;
-      /** Contents since the last fsync, the durable one first (empty when there never was an fsync); null: nothing is open. */
+      /**
+       * Contents since the last fsync, the durable one first (empty when there never was an fsync); null: everything is
+       * synced.
+       */
       earlier: readonly Uint8Array[] | null;
-      /** First bytes that no power cut takes: they were synced, and only appended to since. */
+      /** Number of first bytes that survive every power cut: they were synced, and only appended to since. */
       durableBytes?: number;
     };
 
@@ -43,7 +48,7 @@ export function emptyDisk(): DiskState {
   };
 }
 
-/** Inodes and lists are replaced, never changed: copying the maps is a whole copy. */
+/** Inodes and lists are replaced, never changed, so copying the maps is a complete copy. */
 export function copyDisk(state: DiskState): DiskState {
   return {
     names: new Map(state.names),
@@ -123,8 +128,8 @@ export function createSimulatedDisk(state: DiskState, process: SimulatedProcess,
 }
 
 /**
- * Cuts the power: of every content and every name not synced, one of the values that a file system may have kept is chosen,
- * each independently. A name may thus have survived whose content did not (zero length), and the other way round.
+ * Cuts the power. For each unsynced content and name, one of the values that a file system may have kept is chosen
+ * independently. So a name may survive without its content (zero length), and the reverse.
  */
 export function cutDisk(state: DiskState, choose: Choose): void {
   for (const [name, earlier] of state.earlierNames) {
@@ -143,7 +148,9 @@ export function cutDisk(state: DiskState, choose: Choose): void {
   dropLostNames(state);
 }
 
-/** Possible remains of unsynced content: the one before, nothing, a torn part, zeros where data should be, all. */
+/**
+ * Possible contents after a power cut: the previous one, nothing, a torn part, zeros in place of data, or everything.
+ */
 function survivingContents(inode: OpenFile, choose: Choose): Uint8Array[] {
   const { earlier, content: latest, durableBytes = 0 } = inode;
   const cutAt = Math.max(durableBytes, choose('content', latest.length + 1));
@@ -152,7 +159,7 @@ function survivingContents(inode: OpenFile, choose: Choose): Uint8Array[] {
   return [...earlier, latest.subarray(0, durableBytes), latest.subarray(0, cutAt), zeroFilled, latest];
 }
 
-/** A lost directory loses everything in it. */
+/** A lost directory loses its whole content. */
 function dropLostNames(state: DiskState): void {
   const isLost = (name: string): boolean => name !== '/' && (!state.names.has(dirname(name)) || isLost(dirname(name)));
   for (const name of [...state.names.keys()]) if (isLost(name)) state.names.delete(name);
@@ -178,7 +185,7 @@ function writeFile(state: DiskState, path: string, bytes: Uint8Array): void {
   if (before === undefined) setName(state, path, id);
 }
 
-/** Adds to the end of a file, or makes one. What was synced of it stays, whatever happens. */
+/** Appends to a file, or creates it. The synced part survives in any case. */
 export function appendFile(state: DiskState, path: string, bytes: Uint8Array): void {
   const before = inodeAt(state, path);
   if (before === undefined) return writeFile(state, path, bytes);
@@ -186,7 +193,7 @@ export function appendFile(state: DiskState, path: string, bytes: Uint8Array): v
   changeContent(state, path, before, Buffer.concat([before.content, bytes]));
 }
 
-/** Cuts a file to its first bytes. */
+/** Truncates a file to its first bytes. */
 export function truncateFile(state: DiskState, path: string, size: number): void {
   const before = inodeAt(state, path);
   if (before?.kind !== 'file') throw systemError('ENOENT', 'open', path);
@@ -202,7 +209,7 @@ function changeContent(state: DiskState, path: string, before: FileInode, conten
     state.inodes.set(id, { kind: 'file', content: Uint8Array.from(content), earlier, durableBytes });
 }
 
-/** POSIX fsync: of a file it syncs the content, of a directory the names in it, and never both. */
+/** POSIX fsync: for a file it syncs the content, for a directory the names in it; never both. */
 function syncPath(state: DiskState, path: string): void {
   const id = state.names.get(path);
   const inode = id === undefined ? undefined : state.inodes.get(id);

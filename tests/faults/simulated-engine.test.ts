@@ -47,7 +47,7 @@ async function pull(engine: StackEngine, version: string): Promise<void> {
   for (const service of services) await engine.pull(reference(service, version), ignore, signal);
 }
 
-/** A station on which 1.0.0 runs, all of it on disk. */
+/** A station on which 1.0.0 runs, completely on disk. */
 async function createStation(behaviour: Behaviour = 'good'): Promise<{ world: World; engine: StackEngine }> {
   const world = createWorld(createCatalogue([{ version: '1.0.0' }, { version: '2.0.0', behaviour }]), '1.0.0');
   putFile(world.disk, dataDir, null);
@@ -71,7 +71,7 @@ const imagesOf = (version: string): Record<string, string> => ({
   backend: imageIdOf('backend', version),
   frontend: imageIdOf('frontend', version),
 });
-/** Conditions in which an image is found after cuts of many kinds. */
+/** The conditions of an image after power cuts with many variants. */
 const found = (world: World, id: string): Set<string> =>
   new Set(
     Array.from({ length: 100 }, (_, variant) => {
@@ -108,7 +108,7 @@ describe('images on the simulated engine', () => {
     assert.equal((await engine.up(signal)).kind, 'ok');
   });
 
-  test('are pruned unless a container or a pin stands on them', async () => {
+  test('are pruned unless a container or a pin needs them', async () => {
     const { world, engine } = await createStation();
     await pull(engine, '2.0.0');
     await engine.pinImage(imageIdOf('backend', '2.0.0'));
@@ -137,7 +137,7 @@ describe('the simulated up', () => {
     assert.equal((await engine.containers()).find((one) => one.service === 'mqtt')?.id, before?.id);
   });
 
-  test('does nothing when all is as it should be', async () => {
+  test('does nothing when the stack is already correct', async () => {
     const { engine } = await createStation();
     const before = await engine.containers();
     assert.deepEqual(await engine.up(signal), { kind: 'ok', stoppedAtMs: null });
@@ -164,14 +164,14 @@ describe('the simulated up', () => {
     assert.equal((await engine.up(signal)).kind, 'failed');
   });
 
-  test('never fetches what is pinned and not there', async () => {
+  test('never fetches a missing pinned image', async () => {
     const { world, engine } = await createStation();
     pin(world, '2.0.0');
     assert.equal((await engine.up(signal)).kind, 'failed');
     assert.deepEqual(await runningImages(engine), imagesOf('1.0.0'));
   });
 
-  test('killed half-way leaves two releases, or comes to its end without its caller', async () => {
+  test('killed halfway leaves two releases, or completes without its caller', async () => {
     const { world, engine } = await createStation();
     await pull(engine, '2.0.0');
     pin(world, '2.0.0');
@@ -215,7 +215,7 @@ describe('containers after a power cut', () => {
           .sort()
           .join(),
       );
-      // Whatever is left, up puts it right again.
+      // In each case, `up` repairs it.
       assert.equal((await engineOf(copy).up(signal)).kind, 'ok');
       assert.deepEqual(await runningImages(engineOf(copy)), imagesOf('2.0.0'));
     }
@@ -248,7 +248,7 @@ describe('behaviours', () => {
     });
   }
 
-  test('a crash loop is restarted ever more slowly', async () => {
+  test('a crash loop is restarted with growing delays', async () => {
     const { world, engine } = await createStation('crash-looping');
     await pull(engine, '2.0.0');
     pin(world, '2.0.0');
@@ -261,7 +261,7 @@ describe('behaviours', () => {
     assert.deepEqual(counts, [4, 5, 6, 6]);
   });
 
-  test('a registry that is silent answers nothing until it is broken off', async () => {
+  test('a silent registry never answers until the request is aborted', async () => {
     const { world, engine } = await createStation();
     world.engine.registry = 'silent';
     const stop = new AbortController();

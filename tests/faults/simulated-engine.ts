@@ -48,7 +48,7 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
     },
     pinImage: async (imageId) => {
       call('pinImage', 50);
-      // The engine answers "name in use" to a second pin and no longer checks the image.
+      // The engine answers "name in use" to a second pin, without checking the image again.
       if (state.live.pins.has(imageId)) return 'pinned';
       if (!state.live.images.has(imageId)) return 'absent';
       if (conditionOf(state.live, imageId) === 'unusable') return 'broken';

@@ -9,7 +9,7 @@ const askTimeoutMs = 30_000;
 const pullTimeoutMs = 120_000;
 const pullMs = 1500;
 
-/** Sizes of an image's layers; a silent registry is no failure here; the pull will fail. */
+/** Sizes of an image's layers. A silent registry is no failure here, because the pull will fail. */
 export async function askLayers({ state, time }: RegistryParts, reference: string): Promise<LayersAnswer> {
   if (state.registry !== 'up') {
     waitInVain(state, time, askTimeoutMs);
@@ -19,7 +19,7 @@ export async function askLayers({ state, time }: RegistryParts, reference: strin
   return image ? { kind: 'ok', layers: { [`layer-of-${image.id}`]: 1_000_000 } } : missing(reference);
 }
 
-/** Fetches an image. One that is there is not looked at again, however broken it is; nor are layers. */
+/** Fetches an image. An existing image or layer is not checked again, even if it is broken. */
 export async function pullImage(parts: RegistryParts, reference: string, signal: AbortSignal): Promise<PullAnswer> {
   const { state, time, process } = parts;
   if (state.registry === 'silent') return silence(parts, signal);
@@ -34,7 +34,7 @@ export async function pullImage(parts: RegistryParts, reference: string, signal:
     process.point('engine.pull, layers unpacked');
   }
   pass(time, pullMs);
-  // A tag means the image that was fetched by it last.
+  // A tag names the image that was fetched by it last.
   for (const [id, { references }] of state.live.images) {
     const left = references.filter((one) => one !== reference || id === image.id);
     if (left.length < references.length) state.live.images.set(id, { references: left });
@@ -48,7 +48,7 @@ export async function pullImage(parts: RegistryParts, reference: string, signal:
   return { kind: 'ok', imageId: image.id, digest: image.digest };
 }
 
-/** A dead connection: it never answers, until the caller aborts. */
+/** A dead connection never answers until the caller aborts. */
 async function silence({ state, time }: RegistryParts, signal: AbortSignal): Promise<never> {
   const fromMs = time.monotonicMs;
   const broken = Promise.withResolvers<never>();
@@ -60,7 +60,7 @@ async function silence({ state, time }: RegistryParts, signal: AbortSignal): Pro
   }
 }
 
-/** Fails at once when the network is known to be down, after a long wait when packets vanish. */
+/** Fails immediately when the network is known to be down, and after a long wait when packets are lost. */
 function waitInVain(state: EngineState, time: WorldTime, longestMs: number): void {
   const ms = state.registry === 'down' ? 200 : longestMs;
   state.waitedMs += ms;

@@ -17,7 +17,7 @@ function find(name: string): Scenario {
 
 const codeOf = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
-test('refuses each request at once while the disk is full', async () => {
+test('refuses each request immediately while the disk is full', async () => {
   const scenario = find('rollback-good');
   const world = await prepare(scenario);
   const answers: string[] = [];
@@ -42,7 +42,7 @@ test('refuses each request at once while the disk is full', async () => {
       });
     },
   });
-  /** After the first refusal the loop has something to repair. */
+  /** The loop has something to repair only after the first refusal. */
   function isReady(): boolean {
     return answers.length === 0 || answers.length === 3;
   }
@@ -80,7 +80,7 @@ describe('a compose project that cannot be read', () => {
     assert.deepEqual(await judge(world, run, expected), []);
   });
 
-  test('is what a request hears of when the agent starts with it', async () => {
+  test('is the answer to a request when the agent starts with it', async () => {
     const scenario = find('older-agent');
     const world = await prepare(scenario);
     const repairedMs = world.time.monotonicMs + 5 * minute;

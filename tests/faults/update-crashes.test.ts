@@ -7,7 +7,7 @@ import { flaws } from './flaws.ts';
 import { assertNoBadEnds } from './report-ends.ts';
 import { scenarios } from './scenarios.ts';
 
-/** A small part of `npm run e2e -- update-powercut`, for every test run. */
+/** A small part of `npm run e2e -- update-powercut`, for each test run. */
 const slice = {
   randomVariants: 1,
   quietEvery: 50,

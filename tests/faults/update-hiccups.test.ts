@@ -9,7 +9,7 @@ import { engineOffline } from './simulated-engine.ts';
 const scenario = scenarios.find((one) => one.name === 'update-good');
 assert.ok(scenario);
 
-/** Waits of the agent after a short fault, while it verifies the new release. */
+/** The agent's waits after a short fault while it verifies the new release. */
 type Seen = { conditions: string[]; asked: Promise<StartAnswer> | null; proxyWasFree: boolean; waits: number };
 
 async function verifyWithHiccup(): Promise<Seen> {
@@ -25,7 +25,7 @@ async function verifyWithHiccup(): Promise<Seen> {
     },
     engineFault: (call) => (probes === 5 && call === 'containers' && left-- > 0 ? engineOffline() : null),
     onSleep: ({ stack, keeper, conditions }) => {
-      // Some probes later the fault is long over, and the health gate is not.
+      // Some probes later the fault has long ended, and the health gate still runs.
       if (probes < 12 || keeper.operation()?.phase !== 'verifying') return;
       seen.waits += 1;
       seen.conditions.push(...conditions.list().map(({ id }) => id));
@@ -44,7 +44,7 @@ async function verifyWithHiccup(): Promise<Seen> {
 }
 
 describe('an engine that does not answer for a moment during an update', () => {
-  test('is not reported as unreachable for the rest of it', async () => {
+  test('is not reported as unreachable until the end of the update', async () => {
     const { conditions, waits, asked, proxyWasFree } = await verifyWithHiccup();
     assert.ok(waits > 5);
     assert.deepEqual(conditions, []);

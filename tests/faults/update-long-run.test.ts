@@ -5,7 +5,7 @@ import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
 import { imageIdOf, type World } from './world.ts';
 
-/** Changes around an agent that is idle for hours. */
+/** Changes of the world while an agent is idle for hours. */
 const hour = 3600_000;
 const minute = 60_000;
 
@@ -77,7 +77,7 @@ describe('the condition of a failed update', () => {
     assert.equal(last.raised.filter((id) => id === 'disk_space_low').length, 1);
   });
 
-  test('stands no longer once the release is withdrawn', async () => {
+  test('clears when the release is withdrawn', async () => {
     const world = await prepare(scenario);
     const request = { kind: 'automatic' as const, version: '2.0.0' };
     const withdraw = (): void => {
@@ -90,7 +90,7 @@ describe('the condition of a failed update', () => {
     assert.deepEqual(await judge(world, last, { ...expectationOf(scenario, world.ids), disturbed: true }), []);
   });
 
-  test('stands no longer than until the next look when only a person would try again', async () => {
+  test('clears at the next check when only a person would retry', async () => {
     const world = await prepare(scenario);
     const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
     const { last } = await run(world, { ...noRoom, request, stayMs: 3 * hour });

@@ -32,7 +32,7 @@ async function faultsOf(world: World, run: AgentRun): Promise<string[]> {
 const backend = imageIdOf('backend', '1.1.0');
 
 describe('an installed release whose image is damaged', () => {
-  test('is fetched again and brought up', async () => {
+  test('is pulled again and started', async () => {
     const world = await bootWith({ [backend]: 'unusable' }, 'up');
     const run = await runAgent(world, { request: { kind: 'none' } });
     assert.ok(run.events.includes('image_healed'));

@@ -37,7 +37,7 @@ const slowPull = (engine: StackEngine, { time }: World): StackEngine => ({
 });
 
 describe('an agent that works for longer than the watchdog allows silence', () => {
-  test('gives signs of life while an image comes over a slow line', async () => {
+  test('gives signs of life while an image is pulled over a slow line', async () => {
     const run = await update('update-good', { engine: slowPull });
     assert.ok(run.events.includes('update_completed'));
     assert.ok(run.totalMs > 40 * minute);
@@ -52,7 +52,7 @@ describe('an agent that works for longer than the watchdog allows silence', () =
     assert.ok(run.longestSilenceMs < longestSilenceMs, `silent for ${run.longestSilenceMs / minute} min`);
   });
 
-  test('gives signs of life while images are read through', async () => {
+  test('gives signs of life while images are verified', async () => {
     const run = await update('update-good', {
       engine: (engine, { time }) => {
         let ups = 0;

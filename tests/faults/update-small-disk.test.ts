@@ -10,7 +10,7 @@ import { imageIdOf, type World } from './world.ts';
 const imageBytes = 3_000_000;
 const reserveBytes = 32 * 1024 * 1024;
 
-/** An engine whose disk has space only for a given number of images. */
+/** An engine whose disk has space for only a given number of images. */
 const smallEngine =
   (world: World, images: number) =>
   (engine: StackEngine): StackEngine => {
@@ -36,7 +36,7 @@ const scenario: Scenario = {
   afterwards: '3.0.0',
 };
 
-/** A station with 1.1.0 and the rollback target 1.0.0, whose update to 2.0.0 lost its registry half-way. */
+/** A station with 1.1.0 and the rollback target 1.0.0. Its update to 2.0.0 lost the registry halfway. */
 async function halfFetched(): Promise<World> {
   const world = await prepare(scenario);
   world.engine.pullsLeft = 1;
@@ -63,18 +63,18 @@ async function assertGoodEnd(world: World, run: AgentRun): Promise<void> {
   assert.deepEqual(await judge(world, run, expectationOf(scenario, world.ids - 1)), []);
 }
 
-describe('on a small disk, after a half-finished pull', () => {
+describe('on a small disk, after an incomplete pull', () => {
   // MQTT, two releases of two images, and one image of the release that failed.
   const present = 6;
 
-  test('the same release needs room only for what is missing', async () => {
+  test('the same release needs space only for what is missing', async () => {
     const world = await halfFetched();
     const run = await ask(world, { kind: 'update', version: null, offered: '2.0.0' }, present + 1);
     assert.equal(await result(run), 'updated');
     await assertGoodEnd(world, run);
   });
 
-  test('another release gets the room of what was fetched in vain', async () => {
+  test('another release gets the space of images that are no longer needed', async () => {
     const world = await halfFetched();
     const run = await ask(world, { kind: 'update', version: null, offered: '3.0.0' }, present + 1);
     assert.equal(await result(run), 'updated');
@@ -82,7 +82,7 @@ describe('on a small disk, after a half-finished pull', () => {
     await assertGoodEnd(world, run);
   });
 
-  test('what the installed and the kept release use stays, also where the room does not do', async () => {
+  test('images of the installed and the kept release stay, even when the space is too small', async () => {
     const world = await halfFetched();
     const run = await ask(world, { kind: 'update', version: null, offered: '3.0.0' }, present);
     assert.equal(await result(run), 'failed: disk_space_low');
@@ -91,10 +91,10 @@ describe('on a small disk, after a half-finished pull', () => {
     await assertGoodEnd(world, run);
   });
 
-  test('a release that the disk turned out too small for in the middle is fetched with that room', async () => {
+  test('a release is fetched after space is freed, when the disk turns out too small during the pull', async () => {
     const world = await halfFetched();
     const small = smallEngine(world, present + 1);
-    // Without sizes from the registry the pull finds out.
+    // Without sizes from the registry, only the pull finds out.
     const wrapEngine = (engine: StackEngine): StackEngine => ({
       ...small(engine),
       layers: async () => ({ kind: 'unknown' }),

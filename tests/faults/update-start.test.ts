@@ -16,7 +16,7 @@ function find(name: string): Scenario {
   return scenario;
 }
 
-/** What an operator's `docker compose stop` leaves. */
+/** The state after an operator's `docker compose stop`. */
 function stopStack(world: World): void {
   const stop = { status: 'exited', exitCode: 0 } as const;
   for (const one of [...world.engine.live.containers.values()])
@@ -63,7 +63,7 @@ describe('a stack that is down at the agent’s start', () => {
     assert.ok(!run.events.includes('docker_restart'));
   });
 
-  test('is brought up without it when an interrupted operation of the agent left it so', async () => {
+  test('is brought up without it when an interrupted operation of the agent stopped it', async () => {
     const scenario = find('update-good');
     const world = await prepare(scenario);
     let switching: number | null = null;
@@ -87,9 +87,9 @@ describe('a stack that is down at the agent’s start', () => {
 });
 
 describe('a request right after the agent’s start', () => {
-  const told = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
+  const codeOf = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
-  test('waits for the first look at the state, also before the loop runs, and is then answered', async () => {
+  test('waits for the first check of the state, also before the loop runs, and is then answered', async () => {
     const scenario = find('update-by-name');
     const world = await prepare(scenario);
     const run = await runAgent(world, { request: scenario.request, askAtOnce: true });
@@ -98,7 +98,7 @@ describe('a request right after the agent’s start', () => {
     assert.deepEqual(await judge(world, run, expectationOf(scenario, world.ids - 1)), []);
   });
 
-  test('is told so when the engine really does not answer', async () => {
+  test('is refused as unavailable when the engine does not answer', async () => {
     const scenario = find('older-agent');
     const world = await prepare(scenario);
     let calls = 0;
@@ -106,11 +106,11 @@ describe('a request right after the agent’s start', () => {
     const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
     const run = await runAgent(world, { request, askAtOnce: true, engineFault });
     assert.ok(run.answer);
-    assert.equal(told(run.answer), 'unavailable');
+    assert.equal(codeOf(run.answer), 'unavailable');
     assert.ok(run.answer.kind === 'refused' && run.answer.message.includes('engine does not answer'));
   });
 
-  test('is told that the agent is still starting when the first look takes too long', async () => {
+  test('reports that the agent is still starting when the first check takes too long', async () => {
     const world = await prepare(find('older-agent'));
     const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
     const run = await runAgent(world, {

@@ -37,8 +37,8 @@ test('a release that failed to start like the previous one waits until the stack
   const world = await prepare(scenario);
   const port = takenPort(world, world.time.monotonicMs + 1.5 * hour);
   const run = await runAgent(world, { request: offered, wrapEngine: port.wrapEngine });
-  assert.ok(port.failedUps() > 20, 'the stack was brought up again and again');
-  // Once while nothing could be started, and once when all could.
+  assert.ok(port.failedUps() > 20, 'the stack was brought up repeatedly');
+  // Once while nothing could be started, and once when everything could.
   assert.deepEqual([count(run, 'update_start'), port.pulled.length], [2, 4]);
   assert.equal(count(run, 'image_removed'), 2, 'only what 1.0.0 had');
   assert.equal(current(world), '2.0.0');

@@ -12,8 +12,8 @@ export type VirtualClock = Clock & {
 type Sleeper = { wakeMs: number; order: number; wake: () => void; stop: (reason: unknown) => void };
 
 /**
- * A clock that jumps to the next wake-up as soon as everybody sleeps: hours pass in milliseconds, in the same order each
- * time.
+ * A clock that jumps to the next wake-up as soon as everything sleeps: hours pass in milliseconds, always in the same
+ * order.
  * @param onSleep sees each sleep before it begins; `signal` is the one given to `sleep`.
  */
 export function createVirtualClock(
@@ -34,7 +34,7 @@ export function createVirtualClock(
     first.wake();
     if (rest.length > 0) wakeSoon();
   };
-  // Only promise jobs run between two sleeps; they are done at the next turn of the event loop.
+  // Only promise jobs run between two sleeps; they are complete at the next turn of the event loop.
   const wakeSoon = (): void => {
     if (waiting) return;
     waiting = true;

@@ -22,7 +22,7 @@ const minute = 60_000;
 type Scenario = { name: string; world: () => WifiWorld; events: (startMs: number) => WorldEvent[]; forMs: number };
 
 const joinAt = (atMs: number, name: string, password: string | null): WorldEvent[] => [
-  { atMs: atMs - 10_000, name: 'looks', apply: ({ portal }) => portal?.seen() },
+  { atMs: atMs - 10_000, name: 'views the page', apply: ({ portal }) => portal?.seen() },
   {
     atMs,
     name: 'asks',
@@ -54,7 +54,7 @@ const scenarios: Scenario[] = [
     forMs: 6 * minute,
   },
   {
-    name: 'a router that goes and comes back',
+    name: 'a router that goes offline and returns',
     world: () => createWifiWorld([router('home')], [profile('home')]),
     events: (startMs) => [
       { atMs: startMs + minute, name: 'off', apply: switchRouter('home', false) },
@@ -67,7 +67,7 @@ const scenarios: Scenario[] = [
 /** One point in so many is tried. */
 const every = extent(3, 1);
 
-/** Ends the agent at the points of a scenario, in one way, and checks the result of the next process a minute later. */
+/** Ends the agent at the points of a scenario in one way, and checks the result of the next process after a minute. */
 async function endEverywhere(
   scenario: Scenario,
   options: { power: boolean; afterMs: number; wrap?: (world: WifiWorld) => void; every?: number },
@@ -89,14 +89,15 @@ async function endEverywhere(
     if (options.power) cutWifiPower(world, endAt % 7);
     else pass(world.time, 1000);
     options.wrap?.(world);
-    // Without notes of the earlier process the next one assumes a boot, which waits longer.
+    // Without the state of the earlier process, the next one assumes a boot, which waits longer.
     const afterMs = readJson(world, 'wifi.json') === null ? 3 * minute : options.afterMs;
     const next = await runWifi(world, { untilMs: world.time.monotonicMs + afterMs, end: 'cut' });
     for (const fault of judgeEnd(world, next)) faults.push(`${endAt}: ${fault}`);
     const kept = world.air.profiles.filter(({ owner, isSaved }) => owner !== null && isSaved);
-    // After a power cut a network in memory is lost; the credentials file was written first.
-    const untold = kept.filter(({ ssid }) => !world.forwarded.includes(describeSsid(ssid)));
-    if (untold.length > 0) faults.push(`${endAt}: the backend does not know ${untold.length} networks`);
+    // A power cut loses a network in memory, but the credentials file was written first.
+    const unknownToBackend = kept.filter(({ ssid }) => !world.forwarded.includes(describeSsid(ssid)));
+    if (unknownToBackend.length > 0)
+      faults.push(`${endAt}: the backend does not know ${unknownToBackend.length} networks`);
     if (world.longestStrayPortalMs > 0) faults.push(`${endAt}: the page was open without a hotspot`);
   }
   return { tried, faults };
@@ -117,7 +118,7 @@ describe('an agent that is killed at any point', () => {
     });
   }
 
-  test('is found out when it leaves the proxy as it was', async () => {
+  test('is detected when it does not start the proxy again', async () => {
     const [scenario] = scenarios as [Scenario];
     const forget = (world: WifiWorld): void => {
       world.disk.names.delete('/data/wifi.json');
@@ -145,7 +146,7 @@ describe('a dead gateway', () => {
     };
   const inUse = ({ air }: WifiWorld): string | undefined => air.profiles.find(({ id }) => id === air.active)?.ssid;
 
-  test('is left for another known network, without a hotspot in between', async () => {
+  test('is left for another known network without a hotspot in between', async () => {
     const home = world();
     const startMs = home.time.monotonicMs;
     const events = [{ atMs: startMs + minute, name: 'dies', apply: die(false) }];
@@ -168,10 +169,10 @@ describe('a dead gateway', () => {
   });
 });
 
-describe('a known network that does not let the station in', () => {
+describe('a known network that refuses the station', () => {
   for (const [name, changes] of [
     ['its password was changed', { password: 'another one' }],
-    ['nobody answers behind it', { answers: false }],
+    ['its gateway does not answer', { answers: false }],
     ['it gives no addresses', { givesAddresses: false }],
   ] as const)
     test(`leaves the hotspot alone for a minute, then longer: ${name}`, async () => {
@@ -193,7 +194,7 @@ describe('a known network that does not let the station in', () => {
 });
 
 describe('times, in the simulated home', () => {
-  test('a known network that is back is joined from the hotspot within 90 s', async () => {
+  test('joins a returned known network from the hotspot within 90 s', async () => {
     for (let shiftMs = 0; shiftMs < 60_000; shiftMs += 2500) {
       const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
       const backMs = world.time.monotonicMs + 5 * minute + shiftMs;
@@ -204,13 +205,13 @@ describe('times, in the simulated home', () => {
     }
   });
 
-  test('a first boot without any network has its hotspot within half a minute, and its page', async () => {
+  test('opens the hotspot and its page within half a minute at a first boot without any network', async () => {
     const world = createWifiWorld([], []);
     const run = await runWifi(world, { untilMs: world.time.monotonicMs + 30_000, end: 'cut' });
     assert.deepEqual(judgeEnd(world, run), []);
   });
 
-  test('a router that boots slower than the station finds it in the hotspot, and takes it out of there', async () => {
+  test('leaves the hotspot when a router that boots slower than the station is ready', async () => {
     const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
     const startMs = world.time.monotonicMs;
     const events: WorldEvent[] = [{ atMs: startMs + 3 * minute, name: 'on', apply: switchRouter('home', true) }];
@@ -224,14 +225,14 @@ describe('times, in the simulated home', () => {
     assert.equal(status.mode, 'client');
   });
 
-  test('a failure is not reported again once the station was online', async () => {
+  test('does not report a failure again after the station was online', async () => {
     const world = createWifiWorld([router('home')], []);
     const startMs = world.time.monotonicMs;
     const cable = { ip: '10.9.0.2', gateway: '10.9.0.1' };
     const views: unknown[] = [];
     const look = (atMs: number): WorldEvent => ({
       atMs,
-      name: 'looks',
+      name: 'views the page',
       apply: ({ portal }) => views.push(portal?.view().lastJoin?.failure ?? null),
     });
     const events: WorldEvent[] = [
@@ -253,7 +254,7 @@ describe('times, in the simulated home', () => {
       ...joinAt(startMs + minute, 'home', 'secret-but-wrong'),
       {
         atMs: startMs + minute + 25_000,
-        name: 'looks again',
+        name: 'views the page again',
         apply: ({ portal }: WifiWorld) => (view = portal?.view().lastJoin),
       },
     ];
@@ -265,7 +266,7 @@ describe('times, in the simulated home', () => {
   });
 });
 
-test('the hotspot returns after a failed join although a cable is connected, and closes when nobody uses it', async () => {
+test('reopens the hotspot after a failed join despite a connected cable, and closes it when nobody uses it', async () => {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;
   const joinMs = startMs + minute;
@@ -276,14 +277,14 @@ test('the hotspot returns after a failed join although a cable is connected, and
   const events: WorldEvent[] = [
     ...joinAt(joinMs, 'home', 'secret-but-wrong'),
     { atMs: joinMs - 5000, name: 'cable in', apply: ({ air }) => change(air, { cable, phones: 1 }) },
-    { atMs: joinMs + 25_000, name: 'looks again', apply: look },
+    { atMs: joinMs + 25_000, name: 'views the page again', apply: look },
   ];
   const run = await runWifi(world, { untilMs: joinMs + 3 * minute, end: 'cut', events });
   assert.deepEqual(seen, [[true, 'wrong_password']]);
   assert.deepEqual(judgeEnd(world, run), []);
 });
 
-test('an agent that stops closes the hotspot and starts the proxy', async () => {
+test('closes the hotspot and starts the proxy when the agent stops', async () => {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;
   for (let ms = 1000; ms < 40_000; ms += 1700) {

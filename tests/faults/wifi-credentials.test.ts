@@ -36,7 +36,7 @@ const countOf = (run: WifiRunResult, event: string): number =>
   run.lines.filter((line) => line.includes(`"event":"${event}"`)).length;
 
 describe('credentials of a joined network', () => {
-  test('go to the backend, and then are nowhere', async () => {
+  test('go to the backend and are deleted afterwards', async () => {
     const world = createWifiWorld([router('home')], []);
     const run = await runJoin(world, 2 * minute);
     assert.deepEqual(world.forwarded, ['home']);
@@ -80,7 +80,7 @@ describe('credentials of a joined network', () => {
     assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
   });
 
-  test('that arrive while older ones are removed stay', async (t) => {
+  test('that arrive while older ones are removed are kept', async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'station-credentials-'));
     t.after(() => rm(dataDir, { recursive: true }));
     const of = (name: string) => ({ ssid: ssidFromText(name), password: `of ${name}`, security: 'wpa2' as const });
@@ -92,7 +92,7 @@ describe('credentials of a joined network', () => {
       remove: async (path) => {
         if (path.endsWith(file)) {
           if (saves.length === 0) saves.push(forward.save(of('newer')));
-          // Time for a write out of order.
+          // Time for a write in the wrong order.
           await systemClock.sleep(20);
         }
         await nodeDisk.remove(path);

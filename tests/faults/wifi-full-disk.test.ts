@@ -7,7 +7,10 @@ import { systemError } from './simulated-disk.ts';
 
 type Seen = { conditions: string[]; phase: OperationPhase | null };
 
-/** A disk that is full for some minutes while the hotspot requests port 80. @returns the state when it was granted. */
+/**
+ * A disk is full for some minutes while the hotspot requests port 80.
+ * @returns the state when the request was granted.
+ */
 async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase | null) => boolean): Promise<Seen> {
   const scenario = scenarios.find((one) => one.name === name);
   assert.ok(scenario);
@@ -36,13 +39,13 @@ async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase 
     },
   });
   assert.equal(run.outcome, 'quiet');
-  assert.ok(fullMs !== null && isAsked && seen, 'the disk was full, the wish was made and granted');
+  assert.ok(fullMs !== null && isAsked && seen, 'the disk was full, and the request was made and granted');
   return seen;
 }
 
 test('opens the setup page although a full disk prevents the stack from starting', async () => {
   const { conditions } = await wishWhileDiskIsFull('bring-up-at-boot', () => true);
-  assert.ok(conditions.includes('state_not_writable'), 'granted at once, not when there was room again');
+  assert.ok(conditions.includes('state_not_writable'), 'granted immediately, not only when there was space again');
 });
 
 test('keeps the proxy for a release under verification when the disk fills up', async () => {

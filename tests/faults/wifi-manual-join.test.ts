@@ -17,7 +17,7 @@ const setRouter =
   };
 
 const troubles = [
-  ['falls silent', { answers: false }, { answers: true }],
+  ['stops answering', { answers: false }, { answers: true }],
   ['is off', { isOn: false }, { isOn: true }],
 ] as const;
 

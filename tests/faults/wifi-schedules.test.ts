@@ -20,5 +20,5 @@ test(`in ${homes} random homes the station ends online or with its hotspot, and 
     (ends.get('CONNECTED') ?? 0) > homes / 10 && (ends.get('HOTSPOT_ACTIVE') ?? 0) > homes / 10,
     JSON.stringify([...ends]),
   );
-  assert.ok(processes > homes * 1.5, `only ${processes} processes: hardly one was ended`);
+  assert.ok(processes > homes * 1.5, `only ${processes} processes: hardly any was ended`);
 });

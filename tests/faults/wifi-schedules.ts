@@ -24,7 +24,10 @@ const restMs = 32 * minute;
 
 export type Schedule = { seed: number; processes: number; points: number; end: string; faults: string[] };
 
-/** Runs one random history of a home from its seed: changes, faults, ends of the agent's process. @returns what is wrong at the end. */
+/**
+ * Runs one random history of a home from its seed: changes, faults and ends of the agent's process.
+ * @returns the faults at the end.
+ */
 export async function runSchedule(seed: number, trace: (line: string) => void = () => undefined): Promise<Schedule> {
   const random = createRandom(seed);
   const world = randomWorld(random);
@@ -88,7 +91,7 @@ function randomWorld(random: () => number): WifiWorld {
   return world;
 }
 
-/** Sorted by time. At the end of the changes everything works again, except routers that are off. */
+/** Sorted by time. After the last change everything works again, except routers that are off. */
 function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const events: WorldEvent[] = [];
@@ -179,7 +182,10 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   return events.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** A person with a phone: views the page every few seconds for a while, then requests a join, with the right password or not. */
+/**
+ * A person with a phone views the page every few seconds for a while, then requests a join with a right or wrong
+ * password.
+ */
 function addPhone(
   add: (atMs: number, name: string, apply: WorldEvent['apply']) => void,
   atMs: number,
@@ -188,7 +194,7 @@ function addPhone(
 ): void {
   const isRight = random() < 0.6;
   for (let look = 0; look < 12; look += 1) {
-    add(atMs + look * 15_000, 'looks', (world) => {
+    add(atMs + look * 15_000, 'views the page', (world) => {
       if (!world.air.hotspot || !world.portal || world.isProxyRunning) return;
       change(world.air, { phones: 1 });
       world.portal.seen();
@@ -201,7 +207,7 @@ function addPhone(
   }
 }
 
-/** What is wrong once the world has been at rest. */
+/** Faults that remain when the world has been at rest. */
 export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult): string[] {
   const { air } = world;
   const faults: string[] = [];
@@ -211,19 +217,19 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   const isReachable =
     air.cable !== null || air.profiles.some((each) => isKnown(each) && isGood(world, each.ssid, each.password));
   const { state } = status.watchdog;
-  // A known network that refuses the station is tried every 15 minutes; this is such a moment.
+  // A known network that refuses the station is retried every 15 minutes; this may be such a moment.
   const isInReach = air.profiles.some(({ ssid }) => air.routers.some((each) => each.isOn && each.ssid === ssid));
   const isAway = state === 'JOINING' || (state === 'HOTSPOT_ACTIVE' && !air.hotspot);
   if (isAway && !isReachable && isInReach) return faults;
   const isHotspot = !isReachable;
   expect('the state', state, isHotspot ? 'HOTSPOT_ACTIVE' : 'CONNECTED');
   expect('the hotspot', air.hotspot !== null, isHotspot);
-  expect('what a hotspot leaves on the machine', air.hasLeftovers, isHotspot);
+  expect('leftovers of a hotspot on the machine', air.hasLeftovers, isHotspot);
   expect('the portal', world.portal !== null, isHotspot);
   expect('the proxy', world.isProxyRunning, !isHotspot);
   expect('the intent', readJson(world, 'wifi.json')?.['proxyStopped'], isHotspot);
   const isWaiting = readJson(world, 'wifi-credentials.json') !== null;
-  // Refused credentials are not sent again soon, and a condition reports it.
+  // Refused credentials are not sent again soon; a condition reports them.
   const waits = isWaiting || conditions.includes('wifi_credentials_not_forwarded');
   if (waits && !world.hasRefused) faults.push('credentials wait');
   // A verified network waits in memory until it is used again.
@@ -242,7 +248,7 @@ const isKnown = ({ isSaved, settledBy }: Profile): boolean => isSaved || settled
 const isGood = (world: WifiWorld, ssid: string, password: string | null): boolean =>
   world.air.routers.some((each) => each.ssid === ssid && each.isOn && each.answers && each.password === password);
 
-/** What must never have happened. */
+/** Faults that must not occur at any time. */
 function judgeHistory(world: WifiWorld, people: readonly string[], lines: readonly string[]): string[] {
   const faults: string[] = [];
   const lost = people.filter((id) => !world.air.profiles.some((each) => each.id === id));

@@ -23,14 +23,14 @@ export type WifiWorld = {
   isDiskFull: boolean;
   air: Air;
   isProxyRunning: boolean;
-  /** The engine that the proxy runs in answers. */
+  /** The proxy's container engine answers. */
   hasEngine: boolean;
   backend: 'accepts' | 'offline' | 'refuses';
   hasRefused: boolean;
   forwarded: string[];
-  /** Of the process that runs. */
+  /** The setup page of the current process. */
   portal: PortalActions | null;
-  /** Since when the page is open without a hotspot. */
+  /** Time since which the page is open without a hotspot. */
   strayPortalMs: number | null;
   longestStrayPortalMs: number;
 };
@@ -50,7 +50,7 @@ export const router = (name: string, changes: Partial<SimulatedRouter> = {}): Si
   ...changes,
 });
 
-/** A profile that people made: the agent never removes it. */
+/** A profile created by a person: the agent never removes it. */
 export const profile = (name: string, password: string | null = passwordOf(name), isAutomatic = true): Profile => ({
   id: `people-${name}`,
   ssid: ssidFromText(name),
@@ -99,14 +99,14 @@ export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[])
   };
 }
 
-/** The agent's process ends, with everything bound to it. */
+/** Ends the agent's process, with everything bound to it. */
 export function endProcess(world: WifiWorld): void {
   loseProcess(world.air, world.process);
   world.portal = null;
   world.strayPortalMs = null;
 }
 
-/** A power cut: everything in memory is lost; the engine does not start a stopped proxy. */
+/** Cuts the power: everything in memory is lost, and the engine does not start a stopped proxy. */
 export function cutWifiPower(world: WifiWorld, variant: number): void {
   endProcess(world);
   cutDisk(world.disk, survival(variant));
@@ -117,19 +117,19 @@ export function cutWifiPower(world: WifiWorld, variant: number): void {
   pass(world.time, 20_000);
 }
 
-/** The machine's network manager is restarted: volatile connections end. */
+/** Restarts the machine's network manager: volatile connections end. */
 export function loseManager(world: WifiWorld): void {
   change(world.air, { manager: 'absent' });
   advance(world.air, world.time.monotonicMs);
 }
 
-/** A USB radio is removed or inserted; its connections end at once. */
+/** Removes or inserts a USB radio; its connections end immediately. */
 export function takeRadio({ air, time }: WifiWorld, isOut: boolean): void {
   change(air, { hasRadio: !isOut });
   advance(air, time.monotonicMs);
 }
 
-/** A person activates a saved network in a terminal; a hotspot ends for it. */
+/** A person activates a saved network in a terminal, which ends a hotspot. */
 export function activate({ air, time }: WifiWorld, ssid: string): void {
   advance(air, time.monotonicMs);
   const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);

@@ -40,9 +40,12 @@ export type ReleaseDefinition = {
   behaviour?: Behaviour;
   /** Behaviour of the frontend's container. */
   frontend?: Behaviour;
-  /** The release names the broker too, by the tag that the compose file names: published, it moves the tag. */
+  /**
+   * Behaviour of the broker, when the release also names it. It uses the tag of the compose file, so publishing moves
+   * the tag.
+   */
   mqtt?: Behaviour;
-  /** Not at the registry. */
+  /** The registry does not have it. */
   missing?: boolean;
   /** Version whose frontend image this release uses too. */
   frontendOf?: string;
@@ -84,7 +87,7 @@ export function manifestOf({ engine }: World, version: string): ReleaseManifest 
 
 /**
  * A machine with Docker and the stack's compose file, as the installer leaves it: no container, no state of an agent.
- * @param baseVersion version whose images the compose file itself names.
+ * @param baseVersion version whose images the compose file names.
  */
 export function createWorld(catalogue: Catalogue, baseVersion: string): World {
   const world: World = {
@@ -107,7 +110,7 @@ export function createWorld(catalogue: Catalogue, baseVersion: string): World {
   return world;
 }
 
-/** An image that is on the machine already. */
+/** Puts an image on the machine. */
 export function addImage(world: World, name: string): void {
   const image = world.engine.catalogue.published.get(name);
   if (!image) throw new Error(`${name} is not published`);
@@ -116,7 +119,7 @@ export function addImage(world: World, name: string): void {
   live.layers.set(image.id, { condition: 'whole', serial: world.engine.nextSerial++ });
 }
 
-/** A file that the disk can no longer read. */
+/** Makes a file unreadable. */
 function putBadSector(disk: DiskState, path: string): void {
   const id = disk.nextInode++;
   disk.inodes.set(id, { kind: 'unreadable' });
@@ -143,7 +146,7 @@ export const copyWorld = (world: World): World => ({
   engine: copyEngine(world.engine),
 });
 
-/** Some time without work: the kernel has written everything out. */
+/** Time without work passes: the kernel has written everything to disk. */
 export function flushWorld(world: World): void {
   flushDisk(world.disk);
   world.engine.durable = copyStorage(world.engine.live);
@@ -157,7 +160,7 @@ export const isOpen = (world: World): boolean =>
 
 const bootMs = 30_000;
 
-/** Cuts the power and boots again. Some stations have no clock of their own: theirs starts in the past. */
+/** Cuts the power and boots again. Some stations have no real-time clock: their clock starts in the past. */
 export function cutPower(world: World, variant: number): void {
   const choose = survival(variant);
   world.boot += 1;
@@ -167,7 +170,7 @@ export function cutPower(world: World, variant: number): void {
   if (choose('engine', 2) === 1) world.time.wallMs = Date.parse('2026-01-01T00:00:00.000Z');
 }
 
-/** Ends the agent only. With `orphan`, an `up` that was under way comes to its end without it. */
+/** Kills only the agent. With `orphan`, an `up` in progress completes without it. */
 export function killAgent(world: World, orphan: boolean): void {
   if (orphan) orphanUp(world.engine, readProject(world), world.time.monotonicMs);
   pass(world.time, 2000);
@@ -209,10 +212,10 @@ function parseYaml(text: string): unknown {
 }
 
 const damageModes = 5;
-/** How many different damages `damageStateFile` can do. */
+/** Number of different damages of `damageStateFile`. */
 export const damages = damageModes * (1 + Object.keys(stateFiles).length);
 
-/** Damages a state file as a worn card or a person could, but never the agent itself. */
+/** Damages a state file as a worn card or a person could; the agent itself never does. */
 export function damageStateFile(world: World, variant: number): void {
   const names = ['journal.json', ...Object.values(stateFiles)];
   const name = names[variant % names.length] as string;
@@ -232,7 +235,7 @@ export function damageStateFile(world: World, variant: number): void {
     );
 }
 
-/** What an agent that follows the specification, but keeps no journal, leaves behind. */
+/** State files of an agent that follows the specification but keeps no journal. */
 export function putOlderState(world: World, current: string, earlier: string): void {
   const images = { backend: reference('backend', earlier), frontend: reference('frontend', earlier) };
   putFile(world.disk, dataDir, null);
