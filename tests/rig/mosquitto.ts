@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
@@ -15,6 +16,9 @@ export type Mosquitto = AsyncDisposable & {
   tls: { port: number; caFile: string } | null;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
+  /** Call these while it is stopped: its logins and sessions are gone, except the login `backend`; and they are back. */
+  loseData(): Promise<void>;
+  restoreData(): Promise<void>;
 };
 
 const shipped = join(import.meta.dirname, '../../deploy/mosquitto/mosquitto.conf');
@@ -29,8 +33,11 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
   const [logins, config] = [join(folder, 'logins.json'), join(folder, 'mosquitto.conf')];
+  const sessions = join(folder, 'mosquitto.db');
   const port = await findFreePort();
-  await run('mosquitto_ctrl', ['dynsec', 'init', logins, 'backend'], { input: `${password}\n${password}\n` });
+  const initialise = () =>
+    run('mosquitto_ctrl', ['dynsec', 'init', logins, 'backend'], { input: `${password}\n${password}\n` });
+  await initialise();
   const settings = [await shippedSettings({ port, logins, folder }), 'user root'];
   const tls = options.tls === true ? await makeTls(folder) : null;
   if (tls !== null) settings.push(...tls.settings);
@@ -54,6 +61,13 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
         socket.destroy();
         return true;
       });
+    },
+    loseData: async () => {
+      for (const file of [logins, sessions]) if (existsSync(file)) await rename(file, `${file}.lost`);
+      await initialise();
+    },
+    restoreData: async () => {
+      for (const file of [logins, sessions]) if (existsSync(`${file}.lost`)) await rename(`${file}.lost`, file);
     },
     // Also one that a test has stopped with SIGSTOP.
     [Symbol.asyncDispose]: async () => daemon?.stop(),

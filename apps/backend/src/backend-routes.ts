@@ -112,6 +112,7 @@ async function registerDevices(app: HttpServer, foundations: Foundations, featur
     devices,
     zones,
     answerHandshake: mqtt.answerHandshake,
+    reconnect: mqtt.reconnect,
   });
   await registerDeviceCommandRoutes(app, { devices, types, commands });
   await registerZoneRoutes(app, { zones });

@@ -12,7 +12,7 @@ const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 /** GET /api/unknown-devices (station role admin) → UnknownDevice[], the latest first, at most 500. */
 export const UnknownDevice = Type.Object({
   externalId: Type.String(),
-  type: Nullable(Type.String({ description: 'Of its handshake.' })),
+  type: Nullable(Type.String({ description: 'Of its handshake; null: none was received.' })),
   chip: Nullable(Type.String()),
   firmwareVersion: Nullable(Type.String()),
   firstSeenAt: Time,
@@ -25,9 +25,7 @@ export const UnknownDevice = Type.Object({
   contested: Type.Boolean({
     description: 'Different tokens were presented for this id: it cannot be accepted. DELETE it to begin again.',
   }),
-  acceptedUntil: Nullable(
-    Type.String({ description: 'Accepted: added if it logs in and sends its handshake by then.' }),
-  ),
+  acceptedUntil: Nullable(Type.String({ description: 'Accepted: added if it sends its handshake by then.' })),
 });
 export type UnknownDevice = Static<typeof UnknownDevice>;
 export const UnknownDevices = Type.Array(UnknownDevice);
@@ -35,8 +33,9 @@ export const UnknownDevices = Type.Array(UnknownDevice);
 /**
  * POST /api/unknown-devices/:externalId/accept (station role admin).
  * 201 Device: added with the type of its handshake; the login that the broker has stays valid.
- * 202 UnknownDevice: only its login was seen (`knocked`). If it presents the same token within 10 minutes, it may log in once, and is added
- * with its handshake. The id of a device that the station has is never listed, so nobody can take it in this way.
+ * 202 UnknownDevice: its type is not known; it is added with its next handshake, until `acceptedUntil`. If only its login was seen
+ * (`knocked`), it may log in once within 10 minutes with the token that it presented. The id of a device that the station has is never
+ * listed, so nobody can take it in this way.
  * 409 `conflict`: different tokens were presented for this id (`contested`).
  */
 export const AcceptUnknownDevice = Type.Object(

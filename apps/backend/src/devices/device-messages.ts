@@ -84,6 +84,8 @@ function broadcastEvent(broadcaster: Broadcaster, event: DeviceEvent): void {
       states.delete(deviceId);
       return hub.broadcast({ type: 'device_removed', at: now(), deviceId });
     }
+    case 'login_ended':
+      return;
   }
 }
 

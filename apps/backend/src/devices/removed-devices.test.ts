@@ -5,6 +5,7 @@ import { createRemovedDevices } from '../store/removed-devices.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice, type TestDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
+import { createUnknownDeviceStore } from './unknown-device-store.ts';
 
 const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
 
@@ -40,6 +41,7 @@ test('a device that is online is told to erase itself, and loses its login when 
   await closed;
   assert.equal((await all.removal())?.ended, 'obeyed');
   await assert.rejects(all.connect());
+  assert.deepEqual(await createUnknownDeviceStore(all.db).list(), [], 'its last messages make it no stranger');
 });
 
 test('a device that was offline is told when it returns, with its old login', async () => {

@@ -36,6 +36,8 @@ const answerEveryMs = 3_000;
 /** A removed device that goes on is told again. */
 const tellEveryMs = 60_000;
 const checkEveryMs = 10_000;
+/** For the last messages of a device whose login ended. Later it is a device like any other that the station does not have. */
+const leavingMs = 60 * 60_000;
 /** Another replica may have removed or added the device, and its event may be lost. */
 const freshMs = 5_000;
 const maxRemembered = 1_000;
@@ -74,7 +76,8 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
     },
     mayLogIn: async (externalId, tokenHash) => {
       const removal = await removed.find(externalId);
-      if (removal === null || removal.ended !== null || removal.token_hash === null) return null;
+      if (removal === null) return null;
+      if (removal.ended !== null || removal.token_hash === null) return isLeaving(removal, clock.now()) ? false : null;
       return isSameHash(removal.token_hash, tokenHash);
     },
     [Symbol.asyncDispose]: async () => {
@@ -84,6 +87,9 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
     },
   };
 }
+
+const isLeaving = ({ ended_at: endedAt }: RemovedDeviceRow, now: number): boolean =>
+  endedAt !== null && now - endedAt < leavingMs;
 
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
@@ -96,8 +102,11 @@ async function find(
   const known = found.get(externalId);
   if (known !== undefined && clock.monotonic() < known.untilMs) return known.removal;
   const removal = await removed.find(externalId);
-  // A device that obeyed was given its login again since, which only a lost database does not know: it is a stranger.
-  const isGone = removal?.ended === 'obeyed' || (removal && wasAddedAgain({ externalId, deviceId: removal.device_id }));
+  const isGone =
+    removal !== null &&
+    // A device that obeyed was given its login again since, which only a lost database does not know: it is a stranger.
+    ((removal.ended === 'obeyed' && !isLeaving(removal, clock.now())) ||
+      wasAddedAgain({ externalId, deviceId: removal.device_id }));
   if (found.size >= maxRemembered) found.clear();
   found.set(externalId, { removal: isGone ? null : removal, untilMs: clock.monotonic() + freshMs });
   return isGone ? null : removal;
@@ -111,6 +120,7 @@ async function answer(
 ): Promise<StrangerAnswer> {
   const { removed, clock } = parts;
   const { device_id: deviceId, command_id: commandId } = removal;
+  if (removal.ended === 'obeyed') return { kind: 'silence' };
   if (end === 'event' && isAcknowledgement(body as DeviceEventMessage, commandId)) {
     await endLogin(parts, memory, removal, 'obeyed');
     return { kind: 'silence' };

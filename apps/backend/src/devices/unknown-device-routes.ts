@@ -18,6 +18,8 @@ export type UnknownDeviceRoutesParts = {
   zones: Pick<ZoneStore, 'has'>;
   /** Answers `ok` to the handshake that the device may still wait for. */
   answerHandshake: (externalId: string) => Promise<void>;
+  /** Ends the connection of the device, so that it sends its handshake again. */
+  reconnect: (externalId: string) => Promise<void>;
 };
 
 /** /api/unknown-devices (contracts, sections 8 and 9). */
@@ -44,7 +46,7 @@ const acceptRoute = {
   schema: {
     tags,
     description:
-      '201: added, with the type of its handshake and the login that the broker has. 202: only its login was seen; it is added if it logs in with the same token within 10 minutes and sends its handshake. 409: different tokens were presented for this id.',
+      '201: added, with the type of its handshake and the login that the broker has. 202: its type is not known; it is added with its next handshake. If only its login was seen (`knocked`), it may log in within 10 minutes with the token that it presented. 409: different tokens were presented for this id.',
     params: Params,
     body: AcceptUnknownDevice,
     response: { 201: Device, 202: UnknownDevice },
@@ -52,7 +54,7 @@ const acceptRoute = {
 };
 
 async function accept(
-  { unknown, devices, zones, answerHandshake }: UnknownDeviceRoutesParts,
+  { unknown, devices, zones, answerHandshake, reconnect }: UnknownDeviceRoutesParts,
   request: RequestOf<typeof acceptRoute>,
   reply: ReplyOf<typeof acceptRoute>,
 ) {
@@ -71,6 +73,8 @@ async function accept(
         'Different tokens were presented for this id, so it is not clear which device is meant. Delete it; it is listed again when it is seen.',
       );
     case 'trusted':
+      // Without it the device is added when it connects again.
+      await reconnect(externalId).catch(() => undefined);
       return reply.code(202).send(accepted.device);
     case 'added': {
       // Without this answer the device waits up to five minutes, until it repeats its handshake.

@@ -20,7 +20,7 @@ export type UnknownDeviceStore = {
   find(externalId: string): Promise<UnknownDeviceRow | null>;
   /** Writes sightings in one transaction, and keeps the table small. */
   record(sightings: readonly Sighting[]): Promise<void>;
-  /** It may log in with its token, and is added with its handshake, until `until`. */
+  /** Until `until` it is added with its handshake, and may log in to the embedded broker with its token. */
   trust(externalId: string, given: { name: string; zoneId: string | null; until: number }): Promise<void>;
   block(externalId: string, isBlocked: boolean): Promise<void>;
   forget(externalId: string): Promise<boolean>;
@@ -41,7 +41,7 @@ export const createUnknownDeviceStore = (db: Database): UnknownDeviceStore => ({
   record: (sightings) =>
     db.transaction().execute(async (transaction) => {
       for (const sighting of sightings) await recordOne(transaction, sighting);
-      await dropOldest(transaction, maxKnocked, sql`type is null and blocked = 0`);
+      await dropOldest(transaction, maxKnocked, sql`type is null and token_hash is not null and blocked = 0`);
       await dropOldest(transaction, maxRows, sql`1 = 1`);
     }),
   trust: async (externalId, { name, zoneId, until }) => {
@@ -107,6 +107,6 @@ async function dropOldest(
 ): Promise<void> {
   await sql`delete from unknown_devices where external_id in (
     select external_id from unknown_devices where ${among}
-    order by blocked desc, case when type is null then 0 else 1 end desc, last_seen_at desc, external_id
+    order by blocked desc, case when type is null and token_hash is not null then 0 else 1 end desc, last_seen_at desc, external_id
     limit 1000 offset ${sql.lit(kept)})`.execute(transaction);
 }

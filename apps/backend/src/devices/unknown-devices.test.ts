@@ -70,6 +70,19 @@ test('an accepted stranger becomes a device with the type of its handshake and a
   assert.deepEqual(await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }), { kind: 'not_found' });
 });
 
+test('a stranger without a handshake is listed without a type, and accepted with its next handshake', async () => {
+  await using all = await withStrangers();
+  await all.unknown.receive({ externalId: 'lamp-1', end: 'state', body: { state: {} } });
+  await until('it is listed', async () => (await all.unknown.list()).length === 1);
+  const [device] = await all.unknown.list();
+  assert.deepEqual([device?.type, device?.knocked], [null, false]);
+  const accepted = await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null });
+  assert.equal(accepted.kind, 'trusted');
+  assert.deepEqual(await all.says('lamp-1', 'pir'), { kind: 'added' });
+  const row = await all.devices.findByExternalId('lamp-1');
+  assert.deepEqual([row?.name, row?.type], ['Lamp', 'pir']);
+});
+
 test('a blocked stranger raises no condition, and stays blocked when it is seen again', async () => {
   await using all = await withStrangers();
   await all.says('lamp-1');

@@ -39,8 +39,10 @@ export type UnknownDeviceParts = {
   logger: BackendLogger;
 };
 
-/** How long an accepted login is trusted. */
+/** How long an accepted login of the embedded broker is trusted. */
 const trustMs = 10 * 60_000;
+/** How long an accepted device that the broker let in may take for its next handshake. */
+const awaitedMs = 30 * 24 * 60 * 60_000;
 /** A device that waits is written again after this time; what it says changes earlier at most every `pauseMs`. */
 const writeEveryMs = 60_000;
 const pauseMs = 1_000;
@@ -128,7 +130,9 @@ async function judge({ store, conditions, clock }: UnknownDeviceParts): Promise<
 function note({ clock }: UnknownDeviceParts, { pending, written, wake }: Recorder, sighting: Sighting): void {
   const { externalId, tokenHash } = sighting;
   const last = written.get(externalId);
-  const isNews = last?.content !== contentOf(sighting) || clock.monotonic() - last.atMs >= writeEveryMs;
+  const isRecent = last !== undefined && clock.monotonic() - last.atMs < writeEveryMs;
+  const saysNothing = sighting.handshake === null && tokenHash === null;
+  const isNews = !isRecent || !(saysNothing || last.content === contentOf(sighting));
   const waiting = pending.get(externalId);
   if (!isNews || (waiting === undefined && pending.size >= maxPending)) return;
   const earlier = waiting?.tokenHash ?? null;
@@ -149,22 +153,25 @@ async function receive(
   recorder: Recorder,
   { externalId, end, body }: StrangerMessage,
 ): Promise<StrangerAnswer> {
-  if (end !== 'handshake') return { kind: 'silence' };
+  const now = parts.clock.now();
+  const sighting = { externalId, at: now, handshake: null, tokenHash: null, isContested: false };
+  if (end !== 'handshake') {
+    note(parts, recorder, sighting);
+    return { kind: 'silence' };
+  }
   const { type, chip, firmwareVersion } = body as Handshake;
   const handshake = { type, chip, firmwareVersion };
   const row = await parts.store.find(externalId);
-  if (row !== null && isTrusted(row, parts.clock.now())) {
+  if (row !== null && isTrusted(row, now)) {
     await add(parts, row, handshake, { name: row.accepted_name ?? externalId, zoneId: row.accepted_zone_id });
     return { kind: 'added' };
   }
-  note(parts, recorder, { externalId, at: parts.clock.now(), handshake, tokenHash: null, isContested: false });
+  note(parts, recorder, { ...sighting, handshake });
   return { kind: 'silence' };
 }
 
-const isTrusted = (
-  { accepted_until: until, contested, token_hash: tokenHash }: UnknownDeviceRow,
-  now: number,
-): boolean => until !== null && until > now && contested === 0 && tokenHash !== null;
+const isTrusted = ({ accepted_until: until, contested }: UnknownDeviceRow, now: number): boolean =>
+  until !== null && until > now && contested === 0;
 
 async function mayLogIn(
   parts: UnknownDeviceParts,
@@ -192,7 +199,7 @@ async function accept(
   if (row.contested === 1) return { kind: 'contested' };
   const { type, chip, firmware_version: firmwareVersion } = row;
   if (type !== null) return { kind: 'added', deviceId: await add(parts, row, { type, chip, firmwareVersion }, given) };
-  await store.trust(externalId, { ...given, until: clock.now() + trustMs });
+  await store.trust(externalId, { ...given, until: clock.now() + (isKnocking(row) ? trustMs : awaitedMs) });
   const trusted = await store.find(externalId);
   return trusted === null ? { kind: 'not_found' } : { kind: 'trusted', device: toUnknownDevice(trusted) };
 }
@@ -209,6 +216,9 @@ async function add(
   return deviceId;
 }
 
+/** Only its refused login was seen. */
+const isKnocking = ({ type, token_hash: tokenHash }: UnknownDeviceRow): boolean => type === null && tokenHash !== null;
+
 function toUnknownDevice(row: UnknownDeviceRow): UnknownDevice {
   return {
     externalId: row.external_id,
@@ -218,7 +228,7 @@ function toUnknownDevice(row: UnknownDeviceRow): UnknownDevice {
     firstSeenAt: isoTime(row.first_seen_at),
     lastSeenAt: isoTime(row.last_seen_at),
     blocked: row.blocked === 1,
-    knocked: row.type === null,
+    knocked: isKnocking(row),
     contested: row.contested === 1,
     acceptedUntil: row.accepted_until === null ? null : isoTime(row.accepted_until),
   };

@@ -19,6 +19,7 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
       removed.push(externalId);
       logins.delete(externalId);
     },
+    disconnect: async () => undefined,
     list: async () => new Set(logins),
   };
   const logger = recordedLog();

@@ -11,6 +11,8 @@ export type BrokerLogins = AsyncDisposable & {
   add(login: DeviceLogin): Promise<void>;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
+  /** Ends the connections of a login. @throws (rejects) when the broker is offline or refuses. */
+  reconnect(externalId: string): Promise<void>;
   /** The link is back, perhaps to another broker, or to one that lost its logins: it checks again. */
   checkAgain(): void;
 };
@@ -87,6 +89,10 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
         .then(() => (state.isKept ? removeNoted() : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
+    },
+    reconnect: async (externalId) => {
+      await preparing;
+      if (state.isKept) await exclusively(() => dynsec.disconnect(externalId));
     },
     checkAgain: () => {
       // Otherwise the first check is still under way.

@@ -20,6 +20,8 @@ export type Dynsec = {
   add(logins: readonly DeviceLogin[]): Promise<void>;
   /** Removes a login; the broker ends its connection. A missing login is not an error. */
   remove(externalId: string): Promise<void>;
+  /** Ends the connections of a login, which stays valid. */
+  disconnect(externalId: string): Promise<void>;
   /** All user names at the broker. */
   list(): Promise<Set<string>>;
 };
@@ -90,6 +92,12 @@ export function createDynsec(options: DynsecOptions): Dynsec {
       }
     },
     remove: (externalId) => send(removingOf(externalId)),
+    // The broker ends the connections of a login that it disables.
+    disconnect: (username) =>
+      send([
+        { command: 'disableClient', username },
+        { command: 'enableClient', username },
+      ]),
     list: async () => {
       const [answer] = await ask([{ command: 'listClients', verbose: false, count: -1, offset: 0 }]);
       const names = answer?.data?.['clients'];

@@ -40,6 +40,8 @@ export type Mqtt = AsyncDisposable & {
   addLogin(login: DeviceLogin): Promise<void>;
   /** Answers `ok` to a handshake that waits since before the device was accepted. @throws (rejects) as `publishCommand`. */
   answerHandshake(externalId: string): Promise<void>;
+  /** Ends the connection of a device, so that it connects again. @throws (rejects) when the broker is offline or refuses. */
+  reconnect(externalId: string): Promise<void>;
   /** Whether messages of devices are being received. */
   isReady(): boolean;
   /** As {@link isReady}, but waits up to `waitMs` milliseconds for the link. */
@@ -146,6 +148,10 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
   addLogin: async (login: DeviceLogin) => logins?.add(login),
   answerHandshake: (externalId: string) =>
     link.publish(deviceTopic(stationId, externalId, 'handshake/ack'), '{"status":"ok"}', ackExpiresInMs),
+  reconnect: async (externalId: string) => {
+    link.disconnect(externalId);
+    await logins?.reconnect(externalId);
+  },
   publishCommand: async (externalId: string, payload: Record<string, unknown>, expiresInMs: number) => {
     const { topic, text } = commandMessage(stationId, externalId, payload);
     await link.publish(topic, text, expiresInMs);

@@ -182,7 +182,7 @@ export type RemovalEnd = 'obeyed' | 'unknown_device' | 'expired';
 /** Devices that want to connect and that the station does not have. */
 export type UnknownDevicesTable = {
   external_id: string;
-  /** From its handshake; null: the embedded broker refused its login. */
+  /** From its handshake; null: none was received. */
   type: string | null;
   chip: string | null;
   firmware_version: string | null;
@@ -194,7 +194,7 @@ export type UnknownDevicesTable = {
   token_hash: string | null;
   /** 1: different tokens were presented. */
   contested: number;
-  /** How it is added when it logs in with this token by then. */
+  /** How it is added when its handshake arrives by then. */
   accepted_name: string | null;
   accepted_zone_id: string | null;
   accepted_until: number | null;
