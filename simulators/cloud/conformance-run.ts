@@ -26,7 +26,8 @@ const requestLimitMs = 20_000;
  * Runs the checks one after another against the station that is or will be connected.
  * @param parts.checks default: all.
  * @param parts.checkMs time limit of a check.
- * @param parts.onReset called before the last check, which expects an unclaimed station: claim it no more.
+ * @param parts.onReset called before the last check, which expects an unclaimed station: the station must not be
+ * claimed again.
  * @returns true when everything was checked and passed.
  */
 export async function runConformance(parts: {

@@ -67,7 +67,7 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
       if (id === null) return 'absent';
       const users = stack.containers().filter(({ record }) => record.imageId === id);
       const held = (await store.held()).includes(id);
-      // As in Docker, force removes images of stopped containers, never of running ones.
+      // As in Docker, `force` removes images of stopped containers, but not of running ones.
       const inUse = users.some((user) => user.fact().state === 'running') || (!force && (held || users.length > 0));
       if (inUse) return 'in_use';
       await store.remove(id);

@@ -29,7 +29,7 @@ export function createRegistry(base: URL): Registry {
   return { open: (path, signal) => open(new URL(encodePath(path), root), signal) };
 }
 
-/** Reads a whole description. */
+/** Reads a complete description. */
 export async function readDescription(
   registry: Registry,
   path: string,

@@ -62,7 +62,7 @@ export async function readStack(composeFile: string, overrideFile: string): Prom
   return { kind: 'ok', services };
 }
 
-/** Changes whenever the service's process must be replaced. */
+/** A hash that changes whenever the service's process must be replaced. */
 export function definitionHash(service: ServiceDefinition, imageId: string): string {
   const env = Object.entries(service.env).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')

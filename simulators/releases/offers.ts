@@ -26,7 +26,7 @@ export type Offers = {
 
 type Manifest = { bytes: Uint8Array; etag: string };
 
-/** Number of releases whose images stay at the registry. */
+/** Number of releases whose images the registry keeps. */
 const keptOffers = 5;
 const notes: Record<Behaviour, string> = {
   good: 'A good release.',

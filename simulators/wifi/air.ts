@@ -1,6 +1,6 @@
 /**
- * A home as the Wi-Fi watchdog sees it: routers, a cable, NetworkManager and a radio. The data outlives the agent's process.
- * The given time drives all automatic changes. Network names are hex.
+ * A home as the Wi-Fi watchdog sees it: routers, a cable, NetworkManager and a radio. The data outlives the agent's
+ * process. All automatic changes depend only on the given time. Network names are hex.
  */
 export type Air = {
   routers: SimulatedRouter[];
@@ -119,7 +119,7 @@ export function change(air: Air, changes: Partial<Air>): void {
   Object.assign(air, changes, { version: air.version + 1 });
 }
 
-/** The process of a D-Bus client has ended. */
+/** Ends everything that belongs to a D-Bus client whose process has ended. */
 export function loseProcess(air: Air, owner: number): void {
   if (air.hotspot?.owner === owner) change(air, { hotspot: null, phones: 0 });
 }

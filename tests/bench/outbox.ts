@@ -134,7 +134,7 @@ async function measure(folder: string): Promise<boolean> {
   const { outbox } = await cloud.status();
   sink.disconnect();
   const lost = total - report.events;
-  const givenBack = (fullBytes - finalBytes) / usedBytes;
+  const freedRatio = (fullBytes - finalBytes) / usedBytes;
   const ok =
     usedBytes <= goals.diskBytes &&
     isMeasured &&
@@ -144,7 +144,7 @@ async function measure(folder: string): Promise<boolean> {
     report.outOfOrder === 0 &&
     drainPerSecond >= goals.drainPerSecond &&
     liveP99Ms < goals.liveP99Ms &&
-    givenBack >= 0.9;
+    freedRatio >= 0.9;
   const result = {
     bench: 'outbox',
     value: drainPerSecond,
@@ -163,7 +163,7 @@ async function measure(folder: string): Promise<boolean> {
     writtenPerSecond: Math.round(total / fillSeconds),
     liveP99Ms,
     liveSamples: report.stateDelaysMs.length,
-    givenBack: Number(givenBack.toFixed(2)),
+    freedRatio: Number(freedRatio.toFixed(2)),
   };
   process.stdout.write(`${JSON.stringify(result)}\n`);
   return ok;

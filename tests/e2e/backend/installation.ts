@@ -38,7 +38,7 @@ export type Installation = AsyncDisposable & {
   startBackend(anyway?: 'anyway'): Promise<void>;
   /** Resolves when it has ended. */
   stopBackend(signal: NodeJS.Signals): Promise<void>;
-  /** Of the current backend process. */
+  /** Process id of the current backend process. */
   pid(): number;
   query<Row>(sql: string): Promise<Row[]>;
   /** Log lines with this event, of all processes of the backend. */

@@ -41,8 +41,8 @@ test('a network fault at any message loses no event, keeps the order and repeats
       );
       const state = device.publish('state', { state: { motion: number % 2 === 0, battery: number } });
       await Promise.all([...says, state, insist(station, `the-command-of-round-${number}`)]);
-      await waitFor('every event at the cloud', () => station.heardEvents().length >= events);
-      const heard = station.heardEvents().slice(before);
+      await waitFor('every event at the cloud', () => station.receivedEvents().length >= events);
+      const heard = station.receivedEvents().slice(before);
       // When frames overtake each other, the order of arrival differs from the order of sending.
       const isReordered = direction === 'from_station' && isOvertaking(action);
       assert.deepEqual(
@@ -78,8 +78,8 @@ test('acknowledgements in the wrong order, or repeated ones, lose nothing and re
     await device.publish('event', { event: 'device_event', data: { action: 'm', n } });
     if (n % 60 === 59) (await cloud.connection()).cut();
   }
-  await waitFor('every event at the cloud', () => station.heardEvents().length >= count);
-  assert.deepEqual(station.heardEvents(), upTo(count));
+  await waitFor('every event at the cloud', () => station.receivedEvents().length >= count);
+  assert.deepEqual(station.receivedEvents(), upTo(count));
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
 });
 
@@ -89,8 +89,8 @@ test('without acknowledgements, sent messages are not kept', async () => {
   station.cloud.options.acks = false;
   (await station.cloud.connection()).cut();
   for (const n of upTo(20)) await station.device.publish('event', { event: 'device_event', data: { action: 'm', n } });
-  await waitFor('every event at the cloud', () => station.heardEvents().length === 20);
-  assert.deepEqual(station.heardEvents(), upTo(20));
+  await waitFor('every event at the cloud', () => station.receivedEvents().length === 20);
+  assert.deepEqual(station.receivedEvents(), upTo(20));
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
 });
 
@@ -105,19 +105,19 @@ test('a message at which the cloud closes the link becomes a dead letter; a repa
   };
   for (const n of upTo(8)) await device.publish('event', { event: 'device_event', data: { action: 'm', n } });
   const others = upTo(8).filter((n) => n !== 3);
-  await waitFor('the other messages at the cloud', () => station.heardEvents().length === others.length);
-  assert.deepEqual(station.heardEvents(), others);
+  await waitFor('the other messages at the cloud', () => station.receivedEvents().length === others.length);
+  assert.deepEqual(station.receivedEvents(), others);
   await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
 
   const headers = bearer((await station.backend.setUp()).accessToken);
   const sendAgain = { method: 'POST', url: '/api/cloud/set-aside/send', headers } as const;
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
   await waitFor('the dead letter again', async () => (await outbox(station)).setAside === 1);
-  assert.deepEqual(station.heardEvents(), others);
+  assert.deepEqual(station.receivedEvents(), others);
   cloud.options.frameAction = () => 'pass';
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
-  await waitFor('the message at the cloud', () => station.heardEvents().includes(3));
-  assert.deepEqual(station.heardEvents(), [...others, 3]);
+  await waitFor('the message at the cloud', () => station.receivedEvents().includes(3));
+  assert.deepEqual(station.receivedEvents(), [...others, 3]);
   await waitFor('an empty outbox', async () => {
     const { pending, setAside } = await outbox(station);
     return pending === 0 && setAside === 0;
@@ -140,11 +140,11 @@ test('does not send messages larger than a frame; the link stays open and everyt
   const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
   for (const text of [says(0), says(1, long), says(2)]) await device.publish('event', Buffer.from(text));
   await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
-  await waitFor('the other messages at the cloud', () => station.heardEvents().length === 2);
+  await waitFor('the other messages at the cloud', () => station.receivedEvents().length === 2);
   const link = await cloud.connection();
   await assert.rejects(link.call('devices.snapshot'), (error: RpcRefusal) => error.code === rpcErrors.failed);
   assert.deepEqual(await link.call('device.command', { deviceId, command: { action: 'reboot' } }), { status: 'ok' });
-  assert.deepEqual(station.heardEvents(), [0, 2]);
+  assert.deepEqual(station.receivedEvents(), [0, 2]);
   assert.equal(cloud.logins(), logins, 'the link stayed open');
 });
 

@@ -49,7 +49,7 @@ test('a network fault at any message of a claim: the station is claimed once and
       const token = await waitFor('the code at the cloud', () => cloud.claim(chipId, claimSecret));
       const status = () => get<CloudStatus>('/api/cloud/status');
       await waitFor('the link', async () => (await status()).state === 'authenticated');
-      round.heal();
+      round.endFaults();
       assert.deepEqual(await (await cloud.connection()).call('devices.snapshot'), { devices: [] });
       assert.deepEqual(tokensOf(round, 'claim_success'), new Set([token]), 'one token, also when it is repeated');
       assert.deepEqual(tokensOf(round, 'station_auth'), new Set([token]), 'no other token is used');
@@ -124,7 +124,7 @@ test('a network fault at any message about members: the next list corrects the s
     ...station,
     // The login and an answer; then auth_ok, the list, six changes and a call.
     least: { from_station: 2, to_station: 9 },
-    round: async ({ number, action, heal }) => {
+    round: async ({ number, action, endFaults }) => {
       const refused = events('cloud_identity_refused').length;
       const before = await logIn(station, marko.email, words[number % 2 === 0 ? 0 : 1]);
       (await cloud.connection()).cut();
@@ -133,7 +133,7 @@ test('a network fault at any message about members: the next list corrects the s
       await household.settled();
       const isOvertaken = isOvertaking(action);
       if (!isOvertaken) await isInOrder('after the messages');
-      heal();
+      endFaults();
       await listAgain();
       await isInOrder('after the next list');
       assert.equal(await before.isIn(), false, 'the old password’s session has ended');

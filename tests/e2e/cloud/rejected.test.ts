@@ -44,8 +44,8 @@ test('a revoked token: at most a dozen attempts per hour, nothing is lost, and a
   const logins = cloud.logins();
   cloud.restore(token);
   await waitFor('the link to be up', () => cloud.logins() > logins, 60_000);
-  await waitFor('the events', () => station.heardEvents().length === 10);
-  assert.deepEqual(station.heardEvents(), upTo(10));
+  await waitFor('the events', () => station.receivedEvents().length === 10);
+  assert.deepEqual(station.receivedEvents(), upTo(10));
   await waitFor('the condition to be cleared', async () => (await conditions()).length === 0);
   const told = ['raised', 'cleared'].map((phase) => backend.logger.events(`cloud_condition_${phase}`).length);
   assert.deepEqual(told, [1, 1]);

@@ -7,7 +7,7 @@ import { createWorkspace } from '../../rig/workspace.ts';
 import { claimBy, livingStation } from './living-station.ts';
 import { sweep } from './sweep.ts';
 
-/** Delay of the process end. A lost link may be up again before. */
+/** Delay before the process ends. A lost link may be up again before that. */
 const endingMs = 100;
 const ack = '{"type":"station_reset_ack"}';
 
@@ -25,7 +25,7 @@ test('a network fault at any message of a reset: devices are reset once, and the
     prepare: async () => {
       token = await claimBy(cloud);
     },
-    round: async ({ number, heal }) => {
+    round: async ({ number, endFaults }) => {
       await using device = await connectDevice(station.backend().backend.mqttAddress ?? '', login);
       const factoryResets = () => device.received.filter(({ body }) => body['action'] === 'factory_reset').length;
       const before = cloud.frames.length;
@@ -37,7 +37,7 @@ test('a network fault at any message of a reset: devices are reset once, and the
       await waitFor('the end of the process', () => resets() > number);
       await sleep(endingMs);
       await station.restart();
-      heal();
+      endFaults();
       await waitFor('the station to wait for a claim', () => cloud.waiting().length === 1);
       cloud.options.onAuthenticated = () => undefined;
       assert.equal(factoryResets(), 1, 'the device gets one command');

@@ -15,7 +15,7 @@ export type ClaimedStation = {
   certificates: Certificates;
   token: string;
   /** Numbers of the events that the cloud has received, in the order of arrival. */
-  heardEvents(): number[];
+  receivedEvents(): number[];
   /** Ids of the commands that the device has received. */
   commandIds(): string[];
 };
@@ -44,7 +44,7 @@ export async function claimedStation(workspace: Workspace, tuning: CloudTuning =
     );
   const commandIds = (): string[] =>
     device.received.flatMap(({ topic, body }) => (topic.endsWith('/command') ? [String(body['commandId'])] : []));
-  return { cloud, backend, device, deviceId: login.id, certificates, token, heardEvents, commandIds };
+  return { cloud, backend, device, deviceId: login.id, certificates, token, receivedEvents: heardEvents, commandIds };
 }
 
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);

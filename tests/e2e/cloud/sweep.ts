@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Direction, FrameAction, ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { leapOverSilence, type LeapingClock } from './leaping-clock.ts';
 
-/** The faults of a network. */
+/** Faults that a network can cause. */
 const actions: { name: string; action: FrameAction }[] = [
   { name: 'connection cut before the frame', action: 'cut' },
   { name: 'connection cut after the frame', action: 'cut_after' },
@@ -23,12 +23,13 @@ export type Round = {
   /** Messages that the network has received so far. */
   messages: { direction: Direction; text: string }[];
   /** Ends the faults of the network. */
-  heal(): void;
+  endFaults(): void;
 };
 
 /**
- * Repeats the same round: the network fails at the first message, at the second, and so on, until a round has fewer messages;
- * in each direction and with each fault. The leaping clock triggers the pings that detect a stalled connection.
+ * Repeats the same round: the network fails at the first message, then at the second, and so on, until a round has
+ * fewer messages. This is done in each direction and with each fault. The leaping clock triggers the pings that detect
+ * a stalled connection.
  * @param least minimum number of messages of a round.
  * @returns the number of rounds, and of rounds with a fault.
  */
@@ -69,10 +70,10 @@ export async function sweep(options: {
       if (action === 'stall') setImmediate(() => void leapOverSilence(clock, () => cloud.attempts.length > attempts));
       return action;
     };
-    const heal = (): void => {
+    const endFaults = (): void => {
       isHealed = true;
     };
-    await options.round({ number: rounds, direction, action, messages, heal });
+    await options.round({ number: rounds, direction, action, messages, endFaults: endFaults });
     cloud.options.frameAction = () => 'pass';
     rounds += 1;
     return count > at;

@@ -21,7 +21,10 @@ export type TargetRow = {
   reason: string | null;
 };
 
-/** All components between a firmware manifest and the devices: real ones, each in its own process; devices share one. */
+/**
+ * All components between a firmware manifest and the devices. Each is real and has its own process; all devices share
+ * one.
+ */
 export type FirmwareStation = AsyncDisposable & {
   server: FirmwareServer;
   agent: AgentProcess;

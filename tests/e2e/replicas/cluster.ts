@@ -38,7 +38,10 @@ export type Cluster = AsyncDisposable & {
   logins: readonly DeviceLogin[];
   replicas: readonly Replica[];
   query<T extends object>(text: string, values?: readonly unknown[]): Promise<T[]>;
-  /** Null while there is none. Throws when there are two. */
+  /**
+   * Null while no replica leads.
+   * @throws when two lead.
+   */
   leader(): Promise<Replica | null>;
   /** The log of all replicas. */
   log(): Promise<string>;

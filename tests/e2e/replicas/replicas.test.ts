@@ -96,9 +96,9 @@ test('after kills of each replica under load, nothing is lost, one leads, and no
     const leader = await waitFor('a leader', () => cluster.leader());
     const other = cluster.replicas.find(({ id }) => id !== leader.id);
     const victim = killing % 2 === 0 ? leader : (other ?? leader);
-    const adoptions = async (): Promise<number> =>
+    const takeovers = async (): Promise<number> =>
       (await cluster.log()).split(`"replica_adopted","replicaId":"${victim.id}"`).length;
-    const before = await adoptions();
+    const before = await takeovers();
     await victim.kill();
     const since = performance.now();
     await waitFor('another leader', async () => {
@@ -106,15 +106,15 @@ test('after kills of each replica under load, nothing is lost, one leads, and no
       return next !== null && next.id !== victim.id;
     });
     if (victim === leader) leaderlessMs.push(Math.round(performance.now() - since));
-    // Every second time it stays offline until the others have its messages.
+    // In every second round it stays offline until the others have its messages.
     if (killing % 2 === 0) {
       const snapshot = devices.map(({ externalId, acknowledged }) => ({
         externalId,
         acknowledged: new Set(acknowledged),
       }));
-      await waitFor('its share to be on disk', async () => (await findLost(cluster, snapshot)).length === 0);
+      await waitFor('its messages to be on disk', async () => (await findLost(cluster, snapshot)).length === 0);
       // All its messages may already be on disk; its session is taken over anyway.
-      await waitFor('its session to be taken over', async () => (await adoptions()) > before);
+      await waitFor('its session to be taken over', async () => (await takeovers()) > before);
     }
     await victim.start();
   }

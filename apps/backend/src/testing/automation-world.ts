@@ -20,7 +20,7 @@ export const node = (
   kind: string,
   config: Record<string, unknown> = {},
 ): FlowNode => ({ id, type, data: { kind, config } });
-/** An action whose effect is known by its name. */
+/** An action whose effect is identified by its name. */
 export const act = (id: string): FlowNode => node(id, 'action', 'webhook', { url: `https://example.org/${id}` });
 export const delay = (id: string, seconds: number): FlowNode => node(id, 'action', 'delay', { seconds });
 export const start: FlowNode = node('start', 'trigger', 'schedule', { time: '12:00' });
@@ -33,7 +33,7 @@ export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: F
 });
 export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
 
-/** One run of the backend's automations. */
+/** The automations of one backend process, from its start to its end. */
 type Life = AsyncDisposable & { runner: Runner; timer: Timer; reported: RunRow[]; notified: NotificationRow[] };
 
 export type AutomationWorld = AsyncDisposable & {

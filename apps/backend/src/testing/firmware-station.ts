@@ -26,7 +26,7 @@ export const contentOf = (version: string, name = 'climate'): Omit<FirmwareImage
   min_version: null,
 });
 
-/** A station whose devices do what the test says. `restart` is what remains after a crash. */
+/** A station whose devices do what the test requests. `restart` keeps only what remains after a crash. */
 export async function firmwareStation(count: number, settings = quick) {
   await using opening = new AsyncDisposableStack();
   const store: Store = opening.use(await openTestStore());
@@ -74,7 +74,7 @@ export async function firmwareStation(count: number, settings = quick) {
     changes: world.changes,
     sent: world.commands.sent,
     setFailing: world.commands.setFailing,
-    /** Number of commands that devices have carried out. */
+    /** Number of commands that devices have executed. */
     carriedOut: { count: 0 },
     add,
     restart,
@@ -126,7 +126,7 @@ async function addDevice(
   return id;
 }
 
-/** What devices and time do to the station. Each resolves when the rollouts have handled it. */
+/** Actions of devices and of time. Each resolves when the rollouts have processed it. */
 function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts: () => Rollouts) {
   const report = async (...reports: DeviceReport[]): Promise<void> => {
     for (const one of reports) {
@@ -174,7 +174,7 @@ function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts:
   };
 }
 
-/** Every device carries out its update commands, until no further ones are sent. */
+/** Every device executes its update commands, until no further ones are sent. */
 export async function carryOut(all: Awaited<ReturnType<typeof firmwareStation>>, version = '2.0.0'): Promise<void> {
   while (all.carriedOut.count < all.sent.length) {
     for (const { deviceId } of all.sent.slice(all.carriedOut.count)) {

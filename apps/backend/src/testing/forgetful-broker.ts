@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet';
 
-/** A broker that accepts every client and message, forwards nothing, and acknowledges messages while `acknowledges` is set. */
+/**
+ * A broker that accepts every client and message, forwards nothing, and acknowledges only while `acknowledges` is set.
+ */
 export async function startForgetfulBroker(protocolVersion: 4 | 5) {
   const received: IPublishPacket[] = [];
   const sockets = new Set<Socket>();
-  /** Its reply to the sender of a message; null sends none. */
+  /** The reply to the sender of a message; null: no reply. */
   const replyTo: (packet: IPublishPacket) => string | null = () => null;
   const broker = { received, acknowledges: true, url: '', connections: 0, replyTo };
   const server = createServer((socket) => {

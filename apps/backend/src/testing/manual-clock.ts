@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 
-/** A clock that a test moves; its sleepers never wake by themselves. */
+/** A clock that only the test advances. */
 export function manualClock(startMs = Date.parse('2026-03-01T12:00:00.000Z')): Clock & { advance(ms: number): void } {
   let now = startMs;
   return {

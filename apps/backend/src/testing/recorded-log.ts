@@ -4,7 +4,7 @@ import { createLogger, type BackendLogger } from '@station/kit/logger';
 
 export type LoggedEvent = { time: string; level: string; event: string } & Record<string, unknown>;
 
-/** The real log, its lines kept instead of printed. */
+/** The real logger; its lines are recorded instead of printed. */
 export function recordedLog(
   secrets: readonly string[] = [],
 ): BackendLogger & { lines: string[]; events(name: string): LoggedEvent[] } {

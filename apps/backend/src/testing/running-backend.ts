@@ -29,7 +29,7 @@ export type BackendOptions = {
   onRestart?: () => void;
   cloudTuning?: CloudTuning;
   extraRoutes?: (app: HttpServer) => Promise<void>;
-  /** Kept when given, so that a second backend can start on it. */
+  /** Data folder that remains after disposal, so that a second backend can start on it; default: a temporary one. */
   dataDir?: string;
 };
 
@@ -85,7 +85,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
 
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
-/** The refresh cookie of an answer, as a request sends it back. */
+/** The refresh cookie of a response, in the form of a request header. */
 export function refreshCookie(response: { headers: Record<string, unknown> }): string {
   const header = [response.headers['set-cookie']].flat().find((value) => String(value).startsWith('station_refresh='));
   return String(header).split(';')[0] ?? '';

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 type SeenRequest = { method: string; path: string; body: string; authorization: string | undefined };
 
 /**
- * An HTTP server in place of the agent: it sends the answers and events that a test sets, to test the backend with a slow, unreachable or
- * refusing agent. The end-to-end tests use the real one.
+ * An HTTP server that replaces the agent. It sends the answers and events that a test sets, so the backend can be
+ * tested with a slow, unreachable or refusing agent. The end-to-end tests use the real agent.
  */
 export type SimulatedAgent = AsyncDisposable & {
   seen: SeenRequest[];

@@ -19,7 +19,7 @@ export type TestDevice = AsyncDisposable & {
   client: MqttClient;
   /** Messages it has received. */
   received: { topic: string; body: Record<string, unknown> }[];
-  /** Resolves when the broker has acknowledged it. */
+  /** Resolves when the broker has acknowledged the message. */
   publish(end: DeviceTopicEnd, body: unknown, qos?: 0 | 1): Promise<unknown>;
 };
 

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * Address of a PostgreSQL server. Its end-to-end test sets the variable and runs the tests of `npm test` again. Null: SQLite.
+ * URL of a PostgreSQL server; null: SQLite. The end-to-end test sets the variable and runs the tests of `npm test`
+ * again.
  */
 export const postgresUrl: string | null = process.env['STATION_TEST_POSTGRES'] ?? null;
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits until `condition` holds; gives up, loudly, after far longer than it can take. */
+/** Waits until `condition` is true. Fails after a time limit that is far longer than needed. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}`);
+    if (performance.now() > deadline) throw new Error(`This did not happen within 20 s: ${what}`);
     await sleep(10);
   }
 }
