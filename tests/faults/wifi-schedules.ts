@@ -219,8 +219,8 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   const { state } = status.watchdog;
   // A known network that refuses the station is retried every 15 minutes; this may be such a moment.
   const isInReach = air.profiles.some(({ ssid }) => air.routers.some((each) => each.isOn && each.ssid === ssid));
-  const isAway = state === 'JOINING' || (state === 'HOTSPOT_ACTIVE' && !air.hotspot);
-  if (isAway && !isReachable && isInReach) return faults;
+  const isOffline = state === 'JOINING' || (state === 'HOTSPOT_ACTIVE' && !air.hotspot);
+  if (isOffline && !isReachable && isInReach) return faults;
   const isHotspot = !isReachable;
   expect('the state', state, isHotspot ? 'HOTSPOT_ACTIVE' : 'CONNECTED');
   expect('the hotspot', air.hotspot !== null, isHotspot);

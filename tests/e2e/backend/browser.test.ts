@@ -15,7 +15,7 @@ const devices = 20;
 const tilesNow = `document.querySelectorAll('main li').length + ' ' + /offline/i.test(document.body.innerText)`;
 
 /** Switches a lamp over REST and waits until the page shows it, which proves that the page is connected. */
-async function seesWhatHappens(page: Page, station: Installation): Promise<void> {
+async function assertPageIsLive(page: Page, station: Installation): Promise<void> {
   const lamp = station.logins[3];
   const rows = await station.query<{ id: string; external_id: string }>('select id, external_id from devices');
   const { id } = rows.find((row) => row.external_id === lamp?.externalId) ?? {};
@@ -61,20 +61,20 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await look(page, '60-backend-offline');
   await station.startBackend();
   await lost.waitFor({ state: 'detached' });
-  await seesWhatHappens(page, station);
+  await assertPageIsLive(page, station);
 
   await station.stopBackend('SIGKILL');
   await lost.waitFor();
   await station.startBackend();
   await lost.waitFor({ state: 'detached' });
-  await seesWhatHappens(page, station);
+  await assertPageIsLive(page, station);
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await station.mosquitto?.stop(signal);
     await waitFor('all devices to be disconnected', () => fleet.acceptedCount() === 0, timeoutMs);
     await station.mosquitto?.start();
     await waitFor('all devices to be connected again', () => fleet.acceptedCount() === devices, timeoutMs);
-    await seesWhatHappens(page, station);
+    await assertPageIsLive(page, station);
   }
   await look(page, '61-after-restarts');
   assert.deepEqual(await recording.stop(), [`${devices} false`]);

@@ -10,7 +10,7 @@ import { startNumberedDevice, type NumberedDevice } from './numbered-device.ts';
 const kills = extent(10, 50);
 const deviceCount = 4;
 /** Numbers of each device between two kills. Low enough that the backend has no backlog. */
-const saidEach = 120;
+const numbersPerKill = 120;
 const timeoutMs = 60_000;
 
 type Stored = { events: Map<string, Set<number>>; states: Map<string, number> };
@@ -59,8 +59,8 @@ for (const kind of kinds) {
       const underWay = (): number => devices.reduce((sum, device) => sum + device.underWay(), 0);
       let met = 0;
       for (let kill = 0; kill < kills; kill++) {
-        const enough = acknowledged() + 1 + Math.floor(random() * (saidEach - 30) * deviceCount);
-        for (const device of devices) device.allow(saidEach);
+        const enough = acknowledged() + 1 + Math.floor(random() * (numbersPerKill - 30) * deviceCount);
+        for (const device of devices) device.allow(numbersPerKill);
         await waitFor('more acknowledgements', () => acknowledged() >= enough || null, timeoutMs);
         const wasUnderWay = underWay();
         await station.stopBackend('SIGKILL');
@@ -72,7 +72,7 @@ for (const kind of kinds) {
         await station.startBackend();
       }
       await Promise.all(devices.map((device) => device.finish()));
-      const said = acknowledged();
+      const acknowledgedCount = acknowledged();
       const isComplete = async (): Promise<true | null> =>
         lostOf(devices, await readStored(station)).length === 0 || null;
       // Mosquitto keeps the messages that it acknowledged for the backend.
@@ -90,7 +90,7 @@ for (const kind of kinds) {
       assert.ok(met > kills / 2, `only ${met} kills interrupted messages`);
       assert.deepEqual(await station.logged('not a log line'), []);
       test.diagnostic(
-        `${kills} kills, ${said} events and as many states acknowledged, ${met} kills interrupted some, none lost`,
+        `${kills} kills, ${acknowledgedCount} events and as many states acknowledged, ${met} kills interrupted some, none lost`,
       );
     });
   });

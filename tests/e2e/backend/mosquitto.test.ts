@@ -10,7 +10,7 @@ import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { waitFor } from '../../rig/program.ts';
 import { install, owner, stationId, type Installation } from './installation.ts';
 
-type Said = { type: string; deviceId?: string; status?: string; commandId?: string };
+type SocketMessage = { type: string; deviceId?: string; status?: string; commandId?: string };
 
 /** Each step continues from the previous one. */
 describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 }, () => {
@@ -21,7 +21,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   let lampId = '';
   let token = '';
   /** Messages to a browser. */
-  const received: Said[] = [];
+  const received: SocketMessage[] = [];
 
   const loginOf = (login: DeviceLogin | undefined) => {
     assert.ok(login);
@@ -44,11 +44,11 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     assert.equal(answer.status, 202);
     return ((await answer.json()) as { commandId: string }).commandId;
   };
-  const untilTold = (what: Partial<Said>): Promise<Said> =>
+  const receive = (what: Partial<SocketMessage>): Promise<SocketMessage> =>
     waitFor(JSON.stringify(what), () =>
-      received.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof Said] === value)),
+      received.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof SocketMessage] === value)),
     );
-  const heardCommand = (commandId: string) =>
+  const receiveCommand = (commandId: string) =>
     waitFor('the command', () => lamp.received.find(({ body }) => body['commandId'] === commandId));
   const isLoggedIn = (options: IClientOptions): Promise<boolean> =>
     connectAsync(station.mqttUrl, { reconnectPeriod: 0, ...options }, false).then(
@@ -68,8 +68,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     const browser = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);
     life.defer(() => browser.terminate());
     browser.on('open', () => browser.send(JSON.stringify({ type: 'auth', token })));
-    browser.on('message', (data: Buffer) => void received.push(JSON.parse(data.toString('utf8')) as Said));
-    await untilTold({ type: 'hello' });
+    browser.on('message', (data: Buffer) => void received.push(JSON.parse(data.toString('utf8')) as SocketMessage));
+    await receive({ type: 'hello' });
   });
   after(() => life.disposeAsync());
 
@@ -86,8 +86,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await lamp.publish('heartbeat', { status: 'online' });
     await lamp.publish('state', { state: { on: false, brightness: 40 } });
     await lamp.publish('event', { event: 'user_event', data: { action: 'button_pressed' } });
-    await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
-    await untilTold({ type: 'device_event', deviceId: lampId });
+    await receive({ type: 'device_status', deviceId: lampId, status: 'online' });
+    await receive({ type: 'device_event', deviceId: lampId });
     const { status, state, firmwareVersion } = await read();
     assert.deepEqual([status, state, firmwareVersion], ['online', { on: false, brightness: 40 }, '1.2.3']);
     const events = (await (await call('GET', `/api/devices/${lampId}/events`)).json()) as { data: object }[];
@@ -99,18 +99,18 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
 
   it('executes a command and confirms it', async () => {
     const commandId = await command('turn_on');
-    const { body } = await heardCommand(commandId);
+    const { body } = await receiveCommand(commandId);
     assert.deepEqual(body, { action: 'turn_on', commandId });
     await lamp.publish('state', { state: { on: true } });
     await lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
-    await untilTold({ type: 'device_command', commandId, status: 'confirmed' });
+    await receive({ type: 'device_command', commandId, status: 'confirmed' });
     assert.equal((await read()).state['on'], true);
   });
 
   it('lets a command expire and reports it', async () => {
     const commandId = await command('turn_off');
-    await heardCommand(commandId);
-    await untilTold({ type: 'device_command', commandId, status: 'expired' });
+    await receiveCommand(commandId);
+    await receive({ type: 'device_command', commandId, status: 'expired' });
   });
 
   it('refuses wrong logins', async () => {
@@ -201,17 +201,17 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   it('is offline after its last will, and online with its next message', async () => {
     received.length = 0;
     lamp.client.stream.destroy();
-    await untilTold({ type: 'device_status', deviceId: lampId, status: 'offline' });
+    await receive({ type: 'device_status', deviceId: lampId, status: 'offline' });
     assert.equal((await read()).status, 'offline');
     lamp = await connectDevice(station.mqttUrl, loginOf(lampLogin));
     await lamp.publish('heartbeat', { status: 'online' });
-    await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
+    await receive({ type: 'device_status', deviceId: lampId, status: 'online' });
   });
 
   it('erases itself when it is removed, then loses its login, without effect on others', async () => {
     const removal = (await (await call('DELETE', `/api/devices/${lampId}`)).json()) as { told: boolean };
     assert.equal(removal.told, true);
-    await untilTold({ type: 'device_removed', deviceId: lampId });
+    await receive({ type: 'device_removed', deviceId: lampId });
     const { body } = await waitFor('the command', () =>
       lamp.received.find((message) => message.body['action'] === 'factory_reset'),
     );

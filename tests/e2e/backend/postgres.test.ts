@@ -48,8 +48,8 @@ test('the unit tests of the backend pass on PostgreSQL', async () => {
   const stories = await findStories();
   assert.ok(stories.length > 30, `only ${stories.length} stories were found`);
   for (const name of Object.keys(exceptions)) assert.ok(stories.includes(name), `${name} is no longer an exception`);
-  const told = stories.filter((story) => !Object.hasOwn(exceptions, story) && (isSweep || closest.test(story)));
-  const files = told.map((story) => join(source, story));
+  const chosen = stories.filter((story) => !Object.hasOwn(exceptions, story) && (isSweep || closest.test(story)));
+  const files = chosen.map((story) => join(source, story));
   const args = ['--test', '--test-isolation=none', '--test-reporter=tap', ...files];
   const result = await tryRun(process.execPath, args, { cwd: root, env: { STATION_TEST_POSTGRES: url } });
   assert.equal(result.exitCode, 0, failuresOf(result.stdout));

@@ -12,7 +12,7 @@ const simulator = join(import.meta.dirname, '../../../simulators/devices/main.ts
 const timeoutMs = 120_000;
 
 /** How many devices have sent a message since a moment, milliseconds since the epoch. */
-async function heardSince(station: Installation, moment: number): Promise<number> {
+async function devicesSeenSince(station: Installation, moment: number): Promise<number> {
   const [row] = await station.query<{ n: number | string }>(
     `select count(*) as n from devices where status = 'online' and last_seen_at >= ${moment}`,
   );
@@ -20,7 +20,7 @@ async function heardSince(station: Installation, moment: number): Promise<number
 }
 
 const waitForMessagesSince = (what: string, station: Installation, moment: number): Promise<true> =>
-  waitFor(what, async () => (await heardSince(station, moment)) === devices || null, timeoutMs);
+  waitFor(what, async () => (await devicesSeenSince(station, moment)) === devices || null, timeoutMs);
 
 type Restart = { of: 'backend' | 'broker'; signal: NodeJS.Signals };
 
@@ -60,11 +60,11 @@ for (const kind of kinds) {
         await restart(station, each);
         const back = Date.now();
         await waitForMessagesSince(`messages of all devices after ${each.signal} of the ${each.of}`, station, back);
-        const heardMs = Date.now() - back;
+        const reconnectedMs = Date.now() - back;
         // Again after the time at which a last will caused by the restart would count.
         await waitForMessagesSince('messages of all devices again', station, Date.now() + willGraceMs + 1_000);
         await waitFor('the browser to be connected again', () => watcher.isListening());
-        test.diagnostic(`${each.signal} of the ${each.of}: messages of all devices after ${heardMs} ms`);
+        test.diagnostic(`${each.signal} of the ${each.of}: messages of all devices after ${reconnectedMs} ms`);
       }
       assert.deepEqual(watcher.seen.slice(0, 20), []);
       assert.ok(watcher.looks() > 50, `the database was read ${watcher.looks()} times`);

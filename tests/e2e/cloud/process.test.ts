@@ -133,15 +133,15 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
       password: login.token,
     });
     device.on('error', () => undefined);
-    const told: string[] = [];
+    const receivedActions: string[] = [];
     device.on(
       'message',
-      (_topic, payload) => void told.push((JSON.parse(String(payload)) as { action: string }).action),
+      (_topic, payload) => void receivedActions.push((JSON.parse(String(payload)) as { action: string }).action),
     );
     await device.subscribeAsync(`station/${stationId}/device/${login.externalId}/command`, { qos: 1 });
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
-    await waitFor('the command at the device', () => told.includes('factory_reset'));
+    await waitFor('the command at the device', () => receivedActions.includes('factory_reset'));
     await waitFor('the backend to end', () => backend.exits().includes(0));
     const again = await waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
     assert.equal(again.chipId, stationId);

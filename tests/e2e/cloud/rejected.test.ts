@@ -47,6 +47,6 @@ test('a revoked token: at most a dozen attempts per hour, nothing is lost, and a
   await waitFor('the events', () => station.receivedEvents().length === 10);
   assert.deepEqual(station.receivedEvents(), upTo(10));
   await waitFor('the condition to be cleared', async () => (await conditions()).length === 0);
-  const told = ['raised', 'cleared'].map((phase) => backend.logger.events(`cloud_condition_${phase}`).length);
-  assert.deepEqual(told, [1, 1]);
+  const logged = ['raised', 'cleared'].map((phase) => backend.logger.events(`cloud_condition_${phase}`).length);
+  assert.deepEqual(logged, [1, 1]);
 });

@@ -35,7 +35,7 @@ function assertWaves(rows: readonly TargetRow[]): void {
 }
 
 /** Each one stops a component for a moment. */
-const blows: readonly [string, (station: FirmwareStation) => Promise<void>][] = [
+const disturbances: readonly [string, (station: FirmwareStation) => Promise<void>][] = [
   [
     'backend',
     async ({ installation }) => {
@@ -95,23 +95,23 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 600_000 },
         startedAt = performance.now();
         for (const type of simulatedTypes) server.offer(type, '1.1.0', imageOf(type, '1.1.0'));
         await agent.call('POST', '/check');
-        const struck: string[] = [];
+        const disturbed: string[] = [];
         for (let percent = 5; percent < 100; percent += 5) {
           await waitFor(
             `${percent} %`,
             async () => progressOf(await station.targets(), '1.1.0') >= percent || null,
             longestMs,
           );
-          const [name, strike] = blows[struck.length % blows.length] as (typeof blows)[number];
+          const [name, strike] = disturbances[disturbed.length % disturbances.length] as (typeof disturbances)[number];
           await strike(station);
-          struck.push(`${name} at ${percent} %`);
+          disturbed.push(`${name} at ${percent} %`);
         }
         for (const type of simulatedTypes) await untilInstalled(station, { type, version: '1.1.0' }, 2 * longestMs);
         const rows = await station.targets();
         assert.equal(rows.length, devices);
         assertWaves(rows);
-        assert.equal(struck.length, 19);
-        step.diagnostic(`${devices} devices, ${struck.length} kills, ${seconds()}`);
+        assert.equal(disturbed.length, 19);
+        step.diagnostic(`${devices} devices, ${disturbed.length} kills, ${seconds()}`);
       },
     );
 

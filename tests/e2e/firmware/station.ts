@@ -132,10 +132,10 @@ export async function untilInstalled(
   const left = async (): Promise<string[]> => {
     const rows = (await station.targets()).filter((row) => row.type === type && row.version === version);
     const wrong = rows.filter(({ state, rollout }) => state !== 'updated' || rollout !== 'done');
-    const said = [...(await station.versions())].filter(
+    const outdated = [...(await station.versions())].filter(
       ([name, now]) => name.startsWith(`${type}-0`) && now !== version,
     );
-    return rows.length === 0 ? ['no rollout has started'] : [...wrong, ...said].map((row) => JSON.stringify(row));
+    return rows.length === 0 ? ['no rollout has started'] : [...wrong, ...outdated].map((row) => JSON.stringify(row));
   };
   await waitFor(`${type} ${version} everywhere`, async () => (await left()).length === 0, timeoutMs).catch(
     async (error: unknown) => {
