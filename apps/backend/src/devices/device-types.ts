@@ -21,7 +21,7 @@ export type RunningDeviceTypes = DeviceTypeRegistry & AsyncDisposable;
 
 type TypesParts = {
   db: Database;
-  disk: Pick<Disk, 'list' | 'read'>;
+  disk: Pick<Disk, 'list' | 'read' | 'makeDirectory'>;
   /** DATA_DIR/device-types: one JSON file a type. */
   folder: string;
   /** The types are not what they were. */
@@ -56,6 +56,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     [types, known] = [merged, content];
     if (!isFirst) onChanged();
   };
+  await parts.disk.makeDirectory(parts.folder, 0o700);
   await load();
   const turn = async (): Promise<number> => {
     await line.run(load);
