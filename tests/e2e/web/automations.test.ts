@@ -227,13 +227,13 @@ async function makeFork(url: string): Promise<void> {
     {
       id: 'c',
       type: 'condition',
-      data: { kind: 'state_equals', config: { deviceId, capability: 'power', value: true } },
+      data: { kind: 'state_equals', config: { deviceId, capability: 'on', value: true } },
     },
     { id: 'a', type: 'action', data: { kind: 'notify', config: { message: 'Still bright' } } },
     {
       id: 'b',
       type: 'action',
-      data: { kind: 'device_command', config: { deviceId, action: 'set_power', params: { power: true } } },
+      data: { kind: 'device_command', config: { deviceId, action: 'turn_on' } },
     },
   ];
   const edges = [

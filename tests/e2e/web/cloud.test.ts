@@ -106,14 +106,14 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
 
   it('I see what the cloud asked, whom it knows, and what it wants to hear', async () => {
     const link = await cloud.connection();
-    await link.call('device.command', { deviceId: lampId, command: { action: 'set_power', power: true } });
+    await link.call('device.command', { deviceId: lampId, command: { action: 'turn_on' } });
     await assert.rejects(link.call('device.command', { deviceId: 'gone', command: { action: 'reboot' } }));
     await link.call('devices.snapshot');
     await link.call('devices.snapshot');
     const member = { cloudUserId: 'maria', email: 'maria@example.org', name: 'Maria', role: 'member' };
     link.send({ type: 'member_added', member });
     await link.call('station.setActiveChannels', { channels: ['status', 'events', 'system'] });
-    await seeIn('What the cloud asked', '“set_power” to Hall lamp');
+    await seeIn('What the cloud asked', '“turn_on” to Hall lamp');
     await seeIn('What the cloud asked', /2 times/);
     await seeIn('What the cloud asked', 'Added a member');
     const person = card('People').getByRole('listitem').filter({ hasText: 'Maria' });

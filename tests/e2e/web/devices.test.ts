@@ -71,6 +71,8 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     // A reload would take back a request that is not answered.
     const answered = page.waitForResponse((response) => response.url().endsWith('/command'));
     await page.keyboard.press('Home');
+    // At 0 % it would be off.
+    await page.keyboard.press('ArrowRight');
     await tile(lamp).getByText('Brightness 1\u00a0%', { exact: true }).waitFor();
     await answered;
     await page.reload();
@@ -151,7 +153,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByRole('link', { name: `${lamp}: details` }).click();
     await press('Remove device');
     const dialog = page.getByRole('dialog', { name: `Remove ${lamp}?` });
-    await dialog.waitFor();
+    await dialog.getByText('It is online, so it is told at once to erase itself.').waitFor();
     await look(page, '25-remove');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

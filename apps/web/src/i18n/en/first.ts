@@ -79,7 +79,7 @@ export const first = {
     unknown: {
       title_one: 'A device is waiting to be added',
       title_other: '{{count}} devices are waiting to be added',
-      help: 'Accept or block it',
+      help: 'Accept or block',
     },
     wifi: { title: 'The station is now in “{{ssid}}”', help: 'Bring the devices along' },
     condition: {

@@ -95,7 +95,7 @@ export const later = {
       forget: 'Forget it',
     },
     language: { title: 'Language', help: 'Of these pages, in this browser only.' },
-    unknown: { title: 'Unknown devices', help: 'Accept or block devices that want to connect' },
+    unknown: { title: 'Unknown devices', help: 'Accept or block' },
     account: { title: 'Your account', help: 'Password, log out' },
     about: {
       title: 'About',
