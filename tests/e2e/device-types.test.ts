@@ -169,7 +169,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
   it('its values are charted', async () => {
     await page.getByRole('link', { name: 'Rose bed: details' }).click();
     await page.getByText('Garden valve').first().waitFor({ timeout: timeoutMs });
-    await page.getByText('Water pressure').first().click();
+    await page.locator('label', { hasText: 'Water pressure' }).click();
     await page.locator('canvas').waitFor({ timeout: timeoutMs });
     const from = new Date(Date.now() - 3_600_000).toISOString();
     const points = () => get<HistoryPoint[]>(`/api/devices/${valveId}/history?capability=pressure&from=${from}`);
