@@ -84,6 +84,25 @@ test('the later message of a device wins at two replicas, and the history has al
   );
 });
 
+test('ages of values and the fault of a device are stored by whichever replica writes', async () => {
+  await using shared = await openShared();
+  const { id: deviceId, write } = shared;
+  const fault = { code: 'bad_value', end: 'state', at: 2_000, count: 1 } as const;
+  await write([{ kind: 'state', deviceId, at: 1_000, state: { constructor: 1, power: true } }]);
+  await write([
+    { kind: 'state', deviceId, at: 2_000, state: { power: false } },
+    { kind: 'fault', deviceId, at: 2_000, fault },
+  ]);
+  const faulty = await shared.row();
+  assert.deepEqual([faulty.value_times, faulty.fault], ['{"constructor":1000}', JSON.stringify(fault)]);
+  await write([
+    { kind: 'state', deviceId, at: 3_000, state: { constructor: 2, power: true } },
+    { kind: 'fault', deviceId, at: 3_000, fault: null },
+  ]);
+  const good = await shared.row();
+  assert.deepEqual([good.state, good.value_times, good.fault], ['{"constructor":2,"power":true}', null, null]);
+});
+
 test('drops values that exceed the state from storage and broadcasts', async () => {
   await using shared = await openShared();
   const { id: deviceId, write, broadcasts, db } = shared;
