@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
 import type { DeviceRemoval } from '@station/protocol/devices';
+import { createDeviceEvents } from '../core/device-events.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { createRemovedDevices } from '../store/removed-devices.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice, type TestDevice } from '../testing/test-device.ts';
+import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
+import { startRemovedDevices } from './removed-devices.ts';
 import { createUnknownDeviceStore } from './unknown-device-store.ts';
 
 const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
@@ -76,17 +82,35 @@ test('a device that is added again is not removed any more', async () => {
   await assert.rejects(all.connect(), 'its old login');
 });
 
-test('an older copy of the database does not reset a device that was added again since', async () => {
+test('after an older copy of the database, a device that was added again waits like any stranger', async () => {
   await using all = await withLamp();
   await all.remove();
   const removal = await all.removal();
   assert.ok(removal);
-  const { id } = await addDevice(all.db, 'lamp-1');
-  all.running.backend.deviceEvents.emit({ kind: 'added', deviceId: id, externalId: 'lamp-1' });
+  const again = await addDevice(all.db, 'lamp-1');
+  all.running.backend.deviceEvents.emit({ kind: 'added', deviceId: again.id, externalId: 'lamp-1' });
   await all.db.deleteFrom('devices').execute();
   await all.db.insertInto('removed_devices').values(removal).execute();
-  await using lamp = await all.connect();
-  await lamp.publish('handshake', handshake);
-  await lamp.publish('handshake', handshake);
-  assert.deepEqual(lamp.received, []);
+  await assert.rejects(connectDevice(all.running.backend.mqttAddress ?? '', again));
+  const { list } = createUnknownDeviceStore(all.db);
+  await until('it is listed', async () => (await list()).length === 1);
+  assert.equal((await all.removal())?.answers, 0);
+});
+
+const told = { externalId: 'lamp-1', end: 'handshake', body: handshake } as const;
+
+test('only the removal of the latest addition counts', async () => {
+  await using store = await openTestStore();
+  const logger = recordedLog();
+  const events = createDeviceEvents(logger);
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'lamp-1', type: 'light', name: 'Lamp', zoneId: null });
+  await devices.remove(id);
+  for (const isAddedAgain of [true, false]) {
+    await using service = startRemovedDevices({
+      ...{ removed: createRemovedDevices(store.db), wasAddedAgain: () => isAddedAgain, events },
+      ...{ clock: systemClock, logger },
+    });
+    assert.equal((await service.receive(told))?.kind, isAddedAgain ? undefined : 'removed');
+  }
 });

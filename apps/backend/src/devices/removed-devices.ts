@@ -76,7 +76,8 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
     },
     mayLogIn: async (externalId, tokenHash) => {
       const removal = await removed.find(externalId);
-      if (removal === null) return null;
+      // An older copy of the database does not know the new token of a device that was added again.
+      if (removal === null || parts.wasAddedAgain({ externalId, deviceId: removal.device_id })) return null;
       if (removal.ended !== null || removal.token_hash === null) return isLeaving(removal, clock.now()) ? false : null;
       return isSameHash(removal.token_hash, tokenHash);
     },
