@@ -10,6 +10,8 @@ export type DeviceConnection = {
   open(): void;
   /** Disconnects as in a power cut: the broker publishes the last will. */
   close(): Promise<void>;
+  /** Closes for good: it cannot be opened again. */
+  end(): Promise<void>;
   /**
    * Publishes with the QoS of the profile. @returns whether the message was sent: at QoS 1 the broker acknowledged it, at QoS 0 it only left
    * the device. A device that is offline sends nothing and keeps nothing.
@@ -70,6 +72,11 @@ export function createConnection(options: {
     },
     // A client that was never opened has nothing to end.
     close: async () => void (isOpened && (await client.endAsync(true))),
+    end: async () => {
+      // A stream that closes late would otherwise start the client's own reconnection again.
+      client.options.reconnectPeriod = 0;
+      if (isOpened) await client.endAsync(true);
+    },
     publish: (end, body) => {
       // Unsent states are not queued; the next state replaces them.
       if (!client.connected) return Promise.resolve(false);

@@ -111,8 +111,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     publish: device.connection.publish,
     powerLoss: (offMs) => powerLoss(device, offMs),
     [Symbol.asyncDispose]: async () => {
-      device.timers.stop();
-      await disconnect(device);
+      await stop(device);
     },
   };
 }
@@ -268,6 +267,14 @@ function disconnect(device: Device): Promise<void> {
   return device.connection.close();
 }
 
+/** Disconnects for good. */
+function stop(device: Device): Promise<void> {
+  device.timers.stop();
+  device.isAccepted = false;
+  device.ota.stop();
+  return device.connection.end();
+}
+
 function powerLoss(device: Device, offMs = defaultOutageMs): void {
   void disconnect(device).then(() => device.timers.schedule('power', offMs, () => boot(device)));
 }
@@ -285,8 +292,7 @@ function fallAsleep(device: Device): void {
 
 function erase(device: Device, cause: ErasedBy): void {
   device.store.replace(erasedName, Buffer.from(cause));
-  device.timers.stop();
-  void disconnect(device);
+  void stop(device);
 }
 
 const erasedBy = ({ store }: Device): ErasedBy | null =>
