@@ -14,7 +14,7 @@ export type ChaosDevice = AsyncDisposable & {
   reportState(): void;
   /** Cuts its power for a moment. */
   cutPower(): void;
-  /** Whether it has no command under way, so that no other command can look like the result of this one. */
+  /** Whether it is online and has no command under way, so that no other command can look like the result of this one. */
   isFree(): boolean;
   /** A command that changes a value which no other command sets to the same. */
   nextCommand(random: () => number): { action: string; params?: Record<string, unknown> };
@@ -78,7 +78,7 @@ export function startChaosDevice(url: string, login: DeviceLogin): ChaosDevice {
       presses = presses.filter(({ sentMs }) => sentMs < cutMs - uncertainMs);
       device.powerLoss(200);
     },
-    isFree: () => awaited === null || performance.now() > busyUntilMs,
+    isFree: () => device.isAccepted() && (awaited === null || performance.now() > busyUntilMs),
     nextCommand: (random) => {
       const isOn = device.state['on'] === true;
       const dice = random();

@@ -27,6 +27,8 @@ const logins = [
   login('switch-3', 'switch-pir', 'station'),
   login('light-1', 'light', 'field'),
   login('light-2', 'light', 'station'),
+  login('light-4', 'light', 'field'),
+  login('light-5', 'light', 'field'),
   login('climate-1', 'climate', 'field'),
 ];
 /** Provisioned after the older copy of the database was taken. */
