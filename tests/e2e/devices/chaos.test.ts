@@ -160,10 +160,17 @@ async function command({ station, ids, token, random }: Chaos, to: ChaosDevice |
     const { commandId, status } = (await answer.json()) as { commandId?: string; status?: string };
     if (answer.status === 202 && status === 'pending' && commandId !== undefined) to.commanded(commandId);
     else if (answer.status !== 202) to.free();
-  } catch {
-    // The backend is down, or ended before it answered.
+  } catch (error) {
+    // Without a connection there is no command. If the backend ended before it answered, there may be one.
+    if (isRefused(error)) to.free();
   }
 }
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.cause instanceof Error &&
+  'code' in error.cause &&
+  error.cause.code === 'ECONNREFUSED';
 
 async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void> {
   const { databases, devices, lives } = chaos;
