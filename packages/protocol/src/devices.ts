@@ -13,7 +13,7 @@ const JsonObject = Type.Record(AnyKey, Type.Unknown());
 const deviceStatuses = ['unknown', 'online', 'offline'] as const;
 
 /** Why a message of a device was not taken, or not completely. */
-export const deviceFaultCodes = {
+const deviceFaultCodes = {
   bad_encoding: 'The message is not UTF-8.',
   bad_shape: 'The message is not JSON of the expected form.',
   too_large: 'The message is larger than 256 KiB.',

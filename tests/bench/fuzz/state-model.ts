@@ -119,7 +119,7 @@ function objectOf(members: readonly Member[]): [string, Record<string, unknown>,
 }
 
 /** When a message was sent and acknowledged: its time lies between. Milliseconds since the epoch. */
-export type Span = { from: number; to: number };
+type Span = { from: number; to: number };
 
 /** What a device must look like. */
 export type DeviceModel = {

@@ -32,9 +32,9 @@ export type Rollouts = AsyncDisposable & {
 };
 
 /** `version`: the one it runs; `chip`: the recorded one, else the one it names. */
-export type AskingDevice = { deviceId: string; type: string; version: string; chip: string | null };
+type AskingDevice = { deviceId: string; type: string; version: string; chip: string | null };
 
-export type ReportedResult = { deviceId: string; name: string; version: string; status: 'success' | 'failed' };
+type ReportedResult = { deviceId: string; name: string; version: string; status: 'success' | 'failed' };
 
 export type RolloutsParts = {
   store: RolloutStore;

@@ -26,7 +26,8 @@ export const wifiChanges: StationMigration = {
     await db.schema
       .createTable('wifi_change_devices')
       .addColumn('change_id', 'text', (column) => column.notNull().references('wifi_changes.id').onDelete('cascade'))
-      .addColumn('device_id', 'text', (column) => column.notNull().references('devices.id').onDelete('cascade'))
+      // No reference: a device may be removed while the change is made. Such rows go with the change.
+      .addColumn('device_id', 'text', (column) => column.notNull())
       .addColumn('state', 'text', (column) => column.notNull())
       .addColumn('told_at', 'bigint')
       .addColumn('reason', 'text')
