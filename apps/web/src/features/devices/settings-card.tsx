@@ -163,7 +163,7 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);
   const locale = useLocale();
-  const until = new Intl.DateTimeFormat(locale, { dateStyle: 'long' }).format(clock.now() + loginKeptMs);
+  const until = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' }).format(clock.now() + loginKeptMs);
   const remove = useMutation({
     mutationFn: () => session.call<DeviceRemoval>('DELETE', `/api/devices/${device.id}`),
     onSuccess: () => {

@@ -137,12 +137,16 @@ function Progress({ change }: { change: WifiChange }) {
         </div>
       </div>
       {change.state === 'running' && total > 0 && (
-        <progress
+        <div
+          role="progressbar"
           aria-label={t('devicesWifi.progress')}
-          max={total}
-          value={done}
-          className="mt-3 block h-2 w-full accent-(--accent)"
-        />
+          aria-valuemin={0}
+          aria-valuemax={total}
+          aria-valuenow={done}
+          className="mt-3 h-2 overflow-hidden rounded-full bg-sunken"
+        >
+          <div className="h-full rounded-full bg-working" style={{ width: `${(100 * done) / total}%` }} />
+        </div>
       )}
       {others.length > 0 && <Devices devices={others} />}
       {wifiAdvice(t, change).map((advice) => (

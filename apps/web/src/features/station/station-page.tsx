@@ -67,7 +67,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
     <>
       <PageHead page={title} freshness={freshness} restarting={isSwitching(status.operation)}>
         <div className={classNames('transition-[filter] duration-500', stale && 'dimmed')}>
-          <HealthLine status={status} />
+          <HealthLine status={{ ...status, conditions: [...status.conditions, ...others] }} />
         </div>
       </PageHead>
       <div
