@@ -120,7 +120,7 @@ const untilWaiting = (house: House, expected: readonly string[]): Promise<unknow
 const kinds = ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const;
 
 for (const kind of kinds) {
-  describe(`no device is reset on ${kind}`, { concurrency: true, timeout: 300_000 }, () => {
+  describe(`no device is reset on ${kind}`, { concurrency: true }, () => {
     it('when the database is lost: all devices wait, and work again once they are accepted', async () => {
       await using house = await startHouse(kind);
       await house.restart(() => {
@@ -198,7 +198,7 @@ for (const kind of kinds) {
   });
 }
 
-describe('no device is reset when Mosquitto loses its data', { timeout: 300_000 }, () => {
+describe('no device is reset when Mosquitto loses its data', () => {
   it('gets the known logins back, and names the device that waits until its login is back', async () => {
     await using house = await startHouse('Mosquitto and SQLite');
     const { mosquitto, devicesFile } = house.station;
