@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readAdvertisedName } from './ble-names.ts';
+
+test('reads type and id from the advertised names of the field', () => {
+  const cases: [name: string, type: string, externalId: string][] = [
+    ['SH_light_a1b2c3', 'light', 'a1b2c3'],
+    ['SH_switch-pir_a1b2c3', 'switch-pir', 'a1b2c3'],
+    ['light-a1b2c3', 'light', 'a1b2c3'],
+    ['switch-pir-0007', 'switch-pir', '0007'],
+  ];
+  for (const [name, type, externalId] of cases) assert.deepEqual(readAdvertisedName(name), { type, externalId }, name);
+});
+
+test('refuses names of other devices', () => {
+  for (const name of [
+    '',
+    'SH_',
+    'SH_light',
+    'SH_light_',
+    'SH__a1',
+    'light',
+    'light-',
+    '-a1',
+    'LE-Bose Mini',
+    'SH_li+ght_a1',
+    'light-a/b',
+  ]) {
+    assert.equal(readAdvertisedName(name), null, name);
+  }
+});
