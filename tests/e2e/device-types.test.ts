@@ -13,7 +13,7 @@ import { addDevice } from '../../apps/backend/src/testing/test-device.ts';
 import { startReferenceCloud, type ReferenceCloud } from '../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../rig/debian.ts';
 import { systemEnv, waitFor } from '../rig/program.ts';
-import { look, openBrowser, openPerson, type Person, textOn, timeoutMs } from './web/browser.ts';
+import { look, openBrowser, openPerson, type Person, textOn, timeoutMs, logIn } from './web/browser.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -121,10 +121,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
     const browser: Browser = afternoon.use(await openBrowser());
     olena = afternoon.use(await openPerson(browser, station.backend.url, 'en-GB'));
     page = olena.page;
-    await page.goto('/');
-    await page.getByLabel('E-mail').fill(owner.email);
-    await page.getByLabel('Password', { exact: true }).fill(owner.password);
-    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await logIn(page, owner);
   });
   after(() => afternoon.disposeAsync());
 

@@ -27,7 +27,7 @@ import { startWifiChanges } from './provisioning/wifi-change.ts';
 import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
 import { createWifiOffers } from './provisioning/wifi-offer.ts';
 import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
-import { createRemovedLogins } from './store/removed-devices.ts';
+import { createRemovedLogins } from './store/removed-device-store.ts';
 import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
 import { startAgentEvents } from './system/agent-link.ts';

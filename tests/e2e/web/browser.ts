@@ -44,6 +44,14 @@ export async function openPerson(browser: Browser, url: string, locale: 'en-GB' 
   return { page, context, complaints: collectComplaints(page), [Symbol.asyncDispose]: () => context.close() };
 }
 
+/** Opens the app and logs in. */
+export async function logIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+  await page.goto('/');
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+}
+
 function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

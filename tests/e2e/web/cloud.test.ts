@@ -10,7 +10,7 @@ import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
 import { readQrCode } from './qr-reader.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -60,10 +60,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     browser = day.use(await openBrowser());
     olena = day.use(await openPerson(browser, station.backend.url, 'en-GB'));
     page = olena.page;
-    await page.goto('/');
-    await page.getByLabel('E-mail').fill(owner.email);
-    await page.getByLabel('Password', { exact: true }).fill(owner.password);
-    await press('Log in');
+    await logIn(page, owner);
   });
   after(() => day.disposeAsync());
 

@@ -9,7 +9,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -85,10 +85,7 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
     browser = day.use(await openBrowser());
     olena = day.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
-    await page.goto('/');
-    await page.getByLabel('E-mail').fill(owner.email);
-    await page.getByLabel('Password', { exact: true }).fill(owner.password);
-    await press('Log in');
+    await logIn(page, owner);
   });
   after(() => day.disposeAsync());
 

@@ -6,7 +6,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
 import { startScriptedDevice, type ScriptedDevice } from './scripted-device.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -78,10 +78,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     browser = day.use(await openBrowser());
     olena = day.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
-    await page.goto('/');
-    await page.getByLabel('E-mail').fill(owner.email);
-    await page.getByLabel('Password', { exact: true }).fill(owner.password);
-    await press('Log in');
+    await logIn(page, owner);
   });
   after(() => day.disposeAsync());
 

@@ -7,7 +7,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { createDeviceEvents } from '../core/device-events.ts';
-import { builtInTypes } from '../core/device-types.ts';
+import { builtInTypes } from '../testing/built-in-types.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createLeadership } from '../core/leadership.ts';
 import { openSecretBox } from '../store/secret-box.ts';

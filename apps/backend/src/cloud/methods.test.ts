@@ -9,7 +9,7 @@ import { createCommandStore, localCommandTransaction } from '../store/command-st
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { builtInTypes } from '../core/device-types.ts';
+import { builtInTypes } from '../testing/built-in-types.ts';
 import { createMethods } from './methods.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
 import type { RpcError } from './rpc-server.ts';

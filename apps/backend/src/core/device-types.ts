@@ -1,4 +1,3 @@
-import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { DeviceType } from '@station/protocol/device-types';
 
 /** Where a type that is not built in comes from. */
@@ -8,12 +7,6 @@ export type DeviceTypeSource = 'file' | 'manifest' | 'handshake';
 export type DeviceTypes = {
   list(): readonly DeviceType[];
   find(type: string): DeviceType | undefined;
-};
-
-/** For parts that run without the station's own types, such as tests. */
-export const builtInTypes: DeviceTypes = {
-  list: () => builtInDeviceTypes,
-  find: (type) => builtInDeviceTypes.find((known) => known.type === type),
 };
 
 /** Offers a description from outside. It is checked first; an invalid one is logged and ignored. Never rejects. */

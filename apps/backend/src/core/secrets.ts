@@ -1,10 +1,14 @@
-import { hash, hkdfSync, randomBytes, randomInt } from 'node:crypto';
+import { hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 /** A new secret of 256 random bits, as text for headers and cookies. */
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** SHA-256 in hex: the stored form of a random token. Too fast for passwords, which people choose. */
 export const hashToken = (token: string): string => hash('sha256', token, 'hex');
+
+/** Compares two hashes in constant time. Values of different length are never equal. */
+export const isSameHash = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
 /** No letters and digits that look alike; no vowels, so that codes do not form words. */
 export const alphabet = 'BCDFGHJKLMNPQRSTVWXZ23456789';

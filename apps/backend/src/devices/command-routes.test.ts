@@ -5,7 +5,7 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createCommands } from './commands.ts';
-import { builtInTypes } from '../core/device-types.ts';
+import { builtInTypes } from '../testing/built-in-types.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';

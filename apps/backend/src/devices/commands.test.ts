@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@station/kit/clock';
 import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
-import { builtInTypes } from '../core/device-types.ts';
+import { builtInTypes } from '../testing/built-in-types.ts';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';

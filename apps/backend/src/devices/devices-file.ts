@@ -1,11 +1,12 @@
-import { hash, randomUUIDv7 } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { readText, type Disk } from '@station/kit/durable-files';
 import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { hashToken } from '../core/secrets.ts';
-import { forgetStrangers } from '../store/removed-devices.ts';
+import { forgetStrangers } from '../store/removed-device-store.ts';
+import { newDeviceRow } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
 
 /**
@@ -58,10 +59,10 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
   return db.transaction().execute(async (transaction) => {
     let added = 0;
     for (const { externalId, type, name, token } of devices) {
-      const row = { id: randomUUIDv7(), external_id: externalId, type, name, device_token: hashToken(token) };
+      const row = newDeviceRow({ externalId, type, name, zoneId: null }, hashToken(token), now);
       const { numInsertedOrUpdatedRows = 0n } = await transaction
         .insertInto('devices')
-        .values({ ...row, ...neverSeen, created_at: now })
+        .values(row)
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
       if (numInsertedOrUpdatedRows === 0n) continue;
@@ -76,20 +77,6 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
     return added;
   });
 }
-
-const neverSeen = {
-  zone_id: null,
-  status: 'unknown',
-  status_at: null,
-  last_seen_at: null,
-  state: '{}',
-  state_at: null,
-  value_times: null,
-  fault: null,
-  firmware_version: null,
-  chip: null,
-  kit_tag: null,
-} as const;
 
 function parse(text: string): DevicesFile {
   let body: unknown;

@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import type { DeviceRemoval } from '@station/protocol/devices';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { createRemovedDevices } from '../store/removed-devices.ts';
+import { createRemovedDevices } from '../store/removed-device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice, type TestDevice } from '../testing/test-device.ts';

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
@@ -9,9 +8,10 @@ import type { DeviceEventMessage, Heartbeat } from '@station/protocol/device-mes
 import type { DeviceRemoval } from '@station/protocol/devices';
 import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
+import { isSameHash } from '../core/secrets.ts';
 import type { StrangerAnswer, StrangerMessage } from '../mqtt/ports.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
-import type { RemovedDeviceRow, RemovedDevices } from '../store/removed-devices.ts';
+import type { RemovedDeviceRow, RemovedDevices } from '../store/removed-device-store.ts';
 import type { RemovalEnd } from '../store/schema.ts';
 import { decideLoginEnd } from './removal-decide.ts';
 
@@ -91,9 +91,6 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
 
 const isLeaving = ({ ended_at: endedAt }: RemovedDeviceRow, now: number): boolean =>
   endedAt !== null && now - endedAt < leavingMs;
-
-const isSameHash = (one: string, other: string): boolean =>
-  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
 async function find(
   { removed, clock, wasAddedAgain }: RemovedDeviceParts,

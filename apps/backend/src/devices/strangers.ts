@@ -5,7 +5,7 @@ import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { Strangers } from '../mqtt/ports.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import { createRemovedDevices } from '../store/removed-devices.ts';
+import { createRemovedDevices } from '../store/removed-device-store.ts';
 import type { Database } from '../store/schema.ts';
 import { startRemovedDevices } from './removed-devices.ts';
 import { createUnknownDeviceStore } from './unknown-device-store.ts';

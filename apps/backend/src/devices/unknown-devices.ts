@@ -9,6 +9,7 @@ import { isExternalId } from '@station/protocol/topics';
 import type { UnknownDevice } from '@station/protocol/unknown-devices';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
+import { isSameHash } from '../core/secrets.ts';
 import type { StrangerAnswer, StrangerMessage } from '../mqtt/ports.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Sighting, UnknownDeviceRow, UnknownDeviceStore } from './unknown-device-store.ts';
@@ -182,8 +183,7 @@ async function mayLogIn(
   if (!isExternalId(externalId)) return false;
   const row = await parts.store.find(externalId);
   const now = parts.clock.now();
-  // Compares hashes of random tokens, so its timing reveals nothing about a token.
-  if (row !== null && isTrusted(row, now)) return row.token_hash === tokenHash;
+  if (row !== null && isTrusted(row, now)) return row.token_hash !== null && isSameHash(row.token_hash, tokenHash);
   note(parts, recorder, { externalId, at: now, handshake: null, tokenHash, isContested: false });
   return false;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Clock, systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceReport } from '../core/device-events.ts';
-import { builtInTypes } from '../core/device-types.ts';
+import { builtInTypes } from '../testing/built-in-types.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge, type KnownDevice } from './bridge.ts';

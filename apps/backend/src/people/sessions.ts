@@ -1,7 +1,7 @@
-import { createHmac, hkdfSync, randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync, randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
-import { hashToken, newToken } from '../core/secrets.ts';
+import { isSameHash, hashToken, newToken } from '../core/secrets.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
 type Rotation =
@@ -56,7 +56,7 @@ export function createSessions(parts: Parts): Sessions {
     rotate: (token) => rotate(parts, token),
     end: async (token) => {
       const session = await find(db, token);
-      if (session !== null && sameHash(session.token_hash, hashToken(token))) await remove(db, session.id);
+      if (session !== null && isSameHash(session.token_hash, hashToken(token))) await remove(db, session.id);
     },
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
     replacePassword: (userId, passwordHash, { replaced, exceptToken } = {}) =>
@@ -111,7 +111,7 @@ async function rotate({ db, key, clock }: Parts, token: string): Promise<Rotatio
   if (current === null) return { kind: 'unknown' };
   // The absolute value, because the clock may have been set meanwhile.
   const isRecent = Math.abs(clock.now() - current.used_at) <= repeatMs;
-  if (isRecent && sameHash(current.token_hash, hashToken(next))) {
+  if (isRecent && isSameHash(current.token_hash, hashToken(next))) {
     return { kind: 'rotated', token: next, userId, expiresAt: current.expires_at };
   }
   await remove(db, id);
@@ -152,7 +152,6 @@ export const refreshKeyOf = (jwtSecret: string): Buffer =>
 
 const tokenPattern = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.[\w-]{43}$/;
 const parseToken = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
-const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
 /** The secret from the configuration, else the one in the file, which is created once and readable for its owner only. */
 export async function readJwtSecret(options: { configured: string | null; disk: Disk; path: string }): Promise<string> {

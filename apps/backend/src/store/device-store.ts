@@ -5,7 +5,7 @@ import { readFault } from '../core/device-faults.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
-import { forgetStrangers, removeDevice, type RemovedDeviceRow } from './removed-devices.ts';
+import { forgetStrangers, removeDevice, type RemovedDeviceRow } from './removed-device-store.ts';
 import type { Database, DevicesTable } from './schema.ts';
 
 export type DeviceRow = DevicesTable;
@@ -46,7 +46,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
     provision: async (device) => {
       const token = newToken();
-      const values = newRow(device, hashToken(token), clock.now());
+      const values = newDeviceRow(device, hashToken(token), clock.now());
       const { device_token, type, name, zone_id } = values;
       return db.transaction().execute(async (transaction) => {
         const { id } = await transaction
@@ -60,7 +60,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       });
     },
     accept: ({ tokenHash, firmwareVersion, chip, ...device }) => {
-      const row = newRow(device, tokenHash ?? `unknown:${randomUUIDv7()}`, clock.now());
+      const row = newDeviceRow(device, tokenHash ?? `unknown:${randomUUIDv7()}`, clock.now());
       return db.transaction().execute(async (transaction) => {
         await transaction
           .insertInto('devices')
@@ -81,7 +81,12 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
   };
 }
 
-function newRow({ externalId, type, name, zoneId }: NewDevice, deviceToken: string, now: number): DeviceRow {
+/** The row of a device that was never heard. */
+export function newDeviceRow(
+  { externalId, type, name, zoneId }: NewDevice,
+  deviceToken: string,
+  now: number,
+): DeviceRow {
   return {
     ...{ id: randomUUIDv7(), external_id: externalId, type, name, zone_id: zoneId, device_token: deviceToken },
     status: 'unknown',

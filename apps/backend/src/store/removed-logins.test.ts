@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { createDeviceStore } from '../store/device-store.ts';
 import { hashToken } from '../core/secrets.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createRemovedDevices, createRemovedLogins } from './removed-devices.ts';
+import { createRemovedDevices, createRemovedLogins } from './removed-device-store.ts';
 
 test('removing a device remembers it with its login; ending the login notes it for the broker, once', async () => {
   await using store = await openTestStore();
