@@ -33,6 +33,7 @@ describe('defaults', () => {
       { ...config, firmware: { ...config.firmware, manifestUrl: config.firmware.manifestUrl.href } },
       {
         stationId: '0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3d',
+        stationCode: null,
         dataDir: '/home/anna/station-agent-data',
         logLevel: 'info',
         release: {
@@ -159,8 +160,10 @@ describe('values', () => {
       AGENT_TOKEN: 'agent-secret-0123456789',
       BACKEND_AGENT_TOKEN: 'backend-secret-0123456789',
       HOTSPOT_PASSWORD: 'hotspot-secret',
+      STATION_CODE: 'abcde 23456',
     });
     assert.deepEqual([...config.secrets].sort(), [
+      'abcde 23456',
       'agent-secret-0123456789',
       'backend-secret-0123456789',
       'hotspot-secret',
@@ -192,6 +195,7 @@ describe('values', () => {
 
 const wrong: Record<string, string[]> = {
   STATION_ID: ['station-1', '0b7c2d2e8a7f4e7b9b1e0d4f1f2a9c3d', '0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3g'],
+  STATION_CODE: ['ABCDE2345', 'ABCDE-2345Ж', 'ABCDE_23456', 'A'.repeat(33)],
   UPDATE_SERVER_URL: [
     'updates.example/manifest.json',
     'ftp://updates.example/m.json',

@@ -12,6 +12,8 @@ import { agentVariables } from './variables.ts';
 /** The agent's configuration (specification, "Agent configuration"; contracts, section 3). Paths are absolute, times are ms. */
 export type Config = {
   readonly stationId: string;
+  /** The code on the station's label; null: the backend generates its own. */
+  readonly stationCode: string | null;
   readonly dataDir: string;
   readonly logLevel: LogLevel;
   readonly release: {
@@ -147,6 +149,7 @@ type AgentValues = Values<typeof agentVariables>;
 function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Config {
   return {
     stationId: values.STATION_ID,
+    stationCode: values.STATION_CODE,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL,
     release: {

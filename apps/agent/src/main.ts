@@ -1,3 +1,3 @@
-import { runAgent } from './run-agent.ts';
+import { runCommandLine } from './command-line.ts';
 
-process.exitCode = await runAgent();
+process.exitCode = await runCommandLine(process.argv.slice(2));

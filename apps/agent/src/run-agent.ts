@@ -8,7 +8,7 @@ import { startAgent, type CreateEngine } from './agent.ts';
 import { loadConfig } from './config.ts';
 
 /** Exit code of a configuration fault (sysexits.h, EX_CONFIG; contracts, section 3). */
-const exitConfig = 78;
+export const exitConfig = 78;
 
 /**
  * Reads the configuration and runs the agent until a signal ends it.

@@ -25,6 +25,12 @@ const watchdogMode: Check<'auto' | 'on' | 'off'> = (text, context) => {
 export const agentVariables = {
   ...group('Station', {
     STATION_ID: { check: is.uuid, required: true, help: 'The identity of this station; the stack has the same.' },
+    STATION_CODE: {
+      check: is.stationCode,
+      secret: true,
+      otherwise: 'the backend generates a set-up code',
+      help: 'The code on the label of this station, which `station-agent code` shows; the stack has the same.',
+    },
     DATA_DIR: { check: is.path, default: '~/station-agent-data', help: 'Folder of the state of the agent.' },
     LOG_LEVEL: { check: is.oneOf(logLevels), default: 'info', help: 'Events below this level are not logged.' },
   }),

@@ -57,6 +57,7 @@ export async function registerRoutes(
     station,
     accessTokens: tokens,
     refreshKey,
+    stationCode: config.stationCode,
     setupSeed,
     dataDir,
     version,

@@ -32,6 +32,7 @@ test('every setting is taken over', () => {
     DEVICES_FILE: '/data/devices.json',
     AUTOMATION_WEBHOOK_ALLOW: '192.168.1.0/24, fd00::1',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
+    STATION_CODE: 'ABCDE-23456',
     REPLICA_ID: 'one',
     STATION_VERSION: 'v1.2.3',
     LOG_LEVEL: 'debug',
@@ -65,13 +66,14 @@ test('every setting is taken over', () => {
     },
     cloud: null,
     replicaId: 'one',
+    stationCode: 'ABCDE-23456',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
     version: '1.2.3',
     logLevel: 'debug',
   });
   assert.deepEqual(
     new Set(secretsOf(result.config)),
-    new Set(['x'.repeat(32), 'agent-secret', 'pa%20ss', 'pa ss', 'broker-secret', 'other-secret']),
+    new Set(['x'.repeat(32), 'agent-secret', 'ABCDE-23456', 'pa%20ss', 'pa ss', 'broker-secret', 'other-secret']),
   );
 });
 

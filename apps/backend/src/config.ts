@@ -34,6 +34,8 @@ export type BackendConfig = {
   cloud: CloudSettings | null;
   /** Name of this replica among backends on the same database and broker; null: there is one backend. */
   replicaId: string | null;
+  /** Set-up code of the first account, from the station's label. Null: one is generated. */
+  stationCode: string | null;
   /** Null: one is generated and kept in the database. */
   stationId: string | null;
   /** Release version that /api/health reports. */
@@ -83,6 +85,7 @@ function toConfig(values: BackendValues, dataDir: string): BackendConfig {
     },
     replicaId: values.REPLICA_ID,
     cloud: toCloudSettings(values),
+    stationCode: values.STATION_CODE,
     stationId: values.STATION_ID,
     version: (values.STATION_VERSION ?? ownPackage.version).replace(/^v/, ''),
     logLevel: values.LOG_LEVEL,
@@ -130,7 +133,7 @@ export function secretsOf(config: BackendConfig): string[] {
   const mqtt = config.mqtt.kind === 'external' ? config.mqtt : null;
   const urls = [url, mqtt?.url ?? null].filter((value) => value !== null);
   const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
-  return [config.jwtSecret, config.agentToken, mqtt?.password ?? null, ...passwords].filter(
+  return [config.jwtSecret, config.agentToken, config.stationCode, mqtt?.password ?? null, ...passwords].filter(
     (value) => value !== null && value !== '',
   ) as string[];
 }

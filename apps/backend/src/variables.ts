@@ -29,6 +29,12 @@ export const backendVariables = {
       otherwise: 'one is generated and kept in the database',
       help: 'The identity of this station, the same as in the environment file of the agent.',
     },
+    STATION_CODE: {
+      check: is.stationCode,
+      secret: true,
+      otherwise: 'one is generated and logged until the station has an owner',
+      help: 'The set-up code of the first account, the same as in the environment file of the agent.',
+    },
     PUBLIC_URL: {
       check: is.address(['http', 'https']),
       default: 'http://station.local',

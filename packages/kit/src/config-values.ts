@@ -91,6 +91,15 @@ export const socketPath: Check<string> = (text, context) => {
 export const token: Check<string> = (text) =>
   /^[\x21-\x7e]{1,512}$/.test(text) ? ok(text) : must('be printable ASCII without blanks, at most 512 characters');
 
+/** The lasting code of a station (contracts, section 3), as it is on its label: spaces and dashes are for reading. */
+export const stationCode: Check<string> = (text) =>
+  /^[A-Z0-9]{10,32}$/i.test(plainCode(text))
+    ? ok(text)
+    : must('be 10 to 32 letters and digits; spaces and dashes between them do not count');
+
+/** A code as it is compared: case, spaces and dashes do not matter. */
+export const plainCode = (text: string): string => text.toUpperCase().replaceAll(/[\s-]/g, '');
+
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 const isHostName = (text: string): boolean =>
   text.length <= 253 && text.split('.').every((part) => label.test(part)) && !/^[\d.]+$/.test(text);

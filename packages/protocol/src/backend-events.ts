@@ -32,7 +32,7 @@ export const backendEvents = {
   database_restored: event('error', { damaged: text, copy: text, copyTakenAt: text }),
   database_started_empty: event('error', { damaged: text, reason: text }),
 
-  setup_pending: event('info', { setupCode: text, message: text }),
+  setup_pending: event('info', { setupCode: maybeText, message: text }),
   setup_done: event('info', { userId: text }),
   login_failed: event('warn', { address: text, reason: text }),
   login_limited: event('warn', { address: text, retryAfterSeconds: count }),

@@ -50,6 +50,20 @@ test('the printed code creates the owner at the first run, once', async () => {
   assert.equal(station.json().ownerId, user.id);
 });
 
+test('STATION_CODE is the set-up code, once, and never in the log or in a file', async () => {
+  await using running = await runBackend({ env: { STATION_CODE: 'abcde-23456' } });
+  const { dataDir, logger } = running;
+  assert.equal(logger.events('setup_pending')[0]?.['setupCode'], null);
+  assert.ok(!(await readdir(dataDir)).includes('setup-code'));
+  const wrong = await post(running, '/api/auth/setup', { ...owner, code: 'ABCDE-23457' });
+  assert.equal(wrong.statusCode, 403);
+  const done = await post(running, '/api/auth/setup', { ...owner, code: 'Abc de2 3456' });
+  assert.equal(done.statusCode, 201);
+  const again = await post(running, '/api/auth/setup', { ...owner, code: 'abcde-23456' });
+  assert.equal(again.statusCode, 409);
+  assert.equal(again.json().code, 'setup_already_done');
+});
+
 test('of two concurrent set-ups one succeeds', async () => {
   await using running = await runBackend();
   const code = (await running.setupCode()).trim();

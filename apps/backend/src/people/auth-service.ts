@@ -1,5 +1,6 @@
 import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import { plainCode } from '@station/kit/config-values';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SetupRequest } from '@station/protocol/rest';
@@ -200,7 +201,7 @@ async function createOwner(
 class OwnedAlready extends Error {}
 
 export type SetupCode = {
-  /** The code; created at the first call and kept in the file until set-up is done. */
+  /** STATION_CODE, or a code that is created at the first call and kept in the file until set-up is done. */
   read(): Promise<string>;
   /** Case, spaces and dashes do not matter. */
   matches(given: string): Promise<boolean>;
@@ -214,11 +215,14 @@ const groups = 3;
 export function createSetupCode(options: {
   disk: Disk;
   path: string;
+  /** STATION_CODE, which takes precedence; null: a code is generated. */
+  stationCode: string | null;
   /** Random bytes from which several backends derive the same code; without it a backend creates its own. */
   seed?: Buffer | undefined;
 }): SetupCode {
-  const { disk, path, seed } = options;
+  const { disk, path, stationCode, seed } = options;
   const read = async (): Promise<string> => {
+    if (stationCode !== null) return stationCode;
     const kept = (await readText(disk, path))?.trim();
     const shared = seed && codeOf(groups, (index) => seed.readUInt16BE(2 * index) % alphabet.length);
     if (kept !== undefined && kept !== '' && (shared === undefined || kept === shared)) return kept;
@@ -233,4 +237,4 @@ export function createSetupCode(options: {
   };
 }
 
-const comparable = (code: string): Buffer => Buffer.from(hashToken(code.toUpperCase().replaceAll(/[\s-]/g, '')));
+const comparable = (code: string): Buffer => Buffer.from(hashToken(plainCode(code)));

@@ -50,7 +50,7 @@ async function accounts() {
         return matches;
       },
     },
-    setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code` }),
+    setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code`, stationCode: null }),
     limiter: createLoginLimiter(clock),
     clock,
     logger: recordedLog(),

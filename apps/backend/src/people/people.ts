@@ -19,6 +19,8 @@ export type PeopleParts = {
   station: StationStore;
   accessTokens: AccessTokens;
   refreshKey: Buffer;
+  /** The code on the station's label; null: one is generated. */
+  stationCode: string | null;
   /** Undefined: there is one backend, which creates its own code. */
   setupSeed: Buffer | undefined;
   dataDir: string;
@@ -34,15 +36,20 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
   const users = createUserStore(db);
   const sessions = createSessions({ db, key: parts.refreshKey, clock });
   const passwords = createPasswords();
-  const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), seed: parts.setupSeed });
+  const { stationCode, setupSeed: seed } = parts;
+  const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed });
   const people = { db, users, station, sessions, accessTokens: parts.accessTokens, passwords, clock };
   const auth = createAuthService({ ...people, setupCode, limiter: createLoginLimiter(clock), logger });
   await registerAuthRoutes(app, { auth, users, clock });
   await registerStationRoutes(app, { station, members: createMemberService(people), version });
-  if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode);
+  if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode, stationCode);
 }
 
-async function logSetupCode(logger: BackendLogger, setupCode: SetupCode): Promise<void> {
-  const message = 'Open the web app and enter this code to become the owner of the station.';
-  logger.event('setup_pending', { setupCode: await setupCode.read(), message });
+/** A lasting code stays out of the log. */
+async function logSetupCode(logger: BackendLogger, setupCode: SetupCode, stationCode: string | null): Promise<void> {
+  const message =
+    stationCode === null
+      ? 'Open the web app and enter this code to become the owner of the station.'
+      : 'Open the web app and enter the code of the station (`station-agent code`) to become its owner.';
+  logger.event('setup_pending', { setupCode: stationCode === null ? await setupCode.read() : null, message });
 }

@@ -114,7 +114,7 @@ export const first = {
       title: 'Set up this station',
       lead: 'Create the owner’s account. It takes a minute and happens once.',
       code: 'Set-up code',
-      codeHelp: 'The station prints it when it starts, and its agent shows it.',
+      codeHelp: 'The installer printed it. On the station, “station-agent code” shows it.',
       stationName: 'Name of the station',
       stationNameHelp: 'For example “Home” or “Workshop”. You can leave it empty.',
       submit: 'Create account',

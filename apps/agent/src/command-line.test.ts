@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCommandLine } from './command-line.ts';
+import { agentVersion } from './version.ts';
+
+type Answer = { exitCode: number; stdout: string; stderr: string };
+
+/** Runs with an environment file, and with a `docker` program of this script. */
+async function runWith(t: TestContext, args: string[], lines: string[] = [], docker = 'exit 1'): Promise<Answer> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-command-line-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const program = join(folder, 'docker');
+  await writeFile(program, `#!/bin/sh\n${docker}\n`);
+  await chmod(program, 0o755);
+  const file = [`DOCKER_PROGRAM=${program}`, ...lines].join('\n');
+  await writeFile(join(folder, '.env'), `${file}\n`);
+  let stdout = '';
+  let stderr = '';
+  t.mock.method(process.stdout, 'write', (text: string) => void (stdout += text));
+  t.mock.method(process.stderr, 'write', (text: string) => void (stderr += text));
+  const exitCode = await runCommandLine(args, folder);
+  t.mock.restoreAll();
+  return { exitCode, stdout, stderr };
+}
+type TestContext = Parameters<NonNullable<Parameters<typeof test>[0]>>[0];
+
+const station = [
+  'STATION_ID=0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3d',
+  'UPDATE_SERVER_URL=https://updates.example/manifest.json',
+];
+
+test('prints its version and its help', async (t) => {
+  assert.deepEqual(await runWith(t, ['--version']), { exitCode: 0, stdout: `${agentVersion}\n`, stderr: '' });
+  for (const name of ['--help', '-h']) {
+    const { exitCode, stdout } = await runWith(t, [name]);
+    assert.equal(exitCode, 0);
+    for (const command of ['code', '--version', '--help']) assert.match(stdout, new RegExp(`^  ${command} `, 'm'));
+  }
+});
+
+test('refuses unknown arguments with exit code 64', async (t) => {
+  for (const args of [['start'], ['--verbose'], ['code', 'now'], ['--version', '--help'], ['']]) {
+    const { exitCode, stdout, stderr } = await runWith(t, args, station);
+    assert.equal(exitCode, 64, args.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, /^station-agent: unknown arguments: .*\n\nUsage:/);
+  }
+});
+
+test('prints the code and the hotspot of the environment file', async (t) => {
+  const lines = [...station, 'STATION_CODE=ABCDE-23456', 'HOTSPOT_PASSWORD=open sesame'];
+  const answer = await runWith(t, ['code'], lines);
+  assert.deepEqual(answer, {
+    exitCode: 0,
+    stdout: 'Hotspot:  Station-9c3d\nPassword: open sesame\nCode:     ABCDE-23456\n',
+    stderr: '',
+  });
+});
+
+test('without STATION_CODE it prints the code that the backend keeps', async (t) => {
+  const docker = '[ "$*" = "exec station-backend cat /data/setup-code" ] && echo BCDF-2345-GHJK';
+  const { exitCode, stdout } = await runWith(t, ['code'], station, docker);
+  assert.equal(exitCode, 0);
+  assert.equal(stdout, 'Hotspot:  Station-9c3d (open, without a password)\nCode:     BCDF-2345-GHJK\n');
+});
+
+test('says that there is no code when the backend has none', async (t) => {
+  const { exitCode, stderr } = await runWith(t, ['code'], station);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /STATION_CODE is not set, and the backend has no set-up code/);
+});
+
+test('names what is wrong with the environment file, without a secret', async (t) => {
+  const { exitCode, stderr } = await runWith(t, ['code'], [...station, 'STATION_CODE=short!']);
+  assert.equal(exitCode, 78);
+  assert.match(stderr, /STATION_CODE must be 10 to 32 letters and digits/);
+  assert.doesNotMatch(stderr, /short!/);
+});

@@ -1,0 +1,74 @@
+import { dirname } from 'node:path';
+import { runCommand } from '@station/kit/command';
+import { describeError } from '@station/kit/station-error';
+import { type Config, loadConfig } from './config.ts';
+import { exitConfig, runAgent } from './run-agent.ts';
+import { agentVersion } from './version.ts';
+
+/** Exit code of wrong arguments (sysexits.h, EX_USAGE). */
+const exitUsage = 64;
+
+const help = `Usage: station-agent [COMMAND]
+
+Without a command the agent runs, as its service starts it. Its configuration is the file .env beside the executable.
+
+Commands:
+  code        prints the code of the station and its hotspot (as root)
+  --version   prints the version
+  --help      prints this text
+`;
+
+/**
+ * Runs what the arguments ask for.
+ * @param directory folder of the executable, where `.env` is.
+ * @returns the exit code of the process.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  directory: string = dirname(process.execPath),
+): Promise<number> {
+  const [command, ...more] = args;
+  if (command === undefined) return runAgent();
+  if (more.length === 0 && command === '--version') return print(`${agentVersion}\n`);
+  if (more.length === 0 && (command === '--help' || command === '-h')) return print(help);
+  if (more.length === 0 && command === 'code') return printCode(directory);
+  process.stderr.write(`station-agent: unknown arguments: ${args.join(' ')}\n\n${help}`);
+  return exitUsage;
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+async function printCode(directory: string): Promise<number> {
+  const reading = await loadConfig({ directory });
+  if (reading.kind === 'invalid') {
+    process.stderr.write(`station-agent: ${reading.problems.join('; ')}\n`);
+    return exitConfig;
+  }
+  const { config } = reading;
+  const code = config.stationCode ?? (await readSetupCode(config));
+  const { ssid, password } = config.wifi.hotspot;
+  print(`Hotspot:  ${ssid}${password === null ? ' (open, without a password)' : `\nPassword: ${password}`}\n`);
+  if (code !== null) return print(`Code:     ${code}\n`);
+  process.stderr.write(
+    'station-agent: STATION_CODE is not set, and the backend has no set-up code: the station has its owner, or the backend does not run\n',
+  );
+  return 1;
+}
+
+const readTimeoutMs = 10_000;
+
+/** The code that the backend generated. It keeps the code in this file until the first account exists. */
+async function readSetupCode({ stack, childEnv }: Config): Promise<string | null> {
+  const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
+  const args = ['exec', stack.backendContainer, 'cat', '/data/setup-code'];
+  try {
+    const result = await runCommand(stack.dockerProgram, args, { env, abort: AbortSignal.timeout(readTimeoutMs) });
+    return result.exitCode === 0 ? result.stdout.trim() || null : null;
+  } catch (error) {
+    process.stderr.write(`station-agent: the backend cannot be asked for its code: ${describeError(error)}\n`);
+    return null;
+  }
+}
