@@ -23,7 +23,7 @@ test('an operator on the same machine', async (t) => {
     const text = await readFile(join(rig.stack.folder, '.env'), 'utf8');
     assert.match(
       text,
-      /^# the stack's own\nJWT_SECRET="a b"\nCOMPOSE_FILE=docker-compose.yml:.+compose.update.override.yml\n$/,
+      /^# the stack's own\nJWT_SECRET="a b"\n# The station agent .+\nCOMPOSE_FILE=docker-compose.yml:.+compose.update.override.yml\n$/,
     );
   });
 

@@ -8,13 +8,22 @@ import { StationError } from '@station/kit/station-error';
 import { type Compose, createCompose, createProjectReader, describeFault } from './compose.ts';
 
 // What needs Compose itself is shown on a real engine (e2e update); here are the files that it reads.
-type Project = AsyncDisposable & { folder: string; env: string; override: string; compose: Compose };
+type Project = AsyncDisposable & {
+  folder: string;
+  env: string;
+  override: string;
+  compose: Compose;
+  changed: (changes: Changes) => Compose;
+};
+type Changes = { composeFile?: string; overridePath?: string };
+
+const note = '# The station agent writes the next line, from COMPOSE_FILE and DATA_DIR in its own .env.';
 
 async function createProject(program = 'docker'): Promise<Project> {
   const root = await mkdtemp(join(tmpdir(), 'station-compose-'));
   const folder = join(root, 'stack');
   await mkdir(folder);
-  const override = join(root, 'override.yml');
+  const override = join(root, 'compose.update.override.yml');
   const env = { PATH: process.env['PATH'] ?? '' };
   const parts = { disk: nodeDisk, program, projectPath: folder, composeFile: 'docker-compose.yml', env };
   return {
@@ -22,6 +31,7 @@ async function createProject(program = 'docker'): Promise<Project> {
     env: join(folder, '.env'),
     override,
     compose: createCompose({ ...parts, overridePath: override }),
+    changed: (changes) => createCompose({ ...parts, overridePath: override, ...changes }),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
   };
 }
@@ -33,7 +43,7 @@ test('an environment file in any encoding keeps every byte when the override is 
   const before = Buffer.from('# caf\u00e9 \u00a0\nMQTT_PASSWORD=s\u00e9cret\u00ff\n', 'latin1');
   await writeFile(project.env, before, { mode: 0o640 });
   assert.equal(await project.compose.link(), true);
-  const line = `COMPOSE_FILE=docker-compose.yml:${project.override}\n`;
+  const line = `${note}\nCOMPOSE_FILE=docker-compose.yml:${project.override}\n`;
   assert.deepEqual(await readFile(project.env), Buffer.concat([before, Buffer.from(line)]));
   assert.equal((await stat(project.env)).mode & 0o777, 0o640);
   assert.equal(await project.compose.link(), true);
@@ -53,7 +63,33 @@ test('an environment file behind a symbolic link is written where it is', async 
   await symlink('../station.env', project.env);
   assert.equal(await project.compose.link(), true);
   assert.equal(await readlink(project.env), '../station.env');
-  assert.match(await readFile(real, 'utf8'), /^A=1\nCOMPOSE_FILE=/);
+  assert.match(await readFile(real, 'utf8'), /^A=1\n# The station agent .*\nCOMPOSE_FILE=/);
+});
+
+test('the line that the agent wrote follows a changed DATA_DIR and COMPOSE_FILE', async () => {
+  await using project = await createProject();
+  await writeFile(project.env, 'A=1\n');
+  assert.equal(await project.compose.link(), true);
+  const overridePath = '/new/compose.update.override.yml';
+  assert.equal(await project.changed({ overridePath }).link(), true);
+  assert.equal(await readFile(project.env, 'utf8'), `A=1\n${note}\nCOMPOSE_FILE=docker-compose.yml:${overridePath}\n`);
+  assert.equal(await project.changed({ overridePath, composeFile: 'prod.yml' }).link(), true);
+  assert.equal(await readFile(project.env, 'utf8'), `A=1\n${note}\nCOMPOSE_FILE=prod.yml:${overridePath}\n`);
+});
+
+test('files that an operator named stay when DATA_DIR changes', async () => {
+  await using project = await createProject();
+  await writeFile(project.env, 'COMPOSE_FILE=prod.yml:local.yml:/old/compose.update.override.yml\n');
+  assert.equal(await project.compose.link(), true);
+  assert.equal(await readFile(project.env, 'utf8'), `COMPOSE_FILE=prod.yml:local.yml:${project.override}\n`);
+});
+
+test('a line of an earlier release of the agent follows as well', async () => {
+  await using project = await createProject();
+  await writeFile(project.env, `COMPOSE_FILE=docker-compose.yml:${project.override}\n`);
+  assert.equal(await project.compose.link(), true);
+  assert.equal(await project.changed({ overridePath: '/new/compose.update.override.yml' }).link(), true);
+  assert.match(await readFile(project.env, 'utf8'), /\nCOMPOSE_FILE=docker-compose.yml:\/new\/[^:]+\n$/);
 });
 
 test('a dangling symbolic link is not changed, and that is reported', async () => {

@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { type CommandOptions, type CommandResult, runCommand } from '@station/kit/command';
 import { type Disk, exists, writeDurable } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
-import { readComposeFiles, valuesOf, withComposeFiles } from './compose-env.ts';
+import { readOperatorFiles, valuesOf, withComposeFiles } from './compose-env.ts';
 
 export type ComposeParts = {
   disk: Disk;
@@ -58,7 +58,7 @@ export function createCompose(parts: ComposeParts): Compose {
   const run: RunCompose = async (args, signal) => {
     // Before the first settled state the override does not exist, and Compose fails for a missing file.
     const present = await exists(parts.overridePath);
-    const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
+    const files = (await composeFiles(parts)).files.filter((file) => present || file !== parts.overridePath);
     return runDocker(parts.program, ['compose', ...args], {
       cwd: parts.projectPath,
       keptBytes: 4 * 1024 * 1024,
@@ -83,7 +83,8 @@ async function link(parts: ComposeParts): Promise<boolean> {
   const named = join(parts.projectPath, '.env');
   try {
     const text = await readEnv(parts);
-    const wanted = withComposeFiles(text, await composeFiles(parts));
+    const { files, isOwn } = await composeFiles(parts);
+    const wanted = withComposeFiles(text, files, isOwn);
     if (wanted === text) return true;
     // The file belongs to the operator: keep its owner, mode and place, even behind a symbolic link.
     const path = (await exists(named)) ? await realpath(named) : null;
@@ -100,7 +101,7 @@ async function link(parts: ComposeParts): Promise<boolean> {
 }
 
 async function filesVersion(parts: ComposeParts): Promise<string> {
-  const named = (await composeFiles(parts)).filter((file) => file !== parts.overridePath);
+  const named = (await composeFiles(parts)).files.filter((file) => file !== parts.overridePath);
   const files = ['.env', ...named].map((file) => resolve(parts.projectPath, file));
   const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
   return files
@@ -164,11 +165,12 @@ async function readEnv({ disk, projectPath }: ComposeParts): Promise<string> {
 }
 
 /** The files of the project in order: what the operator named (or Compose's default), and the agent's override last. */
-async function composeFiles(parts: ComposeParts): Promise<string[]> {
+async function composeFiles(parts: ComposeParts): Promise<{ files: string[]; isOwn: boolean }> {
   const { projectPath, composeFile, overridePath } = parts;
-  const named = readComposeFiles(await readEnv(parts));
-  const files = named ?? [composeFile, ...(await defaultOverride(projectPath, composeFile))];
-  return files.includes(overridePath) ? files : [...files, overridePath];
+  const named = readOperatorFiles(await readEnv(parts), overridePath);
+  const own = [composeFile, ...(await defaultOverride(projectPath, composeFile)), overridePath];
+  if (named === null || named.join('\0') === own.join('\0')) return { files: own, isOwn: true };
+  return { files: named.includes(overridePath) ? named : [...named, overridePath], isOwn: false };
 }
 
 /** The override file that Compose reads automatically beside a file of this name. */
