@@ -3,7 +3,7 @@ import { type AnnouncedDeviceTypes, OtaDeviceTypes } from '@station/protocol/fir
 import type { AgentSettings } from '@station/protocol/rest';
 import type { BackendFailure, OtaBackend } from '../firmware/firmware-ports.ts';
 import type { CredentialsBackend } from '../wifi/wifi-ports.ts';
-import { collect, faultOf } from './http-client.ts';
+import { faultOf, type HttpRequest, type HttpResponse, readBody, sendRequest } from './http-request.ts';
 
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
@@ -13,18 +13,20 @@ export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: st
   const base = url.href.endsWith('/') ? url.href : `${url.href}/`;
   const ask = async <T>(
     path: string,
-    init: RequestInit,
+    { headers, ...request }: Omit<HttpRequest, 'signal'>,
     signal: AbortSignal,
-    read: (response: Response) => Promise<T>,
+    read: (response: HttpResponse) => Promise<T>,
   ): Promise<T | BackendFailure> => {
     try {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const headers = { accept: 'application/json', ...authorization(agentToken), ...init.headers };
-      // A redirect would send the token to another server.
-      const options: RequestInit = { ...init, headers, signal: bounded, redirect: 'manual' };
-      const response = await fetch(new URL(`api/ota/${path}`, base), options);
-      if (response.ok) return await read(response);
-      await response.body?.cancel();
+      // Redirects are not followed: the token would go to another server.
+      const response = await sendRequest(new URL(`api/ota/${path}`, base), {
+        ...request,
+        headers: { accept: 'application/json', ...authorization(agentToken), ...headers },
+        signal: bounded,
+      });
+      if (isOk(response.status)) return await read(response);
+      response.body.destroy();
       return { kind: 'failed', status: response.status, reason: reasonOf(response.status, agentToken) };
     } catch (error) {
       signal.throwIfAborted();
@@ -32,9 +34,8 @@ export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: st
     }
   };
   const post = (path: string, body: unknown, signal: AbortSignal): Promise<{ kind: 'ok' } | BackendFailure> => {
-    const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    return ask(path, init, signal, async (response) => {
-      await response.body?.cancel();
+    return ask(path, jsonPost(body), signal, async (response) => {
+      response.body.destroy();
       return { kind: 'ok' } as const;
     });
   };
@@ -76,6 +77,11 @@ function inParts(types: readonly unknown[]): unknown[][] {
   return parts;
 }
 
+const isOk = (status: number): boolean => status >= 200 && status < 300;
+
+const jsonPost = (body: unknown) =>
+  ({ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) as const;
+
 const authorization = (token: string | null): Record<string, string> =>
   token === null ? {} : { authorization: `Bearer ${token}` };
 
@@ -86,8 +92,8 @@ function reasonOf(status: number, token: string | null): string {
   return `the backend answered ${status}`;
 }
 
-async function readJson(response: Response): Promise<unknown> {
-  const bytes = await collect(response.body ?? [], maxBytes);
+async function readJson(response: HttpResponse): Promise<unknown> {
+  const bytes = await readBody(response, maxBytes);
   try {
     return bytes && JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
@@ -111,18 +117,14 @@ export function createSettingsBackend(backend: { url: URL; agentToken: string | 
         wifi: { ssid, password: password ?? '', ...(security === null ? {} : { security }) },
       };
       try {
-        const response = await fetch(address, {
-          method: 'POST',
-          body: JSON.stringify(body),
-          headers: {
-            'content-type': 'application/json',
-            ...authorization(agentToken),
-          },
+        const { headers, ...post } = jsonPost(body);
+        // Redirects are not followed: the token and the password would go to another server.
+        const response = await sendRequest(address, {
+          ...post,
+          headers: { ...headers, ...authorization(agentToken) },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-          // A redirect would send the token and the password to another server.
-          redirect: 'manual',
         });
-        await response.body?.cancel();
+        response.body.destroy();
         return judge(response.status, agentToken);
       } catch (error) {
         signal.throwIfAborted();
@@ -133,7 +135,7 @@ export function createSettingsBackend(backend: { url: URL; agentToken: string | 
 }
 
 function judge(status: number, token: string | null): Awaited<ReturnType<CredentialsBackend['send']>> {
-  if (status >= 200 && status < 300) return { kind: 'accepted' };
+  if (isOk(status)) return { kind: 'accepted' };
   const isRefused = status >= 400 && status < 500 && !passing.has(status);
   return { kind: isRefused ? 'refused' : 'failed', reason: reasonOf(status, token) };
 }

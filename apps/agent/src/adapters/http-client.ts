@@ -1,6 +1,7 @@
-import type { Fetched } from '../core/signature.ts';
 import { createReadStream } from 'node:fs';
+import type { Fetched } from '../core/signature.ts';
 import type { ProbeAnswer } from '../stack/stack-ports.ts';
+import { collect, faultOf, followRedirects, type HttpResponse, readBody } from './http-request.ts';
 
 const totalTimeoutMs = 30_000;
 
@@ -16,100 +17,37 @@ export async function fetchSmallFile(
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(totalTimeoutMs)]);
   const headers: Record<string, string> = options.etag === null ? {} : { 'if-none-match': options.etag };
   try {
-    const followed = await follow(
-      address,
-      async (url) => {
-        const response = await fetch(url, { headers, signal, redirect: 'manual' });
-        return { status: response.status, location: response.headers.get('location'), response };
-      },
-      ({ response }) => response.body?.cancel(),
-    );
+    const followed = await followRedirects(address, { headers, signal });
     if (followed.kind === 'rejected') return followed;
-    const { response } = followed.answer;
-    if (response.status === 304) return { kind: 'not_modified' };
-    return await readAnswer(response, followed.url, options.maxBytes);
+    return await readAnswer(followed.response, followed.url, options.maxBytes);
   } catch (error) {
     options.signal.throwIfAborted();
     return { kind: 'unavailable', reason: faultOf(error) };
   }
 }
 
-async function readAnswer(response: Response, url: URL, maxBytes: number): Promise<Fetched> {
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    const reason = `the server answered ${response.status}`;
-    const missing = response.status === 404 || response.status === 410;
-    return { kind: 'unavailable', reason, ...(missing ? { missing } : {}) };
+async function readAnswer(response: HttpResponse, url: URL, maxBytes: number): Promise<Fetched> {
+  const { status, headers, body } = response;
+  if (status !== 200) {
+    body.destroy();
+    if (status === 304) return { kind: 'not_modified' };
+    const missing = status === 404 || status === 410;
+    return { kind: 'unavailable', reason: `the server answered ${status}`, ...(missing ? { missing } : {}) };
   }
-  const bytes = await collect(response.body ?? [], maxBytes);
+  const bytes = await readBody(response, maxBytes);
   if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
-  return { kind: 'ok', bytes, etag: response.headers.get('etag'), url: url.href };
+  return { kind: 'ok', bytes, etag: headers.etag ?? null, url: url.href };
 }
 
 async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
   try {
-    const bytes = await collect(createReadStream(address), maxBytes);
+    const bytes = await collect(createReadStream(address) as AsyncIterable<Uint8Array>, maxBytes);
     if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
     return { kind: 'ok', bytes, etag: null, url: address.href };
   } catch (error) {
     const reason = faultOf(error);
     return { kind: 'unavailable', reason, ...(reason === 'ENOENT' ? { missing: true } : {}) };
   }
-}
-
-/** The whole body; null when it is larger than `maxBytes`. */
-export async function collect(
-  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  maxBytes: number,
-): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of source) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-const mostRedirects = 5;
-
-type Followed<T> = { kind: 'answer'; answer: T; url: URL } | { kind: 'rejected'; reason: string };
-
-/**
- * Requests an address and follows redirects only to the same scheme or to https (contracts, section 1).
- * @param ask one request; `location` of its answer as the server wrote it.
- * @param leave ends a response whose body is not read.
- */
-export async function follow<T extends { status: number; location: string | null }>(
-  address: URL,
-  ask: (url: URL) => Promise<T>,
-  leave: (answer: T) => Promise<void> | void,
-): Promise<Followed<T>> {
-  let url = address;
-  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    const answer = await ask(url);
-    const { status, location } = answer;
-    if (status < 300 || status >= 400 || status === 304 || location === null) return { kind: 'answer', answer, url };
-    await leave(answer);
-    const next = URL.canParse(location, url) ? new URL(location, url) : null;
-    if (!next || (next.protocol !== url.protocol && next.protocol !== 'https:')) {
-      return { kind: 'rejected', reason: 'redirected to another scheme' };
-    }
-    url = next;
-  }
-  return { kind: 'rejected', reason: 'redirected too often' };
-}
-
-/** The code of a failed request (ECONNREFUSED, CERT_HAS_EXPIRED, ENOENT …), or what its innermost cause says. */
-export function faultOf(error: unknown): string {
-  let innermost = 'unknown fault';
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-    if (at.name === 'TimeoutError') return 'no answer in time';
-    innermost = at.message.slice(0, 100) || at.name;
-  }
-  return innermost;
 }
 
 /** Long enough for a proxy that holds the request while the backend starts. */
@@ -120,9 +58,11 @@ export function createHttpProbe(url: URL): (signal: AbortSignal) => Promise<Prob
   return async (signal) => {
     try {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      const response = await fetch(url, { signal: bounded, headers: { accept: 'application/json' } });
-      await response.body?.cancel();
-      const { ok, status } = response;
+      const followed = await followRedirects(url, { signal: bounded, headers: { accept: 'application/json' } });
+      if (followed.kind === 'rejected') return { ok: false, status: null, reason: followed.reason };
+      const { status, body } = followed.response;
+      body.destroy();
+      const ok = status >= 200 && status < 300;
       return { ok, status, reason: ok ? null : `the health check answered ${status}` };
     } catch {
       signal.throwIfAborted();

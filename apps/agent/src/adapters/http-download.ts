@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { get as getHttps } from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LineBroken, type Opened } from '../firmware/firmware-ports.ts';
-import { faultOf, follow } from './http-client.ts';
+import { faultOf, followRedirects } from './http-request.ts';
 
 /** A server that sends nothing for this long counts as unreachable. */
 const usualSilenceMs = 20_000;
@@ -21,24 +19,19 @@ export type DownloadRequest = {
 
 /**
  * Opens a file at an http, https or file address from `offset` on (RFC 9110, section 14). A server that ignores the range, or has
- * other content by now, sends the whole: `offset` of the answer is then 0. Does not use fetch: when a connection breaks, fetch loses
- * bytes that were received but not read yet.
+ * other content by now, sends the whole: `offset` of the answer is then 0.
  */
 export async function openDownload(url: URL, request: DownloadRequest): Promise<Opened> {
   if (url.protocol === 'file:') return openLocal(url, request.offset);
   const silenceMs = request.silenceMs ?? usualSilenceMs;
   const headers = rangeHeaders(request);
   try {
-    const followed = await follow(
-      url,
-      (address) => ask(address, headers, request.signal, silenceMs),
-      ({ response }) => void response.destroy(),
-    );
+    const followed = await followRedirects(url, { headers, signal: request.signal, headMs: silenceMs });
     if (followed.kind === 'rejected') return followed;
-    const { response } = followed.answer;
-    const opened = readHead(response.statusCode ?? 0, response.headers, request.offset);
-    if (opened.kind === 'ok') return { ...opened, body: arrived(response, request.signal, silenceMs) };
-    response.destroy();
+    const { status, headers: received, body } = followed.response;
+    const opened = readHead(status, received, request.offset);
+    if (opened.kind === 'ok') return { ...opened, body: arrived(body, request.signal, silenceMs) };
+    body.destroy();
     return opened;
   } catch (error) {
     request.signal.throwIfAborted();
@@ -46,23 +39,10 @@ export async function openDownload(url: URL, request: DownloadRequest): Promise<
   }
 }
 
-async function ask(url: URL, headers: Record<string, string>, signal: AbortSignal, silenceMs: number) {
-  const get = url.protocol === 'https:' ? getHttps : getHttp;
-  const sent = get(url, { headers, agent: false, signal });
-  sent.setTimeout(silenceMs, () => sent.destroy(new Error('no answer in time')));
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  // From here on the response reports errors; the request repeats them.
-  sent.on('error', () => undefined);
-  sent.setTimeout(0);
-  return { status: response.statusCode ?? 0, location: response.headers.location ?? null, response };
-}
-
 function rangeHeaders({ offset, etag }: DownloadRequest): Record<string, string> {
-  // Compressed content would have other offsets.
-  const plain = { 'accept-encoding': 'identity' };
-  if (offset === 0) return plain;
+  if (offset === 0) return {};
   // Request the range even without an ETag: the checksum of the whole file decides in the end.
-  return { ...plain, range: `bytes=${offset}-`, ...(etag === null ? {} : { 'if-range': etag }) };
+  return { range: `bytes=${offset}-`, ...(etag === null ? {} : { 'if-range': etag }) };
 }
 
 type Head = Exclude<Opened, { kind: 'ok' }> | Omit<Extract<Opened, { kind: 'ok' }>, 'body'>;

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Reachability } from '../wifi/wifi-ports.ts';
+import { sendRequest } from './http-request.ts';
 
 /**
  * The kernel keeps an absent neighbour as known for 5 s after traffic to it (`delay_first_probe_time`) and for three probes of 1 s
@@ -90,11 +91,11 @@ const loginNeeded = 511;
 
 async function askInternet(url: URL, signal: AbortSignal): Promise<'full' | 'portal' | 'none'> {
   try {
-    const response = await fetch(url, { signal, redirect: 'manual', headers: { 'cache-control': 'no-cache' } });
-    await response.body?.cancel();
-    if (response.status === loginNeeded) return 'portal';
-    const location = response.headers.get('location');
-    const isRedirect = response.status >= 300 && response.status < 400 && location !== null;
+    const { status, headers, body } = await sendRequest(url, { signal, headers: { 'cache-control': 'no-cache' } });
+    body.destroy();
+    if (status === loginNeeded) return 'portal';
+    const { location } = headers;
+    const isRedirect = status >= 300 && status < 400 && location !== undefined;
     if (!isRedirect || !URL.canParse(location, url)) return 'full';
     return new URL(location, url).hostname === url.hostname ? 'full' : 'portal';
   } catch {

@@ -2,6 +2,7 @@ import { parseImageReference, type ImageReference } from '@station/protocol/imag
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LayersAnswer } from '../../stack/stack-ports.ts';
+import { followRedirects, type HttpResponse, readBody } from '../http-request.ts';
 
 export type RegistryCredentials = { registry: string; username: string; password: string };
 
@@ -61,7 +62,7 @@ async function readManifest(
 ): Promise<LayersAnswer> {
   const response = await getManifest(image, at, parts, signal);
   if (response.status === 401 || response.status === 403) {
-    await response.body?.cancel();
+    response.body.destroy();
     return {
       kind: 'failed',
       code: 'registry_auth_failed',
@@ -70,7 +71,7 @@ async function readManifest(
     };
   }
   if (response.status === 404) {
-    await response.body?.cancel();
+    response.body.destroy();
     return {
       kind: 'failed',
       code: 'image_missing',
@@ -78,11 +79,11 @@ async function readManifest(
       transient: false,
     };
   }
-  if (!response.ok) {
-    await response.body?.cancel();
+  if (response.status !== 200) {
+    response.body.destroy();
     return { kind: 'unknown' };
   }
-  const body = await readBounded(response);
+  const body = await readJson(response);
   if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body) };
   // Nested indexes do not exist in practice; a second one is not followed.
   if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
@@ -107,29 +108,29 @@ async function getManifest(
   at: string,
   parts: RegistryParts,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<HttpResponse> {
   const host = image.registry === 'docker.io' ? 'registry-1.docker.io' : image.registry;
   const insecure = await parts.isInsecure(image.registry);
   const path = `/v2/${image.repository}/manifests/${at}`;
-  const get = (base: string, authorization: string | null): Promise<Response> =>
-    fetch(base + path, { headers: { accept: accepted, ...(authorization ? { authorization } : {}) }, signal });
+  const ask = (base: string, authorization: string | null): Promise<HttpResponse> =>
+    get(new URL(base + path), { accept: accepted, ...(authorization ? { authorization } : {}) }, signal);
   let base = `https://${host}`;
-  let first: Response;
+  let first: HttpResponse;
   try {
-    first = await get(base, null);
+    first = await ask(base, null);
   } catch (error) {
     if (!insecure) throw error;
     base = `http://${host}`;
-    first = await get(base, null);
+    first = await ask(base, null);
   }
   if (first.status !== 401) return first;
-  const authorization = await authorize(first.headers.get('www-authenticate') ?? '', image, parts, {
+  const authorization = await authorize(first.headers['www-authenticate'] ?? '', image, parts, {
     insecure,
     signal,
   });
   if (authorization === null) return first;
-  await first.body?.cancel();
-  return get(base, authorization);
+  first.body.destroy();
+  return ask(base, authorization);
 }
 
 /** Answers a challenge (RFC 9110 section 11; distribution "token authentication"); null when it cannot be answered. */
@@ -151,23 +152,25 @@ async function authorize(
   if (realm.protocol !== 'https:' && !options.insecure) return null;
   if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
   realm.searchParams.set('scope', parameters['scope'] ?? `repository:${image.repository}:pull`);
-  const response = await fetch(realm, { headers: basic ? { authorization: basic } : {}, signal: options.signal });
-  if (!response.ok) {
-    await response.body?.cancel();
+  const response = await get(realm, basic ? { authorization: basic } : {}, options.signal);
+  if (response.status !== 200) {
+    response.body.destroy();
     return null;
   }
-  const body = (await readBounded(response)) as { token?: unknown; access_token?: unknown };
+  const body = (await readJson(response)) as { token?: unknown; access_token?: unknown };
   const token = body.token ?? body.access_token;
   return typeof token === 'string' ? `Bearer ${token}` : null;
 }
 
-async function readBounded(response: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > largestManifest) throw new Error('the answer of the registry is too large');
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+/** @throws when the registry redirects to another scheme or too often, or cannot be reached. */
+async function get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<HttpResponse> {
+  const followed = await followRedirects(url, { headers, signal });
+  if (followed.kind === 'rejected') throw new Error(`the registry ${followed.reason}`);
+  return followed.response;
+}
+
+async function readJson(response: HttpResponse): Promise<unknown> {
+  const bytes = await readBody(response, largestManifest);
+  if (bytes === null) throw new Error('the answer of the registry is too large');
+  return JSON.parse(Buffer.from(bytes).toString('utf8'));
 }

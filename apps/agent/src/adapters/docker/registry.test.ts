@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { readLayers, type RegistryParts } from './registry.ts';
+
+const digest = `sha256:${'a'.repeat(64)}`;
+const manifest = { config: { digest, size: 1 }, layers: [{ digest, size: 7 }] };
+const { signal } = new AbortController();
+
+async function serve(listener: RequestListener): Promise<AsyncDisposable & { address: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const partsFor = (registry: string): RegistryParts => ({
+  credentials: { registry, username: 'somebody', password: 'secret' },
+  isInsecure: async () => true,
+  platform: async () => ({ os: 'linux', architecture: 'arm64' }),
+});
+
+const readFrom = (address: string) => readLayers(`${address}/station/web:1.0.0`, partsFor(address), signal);
+
+test('a registry that redirects to its storage is followed, without the credentials', async () => {
+  const seen: (string | undefined)[] = [];
+  await using storage = await serve((request, response) => {
+    seen.push(request.headers.authorization);
+    response.end(JSON.stringify(manifest));
+  });
+  await using registry = await serve((request, response) => {
+    if (request.headers.authorization === undefined) {
+      return response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+    }
+    response.writeHead(307, { location: `http://${storage.address}/manifest` }).end();
+  });
+  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 } });
+  assert.deepEqual(seen, [undefined]);
+});
+
+test('a registry that asks for a token gets one from its realm, for the platform of the machine', async () => {
+  const asked: string[] = [];
+  await using registry = await serve((request, response) => {
+    const { authorization } = request.headers;
+    asked.push(`${request.url} ${authorization ?? ''}`);
+    if (request.url?.startsWith('/token')) return response.end(JSON.stringify({ token: 't' }));
+    if (authorization !== 'Bearer t') {
+      const challenge = `Bearer realm="http://${request.headers.host}/token",service="s",scope="repository:a:pull"`;
+      return response.writeHead(401, { 'www-authenticate': challenge }).end('no');
+    }
+    const platform = { os: 'linux', architecture: 'arm64' };
+    const isIndex = request.url?.endsWith('1.0.0');
+    response.end(JSON.stringify(isIndex ? { manifests: [{ digest, platform }] } : manifest));
+  });
+  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 } });
+  const basic = `Basic ${Buffer.from('somebody:secret').toString('base64')}`;
+  assert.equal(asked[1], `/token?service=s&scope=repository%3Aa%3Apull ${basic}`);
+});
+
+test('a registry that cannot be reached or understood says nothing about the image', async () => {
+  for (const answer of ['no JSON', '{}', '[]', 'x'.repeat(5 * 1024 * 1024)]) {
+    await using registry = await serve((_, response) => response.end(answer));
+    assert.deepEqual(await readFrom(registry.address), { kind: 'unknown' });
+  }
+  assert.deepEqual(await readFrom('127.0.0.1:1'), { kind: 'unknown' });
+});
+
+test('a stop ends the question with its reason', async () => {
+  const stopping = new AbortController();
+  await using registry = await serve(() => stopping.abort(new Error('enough')));
+  const answer = readLayers(`${registry.address}/web:1`, partsFor(registry.address), stopping.signal);
+  await assert.rejects(answer, /enough/);
+});
