@@ -51,22 +51,7 @@ export async function composePlugin(): Promise<string> {
   await mkdir(cacheFolder, { recursive: true });
   const folder = await mkdtemp(join(cacheFolder, 'compose-'));
   try {
-    for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(folder, name), { recursive: true });
-    const sources = join(folder, 'trixie.sources');
-    await writeFile(sources, await trixieSource());
-    const apt = [
-      `-oDir::Etc::SourceList=${sources}`,
-      '-oDir::Etc::SourceParts=/dev/null',
-      `-oDir::State::Lists=${join(folder, 'lists')}`,
-      `-oDir::Cache=${folder}`,
-      // apt's unprivileged download user cannot access this folder.
-      '-oAPT::Sandbox::User=root',
-    ];
-    await run('apt-get', [...apt, 'update', '-q'], { cwd: folder });
-    await run('apt-get', [...apt, 'download', '-q', 'docker-compose'], { cwd: folder });
-    const deb = (await readdir(folder)).find((name) => name.endsWith('.deb'));
-    if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
-    await run('dpkg', ['-x', deb, 'unpacked'], { cwd: folder });
+    await run('dpkg', ['-x', await composePackage(folder), 'unpacked'], { cwd: folder });
     const unpacked = join(folder, 'unpacked/usr/libexec/docker/cli-plugins/docker-compose');
     await run('chmod', ['755', unpacked]);
     await rename(unpacked, plugin);
@@ -74,6 +59,41 @@ export async function composePlugin(): Promise<string> {
     await rm(folder, { recursive: true, force: true });
   }
   return plugin;
+}
+
+/** Downloads Debian 13's package docker-compose into a folder below `folder`. @returns the path of the package. */
+export async function composePackage(folder: string): Promise<string> {
+  const work = await mkdtemp(join(folder, 'trixie-'));
+  for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(work, name), { recursive: true });
+  const sources = join(work, 'trixie.sources');
+  await writeFile(sources, await trixieSource());
+  const apt = [
+    `-oDir::Etc::SourceList=${sources}`,
+    '-oDir::Etc::SourceParts=/dev/null',
+    `-oDir::State::Lists=${join(work, 'lists')}`,
+    `-oDir::Cache=${work}`,
+    // apt's unprivileged download user cannot access this folder.
+    '-oAPT::Sandbox::User=root',
+  ];
+  await run('apt-get', [...apt, 'update', '-q'], { cwd: work });
+  await run('apt-get', [...apt, 'download', '-q', 'docker-compose'], { cwd: work });
+  const deb = (await readdir(work)).find((name) => name.endsWith('.deb'));
+  if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
+  return join(work, deb);
+}
+
+/** Files of apt that name Debian's own archive, for the suite of this machine. */
+export async function sourcesOfMachine(suite: string): Promise<string[]> {
+  const parts = '/etc/apt/sources.list.d';
+  const names = (await readdir(parts).catch(() => [])).filter((name) => /\.(list|sources)$/.test(name));
+  const paths = ['/etc/apt/sources.list', ...names.map((name) => join(parts, name))];
+  const found: string[] = [];
+  for (const path of paths) {
+    const text = (await readFile(path, 'utf8').catch(() => '')).replaceAll(/^\s*#.*$/gm, '');
+    if (new RegExp(`\\b${suite}\\b`).test(text) && /debian/i.test(text)) found.push(path);
+  }
+  if (found.length === 0) throw new Error(`no package source for Debian ${suite} found on this machine`);
+  return found;
 }
 
 /** A deb822 source for Debian 13 from the mirror and key that this machine uses for its own Debian packages. */

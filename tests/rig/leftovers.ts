@@ -15,6 +15,9 @@ export type Leftovers = {
 /** Name of the workspace at `folder` for places that cannot hold a path: control groups, comments of filter rules. */
 export const labelOf = (folder: string): string => basename(folder);
 
+/** First letters of the interfaces of the workspace at `folder` that are not an engine's. With at most three more it is a legal name. */
+export const interfacePrefixOf = (folder: string): string => `st${labelOf(folder).slice(-6)}`;
+
 /** File in a workspace that holds the address range of its engine's bridges, as a prefix such as `10.219.`. */
 export const bridgePrefixFile = 'bridge-prefix';
 
@@ -23,7 +26,7 @@ export async function findLeftovers(folder: string): Promise<Leftovers> {
   return {
     processes: await processesOf(folder),
     mounts: await mountsBelow(folder),
-    interfaces: await bridgesOf(folder),
+    interfaces: [...(await bridgesOf(folder)), ...(await ownInterfacesOf(folder))],
     cgroups: await cgroupsOf(folder),
     filterRules: await filterRulesOf(folder),
   };
@@ -111,6 +114,11 @@ async function bridgesOf(folder: string): Promise<string[]> {
     .map((line) => /^\d+: (\S+)\s+inet (\S+)/.exec(line))
     .filter((match) => match?.[2]?.startsWith(prefix) ?? false)
     .map((match) => match?.[1] as string);
+}
+
+async function ownInterfacesOf(folder: string): Promise<string[]> {
+  const names = await readdir('/sys/class/net').catch(() => []);
+  return names.filter((name) => name.startsWith(interfacePrefixOf(folder)));
 }
 
 function kill(pid: number): void {

@@ -9,7 +9,7 @@ import type { Workspace } from './workspace.ts';
 export type Credentials = { username: string; password: string };
 
 export type Registry = AsyncDisposable & {
-  /** `127.0.0.1:<port>`, the first part of its image references; stays the same over `stop` and `start`. */
+  /** `<host>:<port>`, the first part of its image references; stays the same over `stop` and `start`. */
   address: string;
   /** Null for a public registry. */
   credentials: Credentials | null;
@@ -20,15 +20,18 @@ export type Registry = AsyncDisposable & {
   request(path: string, init?: RequestInit): Promise<Response>;
 };
 
-/** Starts a registry (distribution 2.8) with its own storage. With `credentials`, HTTP basic authentication. */
+/**
+ * Starts a registry (distribution 2.8) with its own storage, on loopback unless `host` is another address of this machine.
+ * With `credentials`, HTTP basic authentication.
+ */
 export async function createRegistry(
   workspace: Workspace,
-  options: { credentials?: Credentials; name?: string } = {},
+  options: { credentials?: Credentials; name?: string; host?: string } = {},
 ): Promise<Registry> {
   await needPackages(['docker-registry']);
   const folder = await workspace.subfolder(options.name ?? 'registry');
-  const address = `127.0.0.1:${await findFreePort()}`;
-  const { credentials = null } = options;
+  const { credentials = null, host = '127.0.0.1' } = options;
+  const address = `${host}:${await findFreePort()}`;
   const configuration = {
     version: '0.1',
     log: { level: 'warn', accesslog: { disabled: true } },

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { exists } from '@station/kit/durable-files';
-import { needPackages, tell } from '../rig/debian.ts';
+import { needPackages, sourcesOfMachine, tell } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { takeLock } from './lock.ts';
 import {
@@ -137,20 +137,6 @@ async function bootstrap(suite: string, rootfs: string): Promise<void> {
     ...['--aptopt=Acquire::Languages "none"', '--aptopt=APT::Install-Recommends "false"'],
     ...[suite, rootfs, ...(await sourcesOfMachine(suite))],
   ]);
-}
-
-/** Files of apt that name Debian's own archive, for the suite of this machine. */
-async function sourcesOfMachine(suite: string): Promise<string[]> {
-  const parts = '/etc/apt/sources.list.d';
-  const names = (await readdir(parts).catch(() => [])).filter((name) => /\.(list|sources)$/.test(name));
-  const paths = ['/etc/apt/sources.list', ...names.map((name) => join(parts, name))];
-  const found: string[] = [];
-  for (const path of paths) {
-    const text = (await readFile(path, 'utf8').catch(() => '')).replaceAll(/^\s*#.*$/gm, '');
-    if (new RegExp(`\\b${suite}\\b`).test(text) && /debian/i.test(text)) found.push(path);
-  }
-  if (found.length === 0) throw new Error(`no package source for Debian ${suite} found on this machine`);
-  return found;
 }
 
 async function unpackKernel(packageName: string, work: string): Promise<Kernel> {
