@@ -1,43 +1,36 @@
-// npm run build [-- agent|backend|web …] [--arch x64|arm64]: what ships, into dist/.
+// npm run build [-- agent|backend|web …] [--arch x64|arm64|all] [--version X] [--release]: what ships, into dist/.
 // `agent-without-docker` is for tests and only built when it is named: the agent on the process engine.
-//   dist/agent/station-agent   one executable (Node's single executable application)
+//   dist/agent/station-agent-linux-ARCH   one executable (Node's single executable application)
 //   dist/backend/station-backend.mjs   with files beside it that are loaded on demand
 //   dist/web/   static files
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+// --version is the agent's; without it, the one in apps/agent/src/version.ts. --release refuses what must not ship.
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { rolldown, type Plugin } from 'rolldown';
-import { smallerBundle } from './smaller-bundle.ts';
+import { architectures, agentFileName, buildAgent, openBundle, run, type Architecture } from './build-agent.ts';
+import { smallerBackend } from './smaller-bundle.ts';
 
-const root = join(import.meta.dirname, '..');
-const dist = join(root, 'dist');
+const dist = join(import.meta.dirname, '..', 'dist');
 const shipped = ['agent', 'backend', 'web'] as const;
 const targets = [...shipped, 'agent-without-docker'] as const;
 type Target = (typeof targets)[number];
 
 const { values, positionals } = parseArgs({
-  options: { arch: { type: 'string', default: process.arch } },
+  options: {
+    arch: { type: 'string', default: process.arch },
+    version: { type: 'string' },
+    release: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 const wanted = positionals.length === 0 ? [...shipped] : positionals.map(readTarget);
+const wantedArchitectures = values.arch === 'all' ? architectures : [readArchitecture(values.arch)];
 
 for (const [index, target] of wanted.entries()) {
   process.stdout.write(`[${index + 1}/${wanted.length}] ${target} … `);
   const started = performance.now();
-  if (target === 'agent') await buildAgent('apps/agent/src/main.ts', target, values.arch);
-  else if (target === 'agent-without-docker') await buildAgent('simulators/station/agent-main.ts', target, values.arch);
+  if (target === 'agent') await buildAgents('apps/agent/src/main.ts', target);
+  else if (target === 'agent-without-docker') await buildAgents('simulators/station/agent-main.ts', target);
   else if (target === 'backend') await buildBackend();
   else run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
   process.stdout.write(`ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
@@ -45,15 +38,23 @@ for (const [index, target] of wanted.entries()) {
 
 function readTarget(text: string): Target {
   const target = targets.find((one) => one === text);
-  if (target) return target;
-  process.stderr.write(`build: no target "${text}"; there are ${targets.join(', ')}\n`);
-  process.exit(2);
+  return target ?? refuse(`no target "${text}"; there are ${targets.join(', ')}`);
 }
 
-/** Bundles everything except Node's own modules into one ES module. */
-async function bundle(input: string, file: string): Promise<void> {
-  await using build = await openBundle(input);
-  await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
+function readArchitecture(text: string): Architecture {
+  const found = architectures.find((one) => one === text);
+  return found ?? refuse(`no architecture "${text}"; there are ${architectures.join(', ')}, all`);
+}
+
+async function buildAgents(entry: string, target: Target): Promise<void> {
+  for (const arch of wantedArchitectures) {
+    const version = values.version ?? null;
+    const { stripped } = await buildAgent({ entry, output: join(dist, target), arch, version });
+    if (stripped) continue;
+    const problem = `${agentFileName(arch)} keeps its symbols (35 MB): install binutils for ${arch}, or llvm`;
+    if (values.release) refuse(problem);
+    process.stdout.write(`${problem} … `);
+  }
 }
 
 /**
@@ -63,7 +64,7 @@ async function bundle(input: string, file: string): Promise<void> {
 async function buildBackend(): Promise<void> {
   const dir = join(dist, 'backend');
   rmSync(dir, { recursive: true, force: true });
-  await using build = await openBundle('apps/backend/src/main.ts', smallerBundle);
+  await using build = await openBundle('apps/backend/src/main.ts', smallerBackend);
   await build.write({
     dir,
     format: 'esm',
@@ -74,72 +75,7 @@ async function buildBackend(): Promise<void> {
   });
 }
 
-function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof rolldown> {
-  return rolldown({
-    input: join(root, input),
-    plugins,
-    platform: 'node',
-    // Optional accelerators of libraries, which are not installed.
-    // `node:http` may be replaced; all of Node’s own are left alone anyway.
-    external: [/^node:(?!http$)/, 'pg-native', 'bufferutil', 'utf-8-validate'],
-    logLevel: 'silent',
-  });
-}
-
-/** One executable from a program's entry, into `dist/<target>/`. */
-async function buildAgent(entry: string, target: Target, arch: string): Promise<void> {
-  const output = join(dist, target);
-  mkdirSync(output, { recursive: true });
-  // Built in a temporary folder and then renamed, because two builds may run at the same time.
-  const folder = mkdtempSync(join(dist, 'agent-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const main = join(folder, 'station-agent.mjs');
-  await bundle(entry, main);
-  const name = arch === process.arch ? 'station-agent' : `station-agent-${arch}`;
-  const config = join(folder, 'sea.json');
-  writeFileSync(
-    config,
-    JSON.stringify({
-      main,
-      mainFormat: 'module',
-      output: join(folder, name),
-      executable: runtimeOf(arch),
-      disableExperimentalSEAWarning: true,
-      useCodeCache: false,
-      useSnapshot: false,
-      // The agent runs for months: a small heap with frequent collections, instead of one that grows by tens of MiB.
-      execArgv: ['--max-semi-space-size=1', '--optimize-for-size'],
-    }),
-  );
-  run(process.execPath, ['--build-sea', config]);
-  chmodSync(join(folder, name), 0o755);
-  writeFileSync(join(folder, `${name}.sha256`), `${sha256(join(folder, name))}  ${name}\n`);
-  for (const file of ['station-agent.mjs', name, `${name}.sha256`]) renameSync(join(folder, file), join(output, file));
-}
-
-/** The Node binary of an architecture: this one, or the one that its npm package carries. */
-function runtimeOf(arch: string): string {
-  if (arch === process.arch) return process.execPath;
-  const version = process.versions.node;
-  const cache = join(root, 'node_modules', '.cache', 'station', `node-linux-${arch}-${version}`);
-  const binary = join(cache, 'package', 'bin', 'node');
-  if (!existsSync(binary)) {
-    mkdirSync(cache, { recursive: true });
-    const folder = mkdtempSync(join(tmpdir(), 'station-runtime-'));
-    run('npm', ['pack', '--silent', `node-linux-${arch}@${version}`, '--pack-destination', folder]);
-    run('tar', ['-xzf', join(folder, `node-linux-${arch}-${version}.tgz`), '-C', cache]);
-    rmSync(folder, { recursive: true });
-  }
-  return binary;
-}
-
-function sha256(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
-}
-
-function run(program: string, args: string[]): void {
-  const result = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
-  if (result.status === 0) return;
-  process.stderr.write(`${result.stdout}${result.stderr}\nbuild: ${program} ${args[0] ?? ''} failed\n`);
-  process.exit(1);
+function refuse(problem: string): never {
+  process.stderr.write(`build: ${problem}\n`);
+  process.exit(2);
 }

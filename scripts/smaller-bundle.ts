@@ -1,22 +1,24 @@
 // Reduces the memory that a bundle needs at run time.
 import type { Plugin } from 'rolldown';
 
-/** Replacements for modules that our programs never call. */
-const replacements: Readonly<Record<string, string>> = {
+/** Replacements for modules of the backend that it never calls. */
+const unusedByBackend: Readonly<Record<string, string>> = {
   // The server has its own validation and serialisation, but these modules would still be loaded.
   '@fastify/ajv-compiler': 'module.exports = null;',
   '@fastify/fast-json-stringify-compiler': 'module.exports = null;',
-  // An `import` reads all exports, which makes Node load a WebSocket client of 6 MB.
-  'node:http': `export const { request, STATUS_CODES } = process.getBuiltinModule('node:http');`,
+};
+/** An `import` reads all exports, which makes Node load a WebSocket client of 6 MB. */
+const usedOfHttp: Readonly<Record<string, string>> = {
+  'node:http': `export const { Agent, createServer, get, request, STATUS_CODES } = process.getBuiltinModule('node:http');`,
 };
 const replaced = '\0replaced:';
 
-const withoutUnused: Plugin = {
-  name: 'without-unused',
+const replacing = (replacements: Readonly<Record<string, string>>): Plugin => ({
+  name: 'replacing',
   resolveId: (id, _importer, { kind }) =>
     id in replacements && !(id.startsWith('node:') && kind === 'require-call') ? `${replaced}${id}` : null,
   load: (id) => (id.startsWith(replaced) ? (replacements[id.slice(replaced.length)] ?? null) : null),
-};
+});
 
 /** With one character outside Latin-1, the engine stores the whole file with two bytes per character. */
 const inAscii: Plugin = {
@@ -29,4 +31,5 @@ const inAscii: Plugin = {
 };
 const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-export const smallerBundle: Plugin[] = [withoutUnused, inAscii];
+export const smallerAgent: Plugin[] = [replacing(usedOfHttp), inAscii];
+export const smallerBackend: Plugin[] = [replacing({ ...usedOfHttp, ...unusedByBackend }), inAscii];

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { get as getHttp, type IncomingMessage } from 'node:http';
+import { get as getHttps } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { maxProcessImageBytes } from './process-image.ts';
 import type { RegistryFailure } from './engine-port.ts';
@@ -89,16 +92,18 @@ async function openHttp(url: URL, signal: AbortSignal): ReturnType<Registry['ope
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(new Error(`no data for ${silenceMs} ms`)), silenceMs);
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, silence.signal]) });
-    if (response.status === 200 && response.body) return { kind: 'ok', body: watched(response.body, timer) };
+    // Not by fetch, which needs WebAssembly: the agent's executable has none.
+    const get = url.protocol === 'https:' ? getHttps : getHttp;
+    const either = AbortSignal.any([signal, silence.signal]);
+    const [response] = (await once(get(url, { agent: false, signal: either }), 'response')) as [IncomingMessage];
+    if (response.statusCode === 200) return { kind: 'ok', body: watched(response, timer) };
     clearTimeout(timer);
-    await response.body?.cancel();
-    return failureOfStatus(response.status);
+    response.destroy();
+    return failureOfStatus(response.statusCode ?? 0);
   } catch (error) {
     clearTimeout(timer);
     signal.throwIfAborted();
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return unavailable('the registry does not answer', cause);
+    return unavailable('the registry does not answer', error);
   }
 }
 

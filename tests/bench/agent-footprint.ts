@@ -20,7 +20,8 @@ import { parseArgs } from 'node:util';
 import { startReleaseSimulator } from '@station/simulators/releases/release-simulator';
 import type { ImageRecipe } from '@station/simulators/releases/station-images';
 import { findFreePort } from '@station/kit/free-port';
-import { run, startDaemon, waitFor } from '../rig/program.ts';
+import { agentExecutableWithoutDocker, buildForTests } from '../rig/build.ts';
+import { startDaemon, waitFor } from '../rig/program.ts';
 import { createWorkspace } from '../rig/workspace.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -69,9 +70,8 @@ const describe = ({ pssMiB, privateMiB, anonymousMiB }: Memory): string =>
   `PSS ${pssMiB} MiB, private ${privateMiB} MiB (${anonymousMiB} MiB of it written)`;
 
 async function buildAgent(): Promise<string> {
-  process.stdout.write('building the agent …\n');
-  await run(process.execPath, [join(root, 'scripts/build.ts'), 'agent-without-docker'], { cwd: root });
-  return join(root, 'dist/agent-without-docker/station-agent');
+  await buildForTests('agent-without-docker');
+  return agentExecutableWithoutDocker;
 }
 
 async function main(): Promise<number> {

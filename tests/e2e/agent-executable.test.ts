@@ -3,11 +3,9 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../rig/agent-process.ts';
-import { buildForTests } from '../rig/build.ts';
+import { agentExecutable, buildForTests } from '../rig/build.ts';
 import { createSmallRig } from '../rig/small-rig.ts';
 import { assertRests } from './update/story.ts';
-
-const repository = join(import.meta.dirname, '../..');
 
 test('the built executable, with its environment file beside it, updates and rolls back', async (t) => {
   await buildForTests('agent');
@@ -16,7 +14,7 @@ test('the built executable, with its environment file beside it, updates and rol
   await rig.stack.up();
   const folder = await rig.workspace.subfolder('opt');
   const executable = join(folder, 'station-agent');
-  await copyFile(join(repository, 'dist/agent/station-agent'), executable);
+  await copyFile(agentExecutable, executable);
   const { PATH = '', ...variables } = agentEnv(rig);
   const lines = Object.entries(variables).map(
     ([name, value], index) => `${name}=${index % 2 === 0 ? `"${value}"` : value}`,

@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { tell } from './debian.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** The agent as it ships, for this machine. */
+export const agentExecutable = executableIn('agent');
+/** The same agent on the process engine. */
+export const agentExecutableWithoutDocker = executableIn('agent-without-docker');
+
 const isBuilt = process.env['STATION_BUILT'] === 'yes';
+
+function executableIn(target: string): string {
+  return join(root, 'dist', target, `station-agent-linux-${process.arch}`);
+}
 
 /** Environment of tests that run at the same time: what they need in `dist/` was built before. */
 export const builtEnv: Record<string, string> = { STATION_BUILT: 'yes' };

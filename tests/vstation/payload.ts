@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { blobPath, descriptionPath, type ProcessImage } from '@station/simulators/process-engine/process-image';
-import { buildForTests } from '../rig/build.ts';
+import { agentExecutableWithoutDocker, buildForTests } from '../rig/build.ts';
 import type { Workspace } from '../rig/workspace.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -31,7 +31,7 @@ const services: Record<string, string[]> = {
 export async function createPayload(workspace: Workspace): Promise<string> {
   await buildForTests('agent-without-docker');
   const folder = await workspace.subfolder('payload');
-  await copyFile(join(repository, 'dist/agent-without-docker/station-agent'), join(folder, 'station-agent'));
+  await copyFile(agentExecutableWithoutDocker, join(folder, 'station-agent'));
   await copyFile(join(repository, 'deploy/station-agent.service'), join(folder, 'station-agent.service'));
   const images = Object.fromEntries(Object.keys(services).map((name) => [name, `${name}:${version}`]));
   await put(join(folder, 'release/manifest.json'), JSON.stringify({ version, images }));
