@@ -94,8 +94,10 @@ async function openHttp(url: URL, signal: AbortSignal): ReturnType<Registry['ope
   try {
     // Not by fetch, which needs WebAssembly: the agent's executable has none.
     const get = url.protocol === 'https:' ? getHttps : getHttp;
-    const either = AbortSignal.any([signal, silence.signal]);
-    const [response] = (await once(get(url, { agent: false, signal: either }), 'response')) as [IncomingMessage];
+    const sent = get(url, { agent: false, signal: AbortSignal.any([signal, silence.signal]) });
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    // From here on the response reports faults; the request may repeat them.
+    sent.on('error', () => undefined);
     if (response.statusCode === 200) return { kind: 'ok', body: watched(response, timer) };
     clearTimeout(timer);
     response.destroy();
