@@ -619,11 +619,16 @@ install_docker() {
 		command -v dockerd >/dev/null || remember docker installed
 		install_engine
 		run systemctl enable --now docker.service || true
-		has_docker || must 'See "journalctl -u docker" for the reason.' docker version
+		has_docker || docker_failed
 	fi
 	has_compose || install_compose
 	has_compose || fail 'Docker works, but "docker compose" does not. Install the Compose plugin of your Docker, then run this script again.'
 	note "Docker $(docker version --format '{{.Server.Version}}') with Compose $(docker compose version --short)."
+}
+
+docker_failed() {
+	journalctl --unit docker.service --lines 20 --no-pager --output cat >>"$log" 2>&1 || true
+	must 'Docker does not start; the lines above and "journalctl -u docker" have the reason.' docker version
 }
 
 has_docker() { docker version >/dev/null 2>&1; }
@@ -1077,6 +1082,7 @@ status_field() { printf '%s' "$status" | sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/
 follow_start() {
 	address="http://localhost:$(value_of HTTP_PORT 80)/api/health"
 	quiet_since=$(now)
+	failing_since=''
 	while ! curl --silent --fail --max-time 5 --output /dev/null "$address"; do
 		phase='' percent=''
 		if agent_status; then
@@ -1093,7 +1099,10 @@ follow_start() {
 		*) show_percent '' 'Undoing a release that is not healthy' ;;
 		esac
 		[ -z "$phase" ] || quiet_since=$(now)
-		[ $(($(now) - quiet_since)) -lt 120 ] || start_failed
+		case ${status:-} in *'"updateAvailable":'*'"lastError":{'*'"operation":'*) failing_since=${failing_since:-$(now)} ;; esac
+		# The agent tries again after an error, so one is only final when it stays.
+		if [ $(($(now) - quiet_since)) -ge 120 ]; then start_failed; fi
+		if [ -z "$phase" ] && [ -n "$failing_since" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
 		sleep 1
 	done
 	note "The station is healthy: release $(agent_status && status_field currentVersion)."
