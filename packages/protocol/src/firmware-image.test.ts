@@ -37,6 +37,18 @@ describe('an application', () => {
     }
   });
 
+  it('is recognised wherever it lies in memory, and not with one bit changed', () => {
+    const image = buildImage({ ...recipe, bytes: 1031 });
+    for (const offset of [0, 1, 2, 3]) {
+      const moved = Buffer.alloc(image.length + offset).subarray(offset);
+      moved.set(image);
+      assert.equal(inspect(moved).kind, 'application', `${offset}`);
+      for (const at of [600, 601, 602, 603]) {
+        assert.match(reasonOf(changed(moved, (copy) => void (copy[at] = (copy[at] ?? 0) ^ 0x80))), /checksum/);
+      }
+    }
+  });
+
   it('with a signature is recognised, unless the signature belongs to another image', () => {
     const signed = sign(buildImage({ ...recipe, bytes: 6000 }));
     assert.equal(inspect(signed).kind, 'application');
