@@ -2,30 +2,34 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createAgentProcess, type AgentProcess } from '../rig/agent-process.ts';
+import { agentFromSources, createAgentProcess, type AgentProcess } from '../rig/agent-process.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 
-const main = join(import.meta.dirname, '../../apps/agent/src/main.ts');
+const [program, ...args] = agentFromSources;
 
 /** The agent in its own process, on a machine without Docker. */
 const createAgent = (workspace: Workspace, env: Record<string, string>): Promise<AgentProcess> =>
-  createAgentProcess(workspace, {
-    PATH: '/nowhere',
-    HOME: workspace.folder,
-    STATION_ID: '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01',
-    UPDATE_SERVER_URL: `file://${workspace.folder}/manifest.json`,
-    COMPOSE_PROJECT_PATH: workspace.folder,
-    DOCKER_HOST: `unix://${workspace.folder}/docker.sock`,
-    PORT: '0',
-    ...env,
-  });
+  createAgentProcess(
+    workspace,
+    {
+      PATH: '/nowhere',
+      HOME: workspace.folder,
+      STATION_ID: '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01',
+      UPDATE_SERVER_URL: `file://${workspace.folder}/manifest.json`,
+      COMPOSE_PROJECT_PATH: workspace.folder,
+      DOCKER_HOST: `unix://${workspace.folder}/docker.sock`,
+      PORT: '0',
+      ...env,
+    },
+    'agent',
+    agentFromSources,
+  );
 
 describe('the start of the agent', () => {
   it('with a bad configuration exits with 78 and one line that lists every problem, without values', async () => {
     const env = { STATION_ID: 'no uuid', PORT: 'eighty', HOST: 'a b', AGENT_TOKEN: 'a secret with spaces' };
-    const agent = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const agent = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const [output, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit') as Promise<[number]>]);
     assert.equal(code, 78);
     const lines = output

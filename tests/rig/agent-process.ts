@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Status } from '@station/protocol/agent-api';
+import { agentExecutable, buildForTests } from './build.ts';
 import { waitFor } from './program.ts';
 import type { SmallRig } from './small-rig.ts';
 import type { Workspace } from './workspace.ts';
@@ -41,7 +42,11 @@ export type AgentProcess = AsyncDisposable & {
   readState(name: string): Promise<string | null>;
 };
 
-const main = join(import.meta.dirname, '../../apps/agent/src/main.ts');
+/** The agent from its sources: for unit tests, which build nothing. */
+export const agentFromSources: readonly [string, ...string[]] = [
+  process.execPath,
+  join(import.meta.dirname, '../../apps/agent/src/main.ts'),
+];
 
 /** The agent on the process engine (`simulators/station`): for stories that need no Docker. */
 export const agentWithoutDocker: readonly [string, ...string[]] = [
@@ -70,14 +75,17 @@ export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Reco
 
 /**
  * Makes an agent with its own state folder in the workspace; it does not run before `start`.
- * @param command program and arguments; the sources run by this Node when not given.
+ * @param command program and arguments; when not given, the executable that ships, with the environment of its unit.
  */
 export async function createAgentProcess(
   workspace: Workspace,
   env: Record<string, string>,
   name = 'agent',
-  command: readonly [string, ...string[]] = [process.execPath, main],
+  command?: readonly [string, ...string[]],
 ): Promise<AgentProcess> {
+  if (command === undefined) await buildForTests('agent');
+  const [program, ...args] = command ?? [agentExecutable];
+  const baseEnv = command === undefined ? await unitEnvironment() : {};
   const dataDir = join(await workspace.subfolder(name), 'data');
   const cacheDir = join(workspace.folder, name, 'firmware-cache');
   const socketPath = join(workspace.folder, name, 'agent.sock');
@@ -106,9 +114,10 @@ export async function createAgentProcess(
     output: () => output,
     start: async () => {
       const before = events.length;
-      const started = spawn(command[0], command.slice(1), {
+      const started = spawn(program, args, {
         // Tests never change the network of the machine they run on.
         env: {
+          ...baseEnv,
           FIRMWARE_CACHE_DIR: cacheDir,
           WIFI_WATCHDOG: 'false',
           ...env,
@@ -170,6 +179,14 @@ export async function createAgentProcess(
     },
   };
   return workspace.own(agent);
+}
+
+/** The environment that the shipped unit sets. */
+export async function unitEnvironment(): Promise<Record<string, string>> {
+  const unit = await readFile(join(import.meta.dirname, '../../deploy/station-agent.service'), 'utf8');
+  const lines = unit.match(/^Environment=.*$/gm) ?? [];
+  const pairs = lines.flatMap((line) => line.slice('Environment='.length).split(' '));
+  return Object.fromEntries(pairs.map((pair) => pair.split('=') as [string, string]));
 }
 
 /** Process groups of a process's children: each program that the agent starts leads one. */
