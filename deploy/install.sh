@@ -832,6 +832,8 @@ set_host_name() {
 	fi
 	station_name=$name
 	[ -n "$(recorded host_name_before)" ] || remember host_name_before "$present"
+	# Empty when /etc/hosts had no such line.
+	[ -n "$(recorded host_name)" ] || remember hosts_line_before "$(sed -n '/^127\.0\.1\.1[[:space:]]/p' /etc/hosts | head -n 1)"
 	remember host_name "$name"
 	printf '%s\n' "$name" | replace_file /etc/hostname 0644
 	run hostnamectl set-hostname "$name" || hostname "$name"
@@ -1042,8 +1044,8 @@ start_station() {
 	remember_only mosquitto_hash "$mosquitto_hash"
 }
 
-# COMPOSE_FILE is the agent's line: it changes with each release.
-hash_of() { cat "$@" | grep -av '^COMPOSE_FILE=' | sha256sum | cut -d ' ' -f 1; }
+# COMPOSE_FILE and the note above it are lines of the agent.
+hash_of() { cat "$@" | grep -av -e '^COMPOSE_FILE=' -e '^# The station agent writes the next line' | sha256sum | cut -d ' ' -f 1; }
 
 # An update or a rollback that is under way ends first.
 wait_until_idle() {
@@ -1060,12 +1062,12 @@ apply_to_stack() {
 	containers=$(docker ps --all --quiet --filter label=com.docker.compose.project=station)
 	if [ -z "$containers" ] || [ -z "$(recorded stack_hash)" ]; then return 0; fi
 	wait_until_idle
-	must 'The station itself keeps running.' docker compose --project-directory "$project_folder" up --detach --no-build --quiet-pull
+	must 'The station itself keeps running.' env -C "$project_folder" docker compose up --detach --no-build --quiet-pull
 	if [ "$(recorded proxy_hash)" != "$proxy_hash" ]; then restart_container proxy; fi
 	if [ "$(recorded mosquitto_hash)" != "$mosquitto_hash" ]; then restart_container mqtt; fi
 }
 
-restart_container() { must '' docker compose --project-directory "$project_folder" restart "$1"; }
+restart_container() { must '' env -C "$project_folder" docker compose restart "$1"; }
 
 agent_failed() {
 	journalctl --unit station-agent.service --lines 20 --no-pager --output cat >>"$log" 2>&1 || true
@@ -1114,7 +1116,7 @@ start_failed() {
 		sed -E 's/.*"message":"/      /; s/"$//; s/\\"/"/g' | sort -u || true)
 	fail "The agent runs, but the station does not become healthy. It keeps trying.
 ${reasons:-      The agent reports no reason.}
-      More: journalctl -u station-agent, and docker compose --project-directory $project_folder logs. Then run this script again."
+      More: journalctl -u station-agent, and "docker compose logs" in $project_folder. Then run this script again."
 }
 
 # ---------------------------------------------------------------------------------------------- the end

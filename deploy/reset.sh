@@ -593,7 +593,7 @@ restore_host_name() {
 	if [ -f "$record" ] && grep -q '^hosts_line_before=$' "$record"; then
 		sed -i "/^127\.0\.1\.1[[:space:]]*$name\$/d" /etc/hosts
 	else
-		line=$(recorded hosts_line_before | head -n 1)
+		line=$(recorded hosts_line_before | head -n 1 | sed 's/[\\/&]/\\&/g')
 		sed -i "s/^127\.0\.1\.1[[:space:]]*$name\$/${line:-127.0.1.1\t$before}/" /etc/hosts
 	fi
 	systemctl try-restart avahi-daemon.service 2>/dev/null

@@ -23,7 +23,9 @@ describe('the service unit', () => {
     const copy = join(await workspace.subfolder('unit'), unitName);
     await writeFile(copy, text);
     const { exitCode, stdout, stderr } = await tryRun('systemd-analyze', ['verify', '--man=no', copy]);
-    const complaints = `${stdout}${stderr}`.split('\n').filter((line) => line.includes(unitName) || line.includes(copy));
+    const complaints = `${stdout}${stderr}`
+      .split('\n')
+      .filter((line) => line.includes(unitName) || line.includes(copy));
     assert.deepEqual({ complaints, exitCode }, { complaints: [], exitCode: 0 }, stderr);
   });
 
