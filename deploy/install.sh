@@ -1116,7 +1116,7 @@ start_failed() {
 		sed -E 's/.*"message":"/      /; s/"$//; s/\\"/"/g' | sort -u || true)
 	fail "The agent runs, but the station does not become healthy. It keeps trying.
 ${reasons:-      The agent reports no reason.}
-      More: journalctl -u station-agent, and "docker compose logs" in $project_folder. Then run this script again."
+      More: journalctl -u station-agent, and in $project_folder: docker compose logs. Then run this script again."
 }
 
 # ---------------------------------------------------------------------------------------------- the end
