@@ -12,6 +12,7 @@ import { readBootId } from './adapters/boot-id.ts';
 import { cacheDisk } from './adapters/cache-disk.ts';
 import { createDockerEngine } from './adapters/docker/docker-engine.ts';
 import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
+import { listenForApi } from './adapters/http-listener.ts';
 import { openDownload } from './adapters/http-download.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
@@ -78,7 +79,14 @@ export async function startAgent(
   );
   const port = createStatus({ config, stack: updates, firmware, wifi, conditions, startedAt, agentVersion });
   const server = stack.use(
-    await createHttpServer({ port, logger, config: config.api, socketFiles, clock, agentVersion, random: Math.random }),
+    await createHttpServer({
+      ...common,
+      port,
+      config: config.api,
+      listenHttp: listenForApi,
+      socketFiles,
+      agentVersion,
+    }),
   );
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const isAlive = (): boolean => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs;

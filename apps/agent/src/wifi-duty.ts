@@ -5,7 +5,7 @@ import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/backend-client.ts';
 import type { Config } from './config.ts';
 import { ssidFromText } from './core/wifi-network.ts';
-import { listenForPortal } from './adapters/portal-listener.ts';
+import { listenForPortal } from './adapters/http-listener.ts';
 import { openPortal } from './portal/portal-server.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
 import { createIntentFile, cleanUpHotspot } from './wifi/hotspot-cleanup.ts';

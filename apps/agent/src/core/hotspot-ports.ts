@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import type { JoinFailure, JoinRequest, Network, Security, SsidHex } from './wifi-network.ts';
 
 /** The setup page on the hotspot, while it is up. */
@@ -10,9 +9,6 @@ export type PortalServer = AsyncDisposable & {
 
 /** How a join from the portal failed; `security` is the chosen one; null: the station had to detect it. */
 export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | null; failure: JoinFailure };
-
-/** Listens for HTTP on an address of this machine; port 0 takes a free one. @throws the system's error (EADDRINUSE, …). */
-export type ListenHttp = (where: { host: string; port: number }) => Promise<Server>;
 
 /** What the portal's page shows. */
 export type PortalView = {

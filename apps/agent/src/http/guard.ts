@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv4, isIPv6 } from '@station/kit/node-tables';
 import { StationError } from '@station/kit/station-error';
-import type { FastifyRequest } from 'fastify';
 
 /** Who may call (contracts, section 4). Throws the refusal as a StationError. */
-export type Guard = (request: Pick<FastifyRequest, 'method' | 'headers' | 'socket'>) => void;
+export type Guard = (request: Pick<IncomingMessage, 'method' | 'headers' | 'socket'>) => void;
 
 const safeMethods = ['GET', 'HEAD'];
 
@@ -18,7 +18,7 @@ export function createGuard(options: { token: string | null; host: string; overS
   if (token !== null) {
     const isToken = tokenCheck(token);
     return (request) => {
-      if (safeMethods.includes(request.method)) return;
+      if (safeMethods.includes(request.method ?? '')) return;
       if (!isToken(bearerOf(request.headers.authorization)))
         throw new StationError('unauthorized', 'This call needs the token of the agent (Authorization: Bearer).');
     };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
@@ -8,11 +9,20 @@ import { CheckResult, Health, Status, Version, WifiStatus } from '@station/proto
 import { ErrorBody } from '@station/protocol/errors';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import type { ListenHttp } from '../core/http-port.ts';
 import { call, postJson, startServer, outcomeOf, type Answer } from './testing/running-server.ts';
 
 const json = { 'content-type': 'application/json' };
 const faults = (answer: Answer): unknown =>
   (answer.json as { details: { faults: { pointer: string }[] } }).details.faults.map(({ pointer }) => pointer);
+
+/** Like the agent's listener, with time limits that a test can wait for. */
+const listenBriefly: ListenHttp = async (where) => {
+  const server = createServer({ headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 });
+  server.listen(where);
+  await once(server, 'listening');
+  return server;
+};
 
 describe('answers', () => {
   const schemas: [string, string, TSchema][] = [
@@ -162,18 +172,26 @@ describe('requests that are wrong', () => {
     );
   });
 
-  it('that are no HTTP still get an answer', async () => {
-    await using running = await startServer();
-    const socket = connect(running.tcp.port, running.tcp.host);
-    socket.setEncoding('utf8');
-    let text = '';
-    socket.on('data', (chunk: string) => (text += chunk));
-    socket.write('GARBAGE\r\n\r\n');
-    await once(socket, 'close');
-    const [head = '', body = ''] = text.split('\r\n\r\n');
-    assert.match(head, /^HTTP\/1\.1 400 /);
-    assert.equal((JSON.parse(body) as ErrorBody).code, 'bad_request');
-  });
+  const invalid: [string, string][] = [
+    ['that are no HTTP', 'GARBAGE\r\n\r\n'],
+    ['with a header that is too long', `GET /health HTTP/1.1\r\nHost: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['whose head does not arrive in time', 'GET /health HTTP/1.1\r\nHost: localhost\r\n'],
+    [
+      'whose body does not arrive in time',
+      'POST /update HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
+    ],
+  ];
+  for (const [title, bytes] of invalid) {
+    it(`${title} still get an answer, and their connection ends`, async () => {
+      await using running = await startServer({ listenHttp: listenBriefly });
+      const socket = connect(running.tcp.port, running.tcp.host);
+      socket.write(bytes);
+      const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+      assert.match(head, /^HTTP\/1\.1 400 /);
+      assert.equal((JSON.parse(body) as ErrorBody).code, 'bad_request');
+      assert.deepEqual([running.agent.asked, running.events], [[], []]);
+    });
+  }
 });
 
 describe('a surprise', () => {

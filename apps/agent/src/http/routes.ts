@@ -1,34 +1,37 @@
-import { type Static, Type } from 'typebox';
+import type { ServerResponse } from 'node:http';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import {
   Accepted,
-  CheckResult,
   Health,
   type HistoryEntry,
   RollbackResult,
-  Status,
   UpdateRequest,
   UpdateResult,
-  Version,
-  WifiStatus,
 } from '@station/protocol/agent-api';
 import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { Metrics } from './metrics.ts';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
+/** The routes of one path by method. */
+export type Methods = Readonly<Record<string, Route>>;
+
+type Route = {
+  query: TSchema;
+  /** Null: the route reads no body. */
+  body: TSchema | null;
+  /** Takes the checked values. */
+  answer: (request: { query: unknown; body: unknown }) => Promise<Answer>;
+};
+
+export type Answer =
+  | { kind: 'json'; status: number; body: unknown; headers?: Readonly<Record<string, string>> }
+  | { kind: 'text'; text: string; contentType: string }
+  /** Takes over the response. */
+  | { kind: 'stream'; follow: (response: ServerResponse) => void };
 
 const NoKeys = Type.Object({}, { additionalProperties: false });
 const Waiting = Type.Object({ wait: Type.Optional(Type.Enum(['true', 'false'])) }, { additionalProperties: false });
@@ -45,62 +48,72 @@ export type RouteParts = {
   stopping: AbortSignal;
 };
 
-export function addRoutes(app: App, parts: RouteParts): void {
-  const { port, clock, agentVersion, metrics, streams, stopping } = parts;
+/** Path → methods. All paths are constant, so that a map finds them. */
+export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
+  const { port, metrics, streams, stopping } = parts;
   const orStop = <T>(work: Promise<T>): Promise<T> => unlessStopped(work, stopping);
-  /** A missing body is an empty one; JSON `null` is not missing. */
-  const withBody = {
-    preValidation: async (request: { body: unknown }) => {
-      if (request.body === undefined) request.body = {};
-    },
-  };
-  const ok = <T extends Parameters<typeof Type.Optional>[0]>(body: T) => ({
-    querystring: NoKeys,
-    response: { 200: body },
-  });
-
-  app.get('/health', { schema: ok(Health) }, async () => ({
-    ok: true as const,
-    service: 'station-agent' as const,
-    version: agentVersion,
-    uptimeSeconds: Math.floor((clock.monotonic() - parts.startedMs) / 1000),
-  }));
-  app.get('/version', { schema: ok(Version) }, async () => port.version());
-  app.get('/status', { schema: ok(Status) }, async () => orStop(port.status()));
-  app.get('/wifi/status', { schema: ok(WifiStatus) }, async () => port.wifiStatus());
-  app.get('/metrics', { schema: { querystring: NoKeys } }, async (_request, reply) => {
-    const { text, contentType } = await metrics.render(await orStop(port.status()));
-    return reply.type(contentType).send(text);
-  });
-  app.get('/events', { schema: { querystring: NoKeys }, exposeHeadRoute: false }, (_request, reply) => {
-    streams.follow(reply.raw);
-    reply.hijack();
-  });
-
-  app.post('/check', { schema: { ...ok(CheckResult), body: NoKeys }, ...withBody }, async () => orStop(port.check()));
-  app.post(
-    '/update',
-    { schema: { body: UpdateRequest, querystring: Waiting, response: started(UpdateResult) }, ...withBody },
-    async (request, reply) => {
-      const answer = await orStop(port.update(request.body.version ?? null));
-      if (answer.kind === 'already_current') return alreadyCurrent(answer.version);
-      const { operationId, ended } = accepted(answer);
-      if (request.query.wait === 'false') return reply.code(202).send({ operationId });
-      return updateResult(endOf(await orStop(ended)));
-    },
-  );
-  app.post(
-    '/rollback',
-    { schema: { body: NoKeys, querystring: Waiting, response: started(RollbackResult) }, ...withBody },
-    async (request, reply) => {
-      const { operationId, ended } = accepted(await orStop(port.rollback()));
-      if (request.query.wait === 'false') return reply.code(202).send({ operationId });
-      return rollbackResult(endOf(await orStop(ended)));
-    },
-  );
+  return new Map<string, Methods>([
+    ['/health', readable(async () => ok(healthOf(parts)))],
+    ['/version', readable(async () => ok(port.version()))],
+    ['/status', readable(async () => ok(await orStop(port.status())))],
+    ['/wifi/status', readable(async () => ok(port.wifiStatus()))],
+    ['/metrics', readable(async () => ({ kind: 'text', ...(await metrics.render(await orStop(port.status()))) }))],
+    ['/events', { GET: reading(async () => ({ kind: 'stream', follow: streams.follow })) }],
+    ['/check', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.check()))) }],
+    [
+      '/update',
+      {
+        POST: route(Waiting, UpdateRequest, async ({ query, body }) => {
+          const answer = await orStop(port.update(body.version ?? null));
+          if (answer.kind === 'already_current') return ok(alreadyCurrent(answer.version));
+          const { operationId, ended } = accepted(answer);
+          if (query.wait === 'false') return started(operationId);
+          return ok(updateResult(endOf(await orStop(ended))));
+        }),
+      },
+    ],
+    [
+      '/rollback',
+      {
+        POST: route(Waiting, NoKeys, async ({ query }) => {
+          const { operationId, ended } = accepted(await orStop(port.rollback()));
+          if (query.wait === 'false') return started(operationId);
+          return ok(rollbackResult(endOf(await orStop(ended))));
+        }),
+      },
+    ],
+  ]);
 }
 
-const started = <T extends typeof UpdateResult | typeof RollbackResult>(result: T) => ({ 200: result, 202: Accepted });
+/** A route whose schemas type the request that it answers. */
+function route<Query extends TSchema, Body extends TSchema>(
+  query: Query,
+  body: Body,
+  answer: (request: { query: Static<Query>; body: Static<Body> }) => Promise<Answer>,
+): Route {
+  return { query, body, answer: answer as Route['answer'] };
+}
+
+const reading = (answer: () => Promise<Answer>): Route => ({ query: NoKeys, body: null, answer });
+
+function readable(answer: () => Promise<Answer>): Methods {
+  const get = reading(answer);
+  return { GET: get, HEAD: get };
+}
+
+const ok = (body: object): Answer => ({ kind: 'json', status: 200, body });
+
+const started = (operationId: string): Answer => {
+  const body: Static<typeof Accepted> = { operationId };
+  return { kind: 'json', status: 202, body };
+};
+
+const healthOf = ({ agentVersion, clock, startedMs }: RouteParts): Static<typeof Health> => ({
+  ok: true,
+  service: 'station-agent',
+  version: agentVersion,
+  uptimeSeconds: Math.floor((clock.monotonic() - startedMs) / 1000),
+});
 
 const alreadyCurrent = (version: string | null): Static<typeof UpdateResult> => ({
   result: 'already_current',

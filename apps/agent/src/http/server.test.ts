@@ -8,6 +8,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
+import { listenForApi } from '../adapters/http-listener.ts';
 import { socketFiles } from '../adapters/unix-socket.ts';
 import { createHttpServer } from './server.ts';
 import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
@@ -17,6 +18,7 @@ const socketOf = ({ folder }: RunningServer, name = 'agent.sock'): string => joi
 /** Another API on the same socket path. */
 const another = (running: RunningServer, socketPath: string) =>
   createHttpServer({
+    listenHttp: listenForApi,
     socketFiles,
     port: running.agent,
     logger: running.logger,

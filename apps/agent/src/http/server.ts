@@ -1,13 +1,14 @@
+import type { Server } from 'node:http';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentPort } from '../core/agent-port.ts';
-import { buildApp } from './app.ts';
-import { type App } from './routes.ts';
+import type { ListenAddress, ListenHttp } from '../core/http-port.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createGuard } from './guard.ts';
 import { createMetrics } from './metrics.ts';
+import { answerInvalidHttp, createRequestHandler } from './request-handler.ts';
 
 export type HttpServer = AsyncDisposable & {
   /** Where the API can be reached now: `http://host:port`, `unix:/path`. */
@@ -34,6 +35,8 @@ type HttpServerParts = {
     socketPath: string | null;
     token: string | null;
   };
+  /** Opens the listener; the real one or a test's. */
+  listenHttp: ListenHttp;
   socketFiles: SocketFiles;
   agentVersion: string;
   /** Uniform in [0, 1). */
@@ -60,23 +63,27 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
     stopping: stopping.signal,
     streams: createEventStreams({ logger, clock, stopping: stopping.signal }),
   };
-  const build = (overSocket: boolean): App =>
-    buildApp({ ...shared, guard: createGuard({ token: config.token, host: config.host, overSocket }) });
+  const open = (where: ListenAddress): Promise<Server> =>
+    openServer(where, {
+      ...shared,
+      guard: createGuard({ token: config.token, host: config.host, overSocket: 'path' in where }),
+    });
   const openTcp = async () => {
-    const app = build(false);
-    await orClose(app, app.listen({ host: config.host, port: config.port }));
-    const bound = app.server.address();
+    const server = await open({ host: config.host, port: config.port });
+    const bound = server.address();
     const port = typeof bound === 'object' && bound !== null ? bound.port : config.port;
-    return { address: tcpAddress(config.host, port), close: () => closeApp(app) };
+    return { address: tcpAddress(config.host, port), close: () => closeServer(server) };
   };
   const openSocket = (path: string) => async () => {
     await socketFiles.prepare(path);
-    const app = build(true);
-    await orClose(
-      app,
-      app.listen({ path }).then(() => socketFiles.restrict(path)),
-    );
-    return { address: `unix:${path}`, close: () => closeApp(app) };
+    const server = await open({ path });
+    try {
+      await socketFiles.restrict(path);
+    } catch (error) {
+      await closeServer(server);
+      throw error;
+    }
+    return { address: `unix:${path}`, close: () => closeServer(server) };
   };
   const wanted = [{ address: tcpAddress(config.host, config.port), open: openTcp }];
   if (config.socketPath !== null)
@@ -95,23 +102,28 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
 
 const tcpAddress = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-async function orClose(app: App, listening: Promise<unknown>): Promise<void> {
-  try {
-    await listening;
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
+/** @throws the system's error (EADDRINUSE, …). */
+async function openServer(
+  where: ListenAddress,
+  parts: Parameters<typeof createRequestHandler>[0] & { listenHttp: ListenHttp },
+): Promise<Server> {
+  const server = await parts.listenHttp(where);
+  server.on('request', createRequestHandler(parts));
+  server.on('clientError', answerInvalidHttp);
+  server.on('error', (error) =>
+    parts.logger.event('unexpected_error', { where: 'http', message: describeError(error) }),
+  );
+  return server;
 }
 
-async function closeApp(app: App): Promise<void> {
+/** Lets running responses finish. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
   // A client that does not read would keep its connection open without limit.
-  const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(timer);
-  }
+  const timer = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  await closed.promise;
+  clearTimeout(timer);
 }
 
 type Opened = { address: string; close: () => Promise<void> };

@@ -4,7 +4,8 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import type { ListenHttp, PortalActions, PortalServer } from '../core/hotspot-ports.ts';
+import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
+import type { ListenHttp } from '../core/http-port.ts';
 import { type Answers, createAnswers, type Response } from './answers.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 

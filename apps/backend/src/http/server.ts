@@ -18,7 +18,7 @@ import { Value } from 'typebox/value';
 import { discardUnreadBody, errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import { createValidatorCompiler } from '@station/kit/validation';
+import { createValidatorCompiler } from '@station/kit/validator-compiler';
 import { findUnstorable } from '../core/storable-text.ts';
 
 export type HttpServer = FastifyInstance<

@@ -10,6 +10,8 @@ import type { AgentEvent } from '@station/protocol/events';
 import type { Config } from '../../config.ts';
 import type { StartAnswer } from '../../core/stack-port.ts';
 import type { AgentPort } from '../../core/agent-port.ts';
+import type { ListenHttp } from '../../core/http-port.ts';
+import { listenForApi } from '../../adapters/http-listener.ts';
 import { socketFiles } from '../../adapters/unix-socket.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
@@ -38,8 +40,10 @@ export type Target = { host: string; port: number } | { socketPath: string };
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; json: unknown };
 
 /** Starts the API on a free port of loopback. */
-export async function startServer(api: Partial<Config['api']> & { socketName?: string } = {}): Promise<RunningServer> {
-  const { socketName, ...given } = api;
+export async function startServer(
+  options: Partial<Config['api']> & { socketName?: string; listenHttp?: ListenHttp } = {},
+): Promise<RunningServer> {
+  const { socketName, listenHttp = listenForApi, ...given } = options;
   const folder = await mkdtemp(join(tmpdir(), 'agent-http-'));
   const events: AgentEvent[] = [];
   const logger = createLogger({ catalogue, clock: systemClock, level: 'info', secrets: [], write: () => undefined });
@@ -47,6 +51,7 @@ export async function startServer(api: Partial<Config['api']> & { socketName?: s
   const agent = scriptedAgent();
   const socketPath = socketName === undefined ? null : join(folder, socketName);
   const server = await createHttpServer({
+    listenHttp,
     socketFiles,
     port: agent,
     logger,

@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import { type JoinRequest, type Network, ssidFromText } from '../../core/wifi-network.ts';
 import type { PortalActions, PortalView } from '../../core/hotspot-ports.ts';
-import { listenForPortal } from '../../adapters/portal-listener.ts';
+import { listenForPortal } from '../../adapters/http-listener.ts';
 import { openPortal } from '../portal-server.ts';
 
 export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({

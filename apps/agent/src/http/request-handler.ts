@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
+import type { AgentLogger } from '@station/kit/logger';
+import { describeError, StationError } from '@station/kit/station-error';
+import { checkRequest } from '@station/kit/validation';
+import type { Guard } from './guard.ts';
+import { type Answer, createRoutes, type Methods, type RouteParts, shuttingDown } from './routes.ts';
+
+type RequestParts = RouteParts & { logger: AgentLogger; guard: Guard };
+
+/** Answers the requests of the agent's HTTP API (contracts, section 4). */
+export function createRequestHandler(
+  parts: RequestParts,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const routes = createRoutes(parts);
+  return (request, response) => void respond(request, response, { ...parts, routes });
+}
+
+/** Answers bytes that are not HTTP, and requests that do not arrive in time. */
+export function answerInvalidHttp(_error: Error, socket: Duplex): void {
+  if (!socket.writable) return;
+  const text = JSON.stringify(errorBody('bad_request', 'The request is not valid HTTP.'));
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}`;
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${text}`);
+}
+
+type Responding = RequestParts & { routes: ReadonlyMap<string, Methods> };
+
+async function respond(request: IncomingMessage, response: ServerResponse, parts: Responding): Promise<void> {
+  const { logger, stopping } = parts;
+  try {
+    const answer = await answerTo(request, parts);
+    if (answer.kind === 'stream') answer.follow(response);
+    else send(response, answer, stopping);
+  } catch (error) {
+    // A client that disconnects before its request is complete is no error.
+    if (request.destroyed && !request.complete) return;
+    const { body, headers, isFault } = toErrorResponse(error);
+    if (isFault) {
+      const where = `http ${request.method ?? ''} ${targetOf(request).path}`;
+      logger.event('unexpected_error', { where, message: describeError(error) });
+    }
+    await discardUnreadBody(request);
+    send(response, { kind: 'json', status: body.statusCode, body, headers }, stopping);
+  }
+}
+
+/** @throws StationError, RequestInvalidError, MethodNotAllowedError: the refusal. */
+async function answerTo(request: IncomingMessage, { routes, guard, stopping }: Responding): Promise<Answer> {
+  if (stopping.aborted) throw shuttingDown();
+  guard(request);
+  const { path, query } = targetOf(request);
+  const methods = routes.get(decoded(path));
+  if (methods === undefined) throw new StationError('not_found', 'There is nothing at this address.');
+  const route = methods[request.method ?? ''];
+  if (route === undefined) throw new MethodNotAllowedError(Object.keys(methods));
+  return route.answer({
+    body: route.body === null ? null : checkRequest('body', route.body, await readJson(request)),
+    query: checkRequest('querystring', route.query, queryOf(query)),
+  });
+}
+
+function targetOf(request: IncomingMessage): { path: string; query: string } {
+  const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
+  return { path, query };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    throw new StationError('bad_request', 'The address is not valid.');
+  }
+}
+
+/** A key that is given twice has a list as its value. */
+function queryOf(text: string): Record<string, string | string[]> {
+  const given = new URLSearchParams(text);
+  const values = [...new Set(given.keys())].map((key) => [key, given.getAll(key)] as const);
+  return Object.fromEntries(values.map(([key, all]) => [key, all.length === 1 ? (all[0] ?? '') : all]));
+}
+
+const maxBodyBytes = 256 * 1024;
+
+/** A missing body counts as `{}`, even with a content type: some clients always send the header. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (type === undefined && length === '0' && encoding === undefined) return {};
+  const mediaType = type?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json')
+    throw new StationError('unsupported_media_type', 'The body must be JSON (content-type application/json).');
+  const text = await readText(request);
+  return text === '' ? {} : parseJson(text);
+}
+
+/** Reads a body that is too large to its end and discards it: a client may write all of it before it reads the answer. */
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= maxBodyBytes) chunks.push(chunk);
+  }
+  if (size > maxBodyBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text, refusePrototype);
+  } catch {
+    throw new StationError('bad_request', 'The body is not valid JSON.');
+  }
+}
+
+/** A copy of an object with this key would get another prototype. */
+function refusePrototype(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new SyntaxError('The key __proto__ is not accepted.');
+  return value;
+}
+
+function send(response: ServerResponse, answer: Exclude<Answer, { kind: 'stream' }>, stopping: AbortSignal): void {
+  const text = answer.kind === 'json' ? JSON.stringify(answer.body) : answer.text;
+  response.writeHead(answer.kind === 'json' ? answer.status : 200, {
+    'content-type': answer.kind === 'json' ? 'application/json; charset=utf-8' : answer.contentType,
+    'content-length': Buffer.byteLength(text),
+    ...(answer.kind === 'json' ? answer.headers : {}),
+    ...(stopping.aborted ? { connection: 'close' } : {}),
+  });
+  response.end(text);
+}
