@@ -644,8 +644,10 @@ install_engine() {
 	# shellcheck disable=SC2086 # a list of options
 	[ -n "$(compose_candidate)" ] || run apt-get $apt_options update || true
 	if [ -n "$(compose_candidate)" ]; then
-		# shellcheck disable=SC2046,SC2086 # a list of names
-		apt_install docker.io $(compose_candidate) $apparmor
+		# Debian 13 has the command in a package of its own.
+		command_package=$(apt-cache policy docker-cli | sed -n 's/^  Candidate: [0-9].*/docker-cli/p')
+		# shellcheck disable=SC2046,SC2086 # lists of names
+		apt_install docker.io $command_package $(compose_candidate) $apparmor
 	else
 		add_docker_repository
 		# shellcheck disable=SC2086
@@ -1101,10 +1103,10 @@ follow_start() {
 		*) show_percent '' 'Undoing a release that is not healthy' ;;
 		esac
 		[ -z "$phase" ] || quiet_since=$(now)
-		case ${status:-} in *'"updateAvailable":'*'"lastError":{'*'"operation":'*) failing_since=${failing_since:-$(now)} ;; esac
-		# The agent tries again after an error, so one is only final when it stays.
+		case ${status:-} in *'"updating":'*'"lastError":{'*'"operation":'*) failing_since=${failing_since:-$(now)} ;; esac
+		# The agent tries again after an error, and a download may take long; an error that stays is final here.
 		if [ $(($(now) - quiet_since)) -ge 120 ]; then start_failed; fi
-		if [ -z "$phase" ] && [ -n "$failing_since" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
+		if [ "$phase" != pulling ] && [ -n "$failing_since" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
 		sleep 1
 	done
 	note "The station is healthy: release $(agent_status && status_field currentVersion)."
@@ -1114,8 +1116,10 @@ start_failed() {
 	moving ''
 	reasons=$(printf '%s' "${status:-}" | grep -oE '"(lastError":\{"code":"[a-z_]*","message|message)":"([^"\\]|\\.)*"' |
 		sed -E 's/.*"message":"/      /; s/"$//; s/\\"/"/g' | sort -u || true)
+	detail=$(journalctl --unit station-agent.service --boot --output cat | grep '"event":"engine_failed"' | tail -n 1 | sed -E 's/.*Error response from daemon: //; s/"\}$//' || true)
 	fail "The agent runs, but the station does not become healthy. It keeps trying.
-${reasons:-      The agent reports no reason.}
+${reasons:-      The agent reports no reason.}${detail:+
+      Docker: $detail}
       More: journalctl -u station-agent, and in $project_folder: docker compose logs. Then run this script again."
 }
 
