@@ -7,12 +7,12 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
 import { smallerAgent } from './smaller-bundle.ts';
@@ -117,17 +117,23 @@ function withVersion(version: string): Plugin {
 /** The Node binary of an architecture: this one, or the one that its npm package carries. */
 function runtimeOf(arch: Architecture): string {
   if (arch === process.arch) return process.execPath;
-  const version = process.versions.node;
-  const cache = join(root, 'node_modules', '.cache', 'station', `node-linux-${arch}-${version}`);
-  const binary = join(cache, 'package', 'bin', 'node');
-  if (!existsSync(binary)) {
-    mkdirSync(cache, { recursive: true });
-    const folder = mkdtempSync(join(tmpdir(), 'station-runtime-'));
-    run('npm', ['pack', '--silent', `node-linux-${arch}@${version}`, '--pack-destination', folder]);
-    run('tar', ['-xzf', join(folder, `node-linux-${arch}-${version}.tgz`), '-C', cache]);
-    rmSync(folder, { recursive: true });
-  }
-  return binary;
+  return join(fetchPackage(`node-linux-${arch}`, process.versions.node), 'bin', 'node');
+}
+
+/** Folder of an npm package that is not installed here, fetched once. */
+export function fetchPackage(name: string, version: string): string {
+  const cache = join(root, 'node_modules', '.cache', 'station', `${name.replace(/^.*\//, '')}-${version}`);
+  if (existsSync(join(cache, 'package'))) return join(cache, 'package');
+  mkdirSync(join(cache, '..'), { recursive: true });
+  // Unpacked in a temporary folder and then renamed, because two builds may run at the same time.
+  const folder = mkdtempSync(`${cache}-`);
+  run('npm', ['pack', '--silent', `${name}@${version}`], folder);
+  const [packed = ''] = readdirSync(folder);
+  run('tar', ['-xzf', packed], folder);
+  rmSync(join(folder, packed));
+  if (existsSync(cache)) rmSync(folder, { recursive: true });
+  else renameSync(folder, cache);
+  return join(cache, 'package');
 }
 
 /** Copies a Node binary without its symbols (35 MB). @returns false when no program here knows the architecture. */

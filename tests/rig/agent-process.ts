@@ -25,6 +25,8 @@ export type AgentProcess = AsyncDisposable & {
   /** All its output, to search for secrets. */
   output(): string;
   start(): Promise<void>;
+  /** Of its latest run. */
+  pid(): number | undefined;
   /** kill -9 of the agent and its children, as systemd does with a control group. */
   kill(): Promise<void>;
   /** Sends SIGTERM and waits for the end. @returns exit code. */
@@ -140,6 +142,7 @@ export async function createAgentProcess(
         ),
       ]);
     },
+    pid: () => child?.pid,
     kill: async () => {
       const ended = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
       const groups = await childGroups(child?.pid);
