@@ -33,13 +33,13 @@ wifi_file=/etc/NetworkManager/system-connections/$wifi_profile.nmconnection
 # Names that an answer file may contain: variables of the agent, of the stack, and of this script.
 agent_names='STATION_ID STATION_CODE AGENT_TOKEN UPDATE_SERVER_URL UPDATE_PUBLIC_KEY CHECK_INTERVAL_MINUTES AUTO_UPDATE
 MAINTENANCE_WINDOW KEEP_RELEASES HEALTHCHECK_URL HEALTHCHECK_TIMEOUT_SECONDS STABILIZATION_SECONDS CONTAINER_REGISTRY
-CONTAINER_USERNAME CONTAINER_TOKEN PORT FIRMWARE_MANIFEST_URL FIRMWARE_FOLDER FIRMWARE_CHECK_INTERVAL_MINUTES
+CONTAINER_USERNAME CONTAINER_TOKEN HOST PORT PORTAL_PORT BACKEND_URL FIRMWARE_MANIFEST_URL FIRMWARE_FOLDER FIRMWARE_CHECK_INTERVAL_MINUTES
 FIRMWARE_MAX_BYTES LOG_LEVEL WIFI_WATCHDOG WIFI_INTERFACE WIFI_COUNTRY CONNECTIVITY_CHECK_URL STATION_URL HOTSPOT_SSID
 HOTSPOT_PASSWORD HOTSPOT_ADDRESS'
 stack_names='STATION_ID STATION_CODE AGENT_TOKEN STATION_IMAGES STATION_VERSION PROXY_VERSION MQTT_IMAGE POSTGRES_IMAGE
 HTTP_PORT MQTT_PORT MQTT_PASSWORD JWT_SECRET TZ PUBLIC_URL FIRMWARE_FOLDER FIRMWARE_SOAK_SECONDS FIRMWARE_CONCURRENCY
 FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
-CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE LOG_LEVEL'
+CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE REPLICA_ID LOG_LEVEL'
 own_names='STATION_NAME WIFI_SSID WIFI_PASSWORD DOCKER_REPOSITORY'
 
 main() {
@@ -1088,11 +1088,12 @@ follow_start() {
 	quiet_since=$(now)
 	failing_since=''
 	while ! curl --silent --fail --max-time 5 --output /dev/null "$address"; do
-		phase='' percent=''
+		phase='' percent='' version=''
 		if agent_status; then
 			operation=$(printf '%s' "$status" | grep -oE '"operation":\{[^}]*\}' | head -n 1 || true)
 			phase=$(printf '%s' "$operation" | sed -nE 's/.*"phase":"([a-z_]*)".*/\1/p')
 			percent=$(printf '%s' "$operation" | sed -nE 's/.*"percent":([0-9]+).*/\1/p')
+			version=$(printf '%s' "$operation" | sed -nE 's/.*"version":"([^"]*)".*/\1/p')
 		fi
 		case $phase in
 		'') show_percent '' 'Waiting for the agent' ;;
@@ -1109,7 +1110,10 @@ follow_start() {
 		if [ "$phase" != pulling ] && [ -n "$failing_since" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
 		sleep 1
 	done
-	note "The station is healthy: release $(agent_status && status_field currentVersion)."
+	if agent_status; then release=$(status_field currentVersion); fi
+	# The agent records a release when it has been healthy for a while.
+	case ${release:-} in '' | null) release="${version:-the first} (the agent still watches it)" ;; esac
+	note "The station is healthy: release $release."
 }
 
 start_failed() {
