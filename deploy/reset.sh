@@ -73,12 +73,14 @@ prepare() {
 	export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	[ "$(id -u)" = 0 ] || fail 'This script must run as root. Run it again with sudo.'
-	# Closing the hotspot cuts off who is connected by it; the script goes on.
-	trap '' HUP PIPE
+	# Closing the hotspot cuts off who is connected by it; the script and its programs go on.
+	trap '' HUP
+	trap : PIPE
 	trap 'fail "It was interrupted. Run it again to remove the rest."' INT TERM
 	exec 9>/run/station-install.lock
 	if command -v flock >/dev/null; then
-		flock -n 9 || fail 'install.sh or reset.sh is running on this machine. Wait until it has ended.'
+		# A program of a run that was killed may hold it for a moment.
+		flock -w 30 9 || fail 'install.sh or reset.sh is running on this machine. Wait until it has ended.'
 	fi
 }
 
@@ -212,12 +214,12 @@ count_records() {
 	[ -z "$(env_value "$stack_env" DATABASE_URL)" ] || return 0
 	name=$(env_value "$agent_env" BACKEND_CONTAINER_NAME)
 	# shellcheck disable=SC2016 # a program in another language
-	timeout 20 docker exec "${name:-station-backend}" node -e '
+	found=$(timeout 20 docker exec "${name:-station-backend}" node -e '
 		const { DatabaseSync } = require("node:sqlite");
 		const database = new DatabaseSync("/data/station.sqlite", { readOnly: true });
 		const count = (table) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get().n;
 		console.log(`${count("devices")} devices with their history, ${count("users")} accounts, ${count("automations")} automations`);
-	' 2>/dev/null
+	' 2>/dev/null) && printf '%s' "$found"
 }
 
 size_of() {
@@ -265,7 +267,7 @@ remove_empty_folder() {
 # ---------------------------------------------------------------------------------------------- 2. containers, images
 
 # Docker may hang on a damaged disk, so every call has a limit.
-d() { timeout 120 docker "$@" 2>/dev/null; }
+d() { timeout 120 docker "$@" 2>/dev/null 9>&-; }
 
 # The agent may have been configured for another socket. Docker that was stopped runs for as long as this script does.
 start_docker() {
@@ -351,8 +353,8 @@ remove_image() {
 # A name that nothing of the station mentions was given by somebody else.
 is_our_repository() {
 	case $1 in "${station_images:-/}"/*) return 0 ;; esac
-	[ -z "$known_names" ] && return 0
-	printf '%s' "$known_names" | grep -qF -e "$1"
+	case $known_names in '' | *"$1"*) return 0 ;; esac
+	return 1
 }
 
 # Without its program Docker's files are all that can be looked at.
@@ -492,12 +494,13 @@ remove_wifi() {
 
 remove_packages() {
 	wanted=''
-	for package in $(recorded package); do
-		[ "$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null)" != installed ] || wanted="$wanted $package"
+	for package in $(recorded package | sort -u); do
+		if is_package_here "$package"; then wanted="$wanted $package"; fi
 	done
 	if is_docker_ours; then
 		remove_docker=1
 		systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1
+		remove_packet_rules
 	else
 		remove_docker=''
 		stop_docker_again
@@ -513,11 +516,31 @@ remove_packages() {
 	keep_what_others_need
 	if [ -n "$wanted" ]; then purge_packages; fi
 	if [ -n "$remove_docker" ]; then
+		rm -f /run/docker.sock /etc/docker/key.json
 		for path in /var/lib/docker /var/lib/containerd /run/docker /run/containerd; do remove_tree "$path"; done
 		remove_empty_folder /etc/docker
 		ip link delete docker0 2>/dev/null
 		if getent group docker >/dev/null && ! dpkg-query --show docker.io docker-ce >/dev/null 2>&1; then groupdel docker; fi
 	fi
+}
+
+# Also one that is only half removed.
+is_package_here() {
+	case $(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2>/dev/null) in '' | not-installed) return 1 ;; esac
+}
+
+# Docker's chains, and the rules that name its bridges. It also closes forwarding, and never opens it again.
+remove_packet_rules() {
+	for program in iptables ip6tables; do
+		command -v "$program" >/dev/null || continue
+		for table in nat filter; do
+			"$program" -w -t "$table" -S 2>/dev/null | grep -E 'DOCKER|docker0|br-[0-9a-f]{12}' | sed -n 's/^-A/-D/p' |
+				while IFS= read -r rule; do printf '%s\n' "$rule" | xargs "$program" -w -t "$table" 2>/dev/null; done
+			"$program" -w -t "$table" -S 2>/dev/null | sed -n 's/^-N \(DOCKER.*\)/-X \1/p' |
+				while IFS= read -r rule; do printf '%s\n' "$rule" | xargs "$program" -w -t "$table" 2>/dev/null; done
+		done
+		[ "$("$program" -w -S FORWARD 2>/dev/null)" != '-P FORWARD DROP' ] || "$program" -w -P FORWARD ACCEPT
+	done
 }
 
 # Takes names that match one of the patterns $1 out of `wanted`.
@@ -543,23 +566,33 @@ manages_network() {
 
 # A package whose removal would remove others, which somebody else installed, stays.
 keep_what_others_need() {
-	changed=1
-	while [ -n "$changed" ]; do
-		changed=''
+	# shellcheck disable=SC2086 # a list of names
+	while [ -n "$wanted" ] && [ -n "$(others_removed_with $wanted)" ]; do
 		for package in $wanted; do
-			for gone in $(apt-get --simulate purge "$package" 2>/dev/null | sed -n 's/^\(Purg\|Remv\) \([^ ]*\).*/\2/p'); do
-				case " $wanted " in *" $gone "*) continue ;; esac
-				leave "The package $package stays: $gone needs it."
-				without "$package"
-				changed=1
-				break
-			done
+			gone=$(others_removed_with "$package" | head -n 1)
+			[ -n "$gone" ] || continue
+			leave "The package $package stays: $gone needs it."
+			without "$package"
 		done
 	done
 }
 
+# The packages outside `wanted` that a removal of $@ would remove as well.
+others_removed_with() {
+	apt-get --simulate purge "$@" 2>/dev/null | sed -n 's/^\(Purg\|Remv\) \([^ ]*\).*/\2/p' | while read -r gone; do
+		case " $wanted " in *" $gone "*) ;; *) printf '%s\n' "$gone" ;; esac
+	done
+}
+
 purge_packages() {
-	orphans_before=$(orphans | tr '\n' ' ')
+	# An interrupted run, of this script or of another program, must be ended first.
+	[ -z "$(dpkg --audit)" ] || dpkg --configure --pending >/dev/null 2>&1
+	# Written down, because a later run would take what this one leaves behind for somebody else's.
+	orphans_before=$(recorded orphans_before | head -n 1)
+	if [ -z "$orphans_before" ]; then
+		orphans_before="none $(orphans | tr '\n' ' ')"
+		[ ! -f "$record" ] || printf 'orphans_before=%s\n' "$orphans_before" >>"$record"
+	fi
 	note "Removing the packages$wanted."
 	# shellcheck disable=SC2086 # a list of names
 	purge $wanted
@@ -573,11 +606,14 @@ purge_packages() {
 		# shellcheck disable=SC2086 # a list of names
 		purge $more || break
 	done
+	for package in $wanted; do
+		if is_package_here "$package"; then is_left "the package $package"; fi
+	done
 }
 
 orphans() { apt-get --simulate autoremove 2>/dev/null | sed -n 's/^Remv \([^ ]*\).*/\1/p'; }
 
-purge() { apt-get -o DPkg::Lock::Timeout=600 -q --yes purge "$@" </dev/null >/dev/null 2>&1; }
+purge() { apt-get -o DPkg::Lock::Timeout=600 -q --yes purge "$@" </dev/null >/dev/null 2>&1 9>&-; }
 
 # ---------------------------------------------------------------------------------------------- 6. host name
 
