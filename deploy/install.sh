@@ -147,7 +147,7 @@ step() {
 
 emit() { printf '{"time":"%s","event":"%s"%s}\n' "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" "$1" "${2:+,$2}" >&3; }
 
-json_text() { printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g'; }
+json_text() { printf '%s' "$1" | tr '\n' ' ' | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g'; }
 
 note() {
 	printf '%s\n' "$1" >>"$log"
@@ -1082,38 +1082,55 @@ agent_status() { status=$(curl --silent --max-time 10 --unix-socket "$socket" ht
 # A field of the agent's answer that is true, false, a number or a text.
 status_field() { printf '%s' "$status" | sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/p"; }
 
-# Follows the agent while it downloads and starts the stack.
+# Follows the agent until the station is healthy and nothing is under way any more.
 follow_start() {
 	address="http://localhost:$(value_of HTTP_PORT 80)/api/health"
-	quiet_since=$(now)
-	failing_since=''
-	while ! curl --silent --fail --max-time 5 --output /dev/null "$address"; do
-		phase='' percent='' version=''
-		if agent_status; then
-			operation=$(printf '%s' "$status" | grep -oE '"operation":\{[^}]*\}' | head -n 1 || true)
-			phase=$(printf '%s' "$operation" | sed -nE 's/.*"phase":"([a-z_]*)".*/\1/p')
-			percent=$(printf '%s' "$operation" | sed -nE 's/.*"percent":([0-9]+).*/\1/p')
-			version=$(printf '%s' "$operation" | sed -nE 's/.*"version":"([^"]*)".*/\1/p')
-		fi
-		case $phase in
-		'') show_percent '' 'Waiting for the agent' ;;
-		preparing) show_percent '' 'Preparing' ;;
-		pulling) show_percent "$percent" 'Downloading the images' ;;
-		switching) show_percent '' 'Starting the containers' ;;
-		verifying) show_percent '' 'Checking that the station is healthy' ;;
-		*) show_percent '' 'Undoing a release that is not healthy' ;;
-		esac
+	quiet_since=$(now) failing_since='' answered=''
+	while :; do
+		read_phase
 		[ -z "$phase" ] || quiet_since=$(now)
-		case ${status:-} in *'"updating":'*'"lastError":{'*'"operation":'*) failing_since=${failing_since:-$(now)} ;; esac
+		quiet=$(($(now) - quiet_since))
+		if curl --silent --fail --max-time 5 --output /dev/null "$address"; then
+			# The agent records a release after it was healthy for a while.
+			[ -n "$answered$release" ] || note "The web app answers after $(($(now) - started)) s; the agent checks that it stays healthy."
+			answered=1
+			if [ -z "$phase" ] && { [ -n "$release" ] || [ "$quiet" -ge 30 ]; }; then break; fi
+		elif [ "$quiet" -ge 120 ]; then
+			start_failed
+		fi
+		show_phase
 		# The agent tries again after an error, and a download may take long; an error that stays is final here.
-		if [ $(($(now) - quiet_since)) -ge 120 ]; then start_failed; fi
-		if [ "$phase" != pulling ] && [ -n "$failing_since" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
+		case $phase:${status:-} in
+		pulling:* | verifying:*) ;;
+		*'"updating":'*'"lastError":{'*'"operation":'*)
+			failing_since=${failing_since:-$(now)}
+			if [ -z "$answered" ] && [ $(($(now) - failing_since)) -ge 90 ]; then start_failed; fi
+			;;
+		esac
 		sleep 1
 	done
-	if agent_status; then release=$(status_field currentVersion); fi
-	# The agent records a release when it has been healthy for a while.
-	case ${release:-} in '' | null) release="${version:-the first} (the agent still watches it)" ;; esac
-	note "The station is healthy: release $release."
+	note "The station is healthy${release:+: release $release}."
+}
+
+# What the agent does at the moment.
+read_phase() {
+	phase='' percent='' release=''
+	agent_status || return 0
+	operation=$(printf '%s' "$status" | grep -oE '"operation":\{[^}]*\}' | head -n 1 || true)
+	phase=$(printf '%s' "$operation" | sed -nE 's/.*"phase":"([a-z_]*)".*/\1/p')
+	percent=$(printf '%s' "$operation" | sed -nE 's/.*"percent":([0-9]+).*/\1/p')
+	release=$(status_field currentVersion | sed 's/^null$//')
+}
+
+show_phase() {
+	case $phase in
+	'') show_percent '' 'Waiting for the agent' ;;
+	preparing) show_percent '' 'Preparing' ;;
+	pulling) show_percent "$percent" 'Downloading the images' ;;
+	switching) show_percent '' 'Starting the containers' ;;
+	verifying) show_percent '' 'Checking that the station is healthy' ;;
+	*) show_percent '' 'Undoing a release that is not healthy' ;;
+	esac
 }
 
 start_failed() {
