@@ -129,11 +129,23 @@ export function fetchPackage(name: string, version: string): string {
   const folder = mkdtempSync(`${cache}-`);
   run('npm', ['pack', '--silent', `${name}@${version}`], folder);
   const [packed = ''] = readdirSync(folder);
+  checkIntegrity(join(folder, packed), name);
   run('tar', ['-xzf', packed], folder);
   rmSync(join(folder, packed));
   if (existsSync(cache)) rmSync(folder, { recursive: true });
   else renameSync(folder, cache);
   return join(cache, 'package');
+}
+
+/** Compares a package with package-lock.json, when that names it. Ends this program when they differ. */
+function checkIntegrity(file: string, name: string): void {
+  type Lock = { packages: Record<string, { integrity?: string }> };
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
+  const wanted = lock.packages[`node_modules/${name}`]?.integrity;
+  if (wanted === undefined || wanted === `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`)
+    return;
+  process.stderr.write(`\nbuild: the package ${name} is not the one of package-lock.json\n`);
+  process.exit(1);
 }
 
 /** Copies a Node binary without its symbols (35 MB). @returns false when no program here knows the architecture. */

@@ -61,6 +61,8 @@ describe('the build of the agent', () => {
     const bundle = await readFile(join(copy, 'dist/agent/station-agent.mjs'), 'utf8');
     assert.ok(bundle.includes(version));
     assert.doesNotMatch(bundle, /[^\0-\x7f]/);
+    // The largest parts of the agent's memory, before it did without them.
+    assert.doesNotMatch(bundle, /fastify|\bajv\b|undici|WebAssembly/);
     for (const arch of architectures) {
       const bytes = await readFile(executableOf(copy, arch));
       assert.ok(bytes.includes(bundle), 'the executable contains the bundle');
@@ -73,7 +75,7 @@ describe('the build of the agent', () => {
 
 /** Copies what the build of the agent reads; installed packages as hard links, because they are large. */
 async function copyRepository(copy: string): Promise<void> {
-  for (const folder of ['apps/agent', 'packages', 'simulators', 'scripts', 'package.json'])
+  for (const folder of ['apps/agent', 'packages', 'simulators', 'scripts', 'package.json', 'package-lock.json'])
     await cp(join(root, folder), join(copy, folder), { recursive: true });
   const packages = join(copy, 'node_modules');
   await mkdir(packages);
