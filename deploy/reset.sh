@@ -151,6 +151,7 @@ is_anything_here() {
 	for path in "$agent_folder" "$unit" "$socket_folder" "$project_folder" "$data_folder" "$firmware_folder" "$dns_answers"; do
 		[ ! -e "$path" ] || return 0
 	done
+	if [ "$wifi" = remove ] && [ -n "$nm_profiles" ]; then return 0; fi
 	[ -n "$(our_containers)$(our_volumes)$(our_networks)$(our_images)" ] || getent group "$group" >/dev/null
 }
 
@@ -434,7 +435,7 @@ remove_tree() {
 	[ -e "$1" ] || return 0
 	is_safe "$1" || return 0
 	if awk -v folder="$1/" 'index($5, folder) == 1 { found = 1 } END { exit !found }' /proc/self/mountinfo; then
-		is_left "$1: something is mounted below it. Unmount it, then run this script again."
+		is_left "$1: something is mounted below it. Unmount it or restart the machine, then run this script again."
 	elif mountpoint -q "$1"; then
 		find "$1" -mindepth 1 -xdev -delete 2>/dev/null
 		note "$1 is a mount point; it is emptied and stays."
@@ -501,6 +502,7 @@ remove_packages() {
 		remove_docker=1
 		systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1
 		remove_packet_rules
+		for link in docker0 $(ip -o link show type bridge 2>/dev/null | grep -oE 'br-[0-9a-f]{12}'); do ip link delete "$link" 2>/dev/null; done
 	else
 		remove_docker=''
 		stop_docker_again
@@ -519,7 +521,6 @@ remove_packages() {
 		rm -f /run/docker.sock /etc/docker/key.json
 		for path in /var/lib/docker /var/lib/containerd /run/docker /run/containerd; do remove_tree "$path"; done
 		remove_empty_folder /etc/docker
-		ip link delete docker0 2>/dev/null
 		if getent group docker >/dev/null && ! dpkg-query --show docker.io docker-ce >/dev/null 2>&1; then groupdel docker; fi
 	fi
 }
@@ -659,6 +660,7 @@ check() {
 		[ -e "$path" ] || continue
 		if mountpoint -q "$path" && [ -z "$(ls -A "$path")" ]; then continue; fi
 		[ "$path" != "$agent_folder" ] || [ -z "$left" ] || continue
+		case $left in *"  $path:"*) continue ;; esac
 		is_left "$path"
 	done
 	for path in $(recorded file); do
