@@ -582,9 +582,11 @@ apt_install() {
 		return
 	fi
 	repair_packages
-	for package in $missing; do remember package "$package"; done
 	# shellcheck disable=SC2086 # a list of options
 	if ! run apt-get $apt_options update; then note 'The package lists could not all be refreshed; trying with what is known.'; fi
+	# What they depend on is recorded too. Upgraded packages show their old version in brackets and do not match.
+	# shellcheck disable=SC2086 # lists of names
+	for package in $(apt-get --simulate install --no-install-recommends $missing | sed -n 's/^Inst \([^ ]*\) (.*/\1/p'); do remember package "$package"; done
 	# shellcheck disable=SC2086 # lists of names
 	must 'Check the network and the package sources of this machine, then run this script again.' \
 		apt-get $apt_options install --yes --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold $missing

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { needPackages } from '../rig/debian.ts';
+import { tryRun } from '../rig/program.ts';
+import { createWorkspace, type Workspace } from '../rig/workspace.ts';
+
+const script = join(import.meta.dirname, '../../deploy/install.sh');
+
+type Machine = {
+  osRelease?: string;
+  /** Programs that are replaced, by their path: what they print. */
+  programs?: Record<string, string>;
+  systemd?: boolean;
+  /** Shell commands that run before the script. */
+  before?: string;
+  answers?: string;
+  released?: boolean;
+};
+
+const debian = 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n';
+
+/** Runs install.sh where it cannot change anything: no network, and only /run and /tmp can be written. */
+async function install(workspace: Workspace, machine: Machine) {
+  const folder = await workspace.subfolder(`machine-${Math.random().toString(36).slice(2)}`);
+  const file = async (name: string, text: string, mode = 0o644): Promise<string> => {
+    await writeFile(join(folder, name), text, { mode });
+    return join(folder, name);
+  };
+  const text = await readFile(script, 'utf8');
+  const values = text.replaceAll(/^(\w+)='@[A-Z_]+@'$/gm, "$1='https://station.example'");
+  const released = await file('install.sh', machine.released === false ? text : values);
+  const answers = await file('answers', machine.answers ?? '');
+  const mounts = [
+    `mount --bind ${await file('os-release', machine.osRelease ?? debian)} "$(readlink -f /etc/os-release)"`,
+  ];
+  for (const [path, output] of Object.entries(machine.programs ?? {})) {
+    const fake = await file(path.replaceAll('/', '-'), `#!/bin/sh\necho '${output}'\n`, 0o755);
+    mounts.push(`mount --bind ${fake} "$(readlink -f ${path})"`);
+  }
+  const commands = [
+    ...mounts,
+    'mount -o remount,ro,bind / 2>/dev/null || { mount --bind / / && mount -o remount,ro,bind /; }',
+    'mount -t tmpfs none /run',
+    ...(machine.systemd === false ? [] : ['mkdir -p /run/systemd/system']),
+    'ip link set lo up',
+    ...(machine.before === undefined ? [] : [machine.before]),
+    `exec sh ${released} --answers ${answers} --yes`,
+  ];
+  return tryRun('unshare', ['--mount', '--net', 'sh', '-c', commands.join('\n')]);
+}
+
+before(() => needPackages(['iproute2']));
+
+describe('install.sh refuses, before it changes anything,', () => {
+  const listener = `${process.execPath} -e "require('node:net').createServer().listen(80).unref(); setTimeout(() => {}, 20_000)" >/dev/null 2>&1 & sleep 1`;
+  const cases: [name: string, machine: Machine, expected: RegExp][] = [
+    ['another distribution', { osRelease: debian.replace('=debian', '=fedora') }, /Station runs on Debian 12 and 13/],
+    [
+      'another version',
+      { osRelease: 'ID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"\n' },
+      /is Ubuntu 22\.04/,
+    ],
+    ['a 32-bit processor', { programs: { '/usr/bin/uname': 'armv7l' } }, /This processor is armv7l/],
+    [
+      'a 32-bit system on a 64-bit kernel',
+      { programs: { '/usr/bin/dpkg': 'armhf' } },
+      /kernel is 64-bit, but the system \(armhf\) is not/,
+    ],
+    ['a system without systemd', { systemd: false }, /does not run systemd/],
+    ['a copy that was not released', { released: false }, /is not released/],
+    [
+      'a port in use, and names its holder',
+      { before: listener },
+      /Port 80, .*in use by \S*node\S* \(process \d+\).*HTTP_PORT=/,
+    ],
+  ];
+  for (const [name, machine, expected] of cases) {
+    test(name, async () => {
+      await using workspace = await createWorkspace();
+      const { exitCode, stdout, stderr } = await install(workspace, machine);
+      assert.match(stderr, expected, stdout);
+      assert.equal(exitCode, 1);
+      assert.doesNotMatch(stdout, /Packages/);
+    });
+  }
+
+  test('an answer file with mistakes: all of them at once, without the values', async () => {
+    await using workspace = await createWorkspace();
+    const mistakes = {
+      STATION_NAME: 'My kitchen',
+      STATION_ID: '12',
+      STATION_CODE: 'O0O0O0O0O0',
+      HTTP_PORT: '70000',
+      WIFI_PASSWORD: 'short',
+      WIFI_COUNTRY: 'Germany',
+      UPDATE_SERVER_URL: 'ftp://station.example',
+      UPDATE_PUBLIC_KEY: 'not-a-key',
+      HOTSPOT_PASSWORD: "it's a secret",
+      NO_SUCH_NAME: '1',
+    };
+    const right = 'MQTT_PORT=1884\r\nSTABILIZATION_SECONDS="10"\n# a comment\n\n';
+    const lines = Object.entries(mistakes).map(([name, value]) => `${name}=${value}\n`);
+    const { exitCode, stderr } = await install(workspace, { answers: right + lines.join('') });
+    assert.equal(exitCode, 1);
+    const named = [...stderr.matchAll(/^ {6}([A-Z_]+) /gm)].map(([, name]) => name);
+    assert.deepEqual(named, Object.keys(mistakes));
+    assert.doesNotMatch(stderr, /it's a secret|short$/m);
+  });
+});
+
+test('a copy of install.sh that was cut while it was downloaded does nothing', async () => {
+  await using workspace = await createWorkspace();
+  const text = await readFile(script, 'utf8');
+  const folder = await workspace.subfolder('cut');
+  for (let part = 1; part <= 10; part += 1) {
+    const cut = join(folder, 'install.sh');
+    await writeFile(cut, text.slice(0, Math.floor(((text.length - 12) * part) / 10)));
+    const { stdout } = await tryRun('unshare', ['--net', 'sh', cut, '--help']);
+    assert.equal(stdout, '', `cut after ${part * 10} %`);
+  }
+});
