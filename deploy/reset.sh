@@ -167,7 +167,6 @@ confirm() {
 	printf '\n'
 	[ -z "$yes" ] || return 0
 	(exec </dev/tty) 2>/dev/null || fail 'There is no terminal to ask on. Use --yes.'
-	printf 'A backup of the station, made in the web app, can be restored on a new one.\n'
 	printf 'Type "reset" or the name of the station to go on: ' >/dev/tty
 	IFS= read -r reply </dev/tty || reply=''
 	case $reply in
@@ -520,7 +519,7 @@ remove_packages() {
 	if [ -n "$remove_docker" ]; then
 		rm -f /run/docker.sock /etc/docker/key.json
 		for path in /var/lib/docker /var/lib/containerd /run/docker /run/containerd; do remove_tree "$path"; done
-		remove_empty_folder /etc/docker
+		for path in /etc/docker /etc/cni/net.d /etc/cni; do remove_empty_folder "$path"; done
 		if getent group docker >/dev/null && ! dpkg-query --show docker.io docker-ce >/dev/null 2>&1; then groupdel docker; fi
 	fi
 }
