@@ -30,12 +30,13 @@ const entry = 'apps/agent/src/main.ts';
 const bunVersion = '1.4.5';
 const arch = process.arch === 'arm64' ? 'arm64' : 'x64';
 
-/** Limits of the shipped executable (MiB; MB for files; ms). */
-const goals = { pss: 60, privateDirty: 16, startMs: 300, xz: 40, growth: 1.05 };
+/** Limits of the shipped executable (MiB; MB for files; ms). Of its start, its own processor time: the machine may be busy. */
+const goals = { pss: 60, privateDirty: 16, startCpuMs: 300, xz: 40, growth: 1.05 };
 const starts = 5;
 
-type Candidate = { name: string; file: string; env: Record<string, string> };
-type Idle = { pss: number; privateDirty: number; startMs: number; cpuMsPerMinute: number };
+/** `sameFile`: as the candidate before, so its sizes are known. */
+type Candidate = { name: string; file: string; env: Record<string, string>; sameFile?: boolean };
+type Idle = { pss: number; privateDirty: number; startMs: number; startCpuMs: number; cpuMsPerMinute: number };
 type Sizes = { onDisk: number; xz: number | null; gzip: number | null };
 
 async function main(): Promise<number> {
@@ -55,14 +56,16 @@ async function main(): Promise<number> {
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();
   const candidates = await buildCandidates(rig);
-  tell(row('', ['PSS', 'dirty', 'start ms', 'CPU ms/min', 'disk MB', 'xz MB', 'gzip MB']));
+  tell(row('', ['PSS', 'dirty', 'start ms', 'its CPU', 'CPU ms/min', 'disk MB', 'xz MB', 'gzip MB']));
   const rows: (Idle & Sizes & { name: string })[] = [];
   for (const candidate of candidates) {
     const idle = await measureIdle(rig, candidate, seconds);
-    const sizes = values.short ? await sizeOf(candidate.file) : await sizesOf(candidate.file);
-    rows.push({ name: candidate.name, ...idle, ...sizes });
-    const { pss, privateDirty, startMs, cpuMsPerMinute } = idle;
-    tell(row(candidate.name, [pss, privateDirty, startMs, cpuMsPerMinute, sizes.onDisk, sizes.xz, sizes.gzip]));
+    const known = candidate.sameFile ? rows.at(-1) : undefined;
+    const sizes = known ?? (values.short ? await sizeOf(candidate.file) : await sizesOf(candidate.file));
+    rows.push({ ...sizes, name: candidate.name, ...idle });
+    const { pss, privateDirty, startMs, startCpuMs, cpuMsPerMinute } = idle;
+    const cells = [pss, privateDirty, startMs, startCpuMs, cpuMsPerMinute, sizes.onDisk, sizes.xz, sizes.gzip];
+    tell(row(candidate.name, cells));
   }
   const [shipped] = rows;
   const [candidate] = candidates;
@@ -77,7 +80,7 @@ async function main(): Promise<number> {
     ok:
       shipped.pss <= goals.pss &&
       shipped.privateDirty <= goals.privateDirty &&
-      shipped.startMs <= goals.startMs &&
+      shipped.startCpuMs <= goals.startCpuMs &&
       (shipped.xz ?? 0) <= goals.xz &&
       (growth?.ratio ?? 0) <= goals.growth,
     goals,
@@ -105,7 +108,7 @@ async function buildCandidates(rig: SmallRig): Promise<Candidate[]> {
   const env = await unitEnvironment();
   const all: Candidate[] = [
     { name: 'shipped', file: agentExecutable, env },
-    { name: 'shipped, without the unit’s variables', file: agentExecutable, env: {} },
+    { name: 'shipped, without the unit’s variables', file: agentExecutable, env: {}, sameFile: true },
     { name: 'plain single executable of Node', file: join(output, agentFileName(arch)), env: {} },
     { name: `Bun ${bunVersion}`, file: bunFile, env: {} },
     { name: `Bun ${bunVersion}, bytecode`, file: bytecodeFile, env: {} },
@@ -125,12 +128,12 @@ async function measureIdle(rig: SmallRig, candidate: Candidate, seconds: number)
   await run('sync', [candidate.file]);
   await run('dd', [`if=${candidate.file}`, 'iflag=nocache', 'count=0', 'status=none']);
   const agent = await createAgent(rig, candidate);
-  const times: number[] = [];
+  const times: { ms: number; cpuMs: number }[] = [];
   for (let start = 0; start < starts; start += 1) {
     if (start > 0) await agent.stop();
     const started = performance.now();
     await agent.start();
-    times.push(performance.now() - started);
+    times.push({ ms: performance.now() - started, cpuMs: await cpuMsOf(pidOf(agent)) });
   }
   await agent.idle();
   const pid = pidOf(agent);
@@ -139,12 +142,17 @@ async function measureIdle(rig: SmallRig, candidate: Candidate, seconds: number)
   const cpuMsPerMinute = Math.round(((await cpuMsOf(pid)) - before) / (seconds / 60));
   const memory = await memoryOf(pid);
   assert.equal(await agent.stop(), 0);
-  return { ...memory, startMs: Math.round(times.sort((a, b) => a - b)[Math.floor(starts / 2)] ?? NaN), cpuMsPerMinute };
+  const [startMs, startCpuMs] = [median(times.map(({ ms }) => ms)), median(times.map(({ cpuMs }) => cpuMs))];
+  return { ...memory, startMs, startCpuMs, cpuMsPerMinute };
+}
+
+function median(values: readonly number[]): number {
+  return Math.round(values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN);
 }
 
 async function createAgent(rig: SmallRig, { file, env }: Candidate): Promise<AgentProcess> {
   const variables = { ...agentEnv(rig, { STABILIZATION_SECONDS: '0', LOG_LEVEL: 'info' }), ...env };
-  // As in real life: it polls once a minute at most. The state folder is the candidate’s own.
+  // It polls every minute, the shortest interval, so that a minute shows all that it does. Each candidate has its own state.
   return createAgentProcess(
     rig.workspace,
     { ...variables, CHECK_INTERVAL_MINUTES: '1' },
