@@ -153,9 +153,7 @@ function strip(from: string, to: string, arch: Architecture): boolean {
   const machine = { x64: 'x86_64', arm64: 'aarch64' }[arch];
   const own = arch === process.arch ? ['strip'] : [];
   for (const program of [...own, `${machine}-linux-gnu-strip`, 'llvm-strip']) {
-    // Reproducible: no dates in the result.
-    if (spawnSync(program, ['--strip-all', '--enable-deterministic-archives', '-o', to, from]).status === 0)
-      return true;
+    if (spawnSync(program, ['--strip-all', '-o', to, from]).status === 0) return true;
   }
   return false;
 }
