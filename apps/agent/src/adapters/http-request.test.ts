@@ -161,6 +161,13 @@ describe('a request', () => {
     }
   });
 
+  test('to a name with several addresses reaches the one that answers', async () => {
+    // `localhost` also stands for ::1, where nothing listens.
+    await using server = await serve((_, response) => response.end('here'));
+    server.url.hostname = 'localhost';
+    assert.equal(await textOf(server.url), 'here');
+  });
+
   test('does not go to an address with a password or with another scheme', async () => {
     await using server = await serve((_, response) => response.end());
     server.url.username = 'somebody';
