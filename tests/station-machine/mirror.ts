@@ -112,6 +112,11 @@ async function packDocker(pool: string, composeDeb: string, work: string, target
   const engine = await unpack(debOf('docker.io'), 'docker-ce');
   const containerd = await unpack(debOf('containerd'), 'containerd.io');
   await run('dpkg-deb', ['-x', debOf('runc'), containerd]);
+  // Docker's own package has this program in it; Debian's points to another package.
+  const tini = join(work, 'tini');
+  await run('dpkg-deb', ['-x', debOf('tini'), tini]);
+  await rm(join(engine, 'usr/bin/docker-init'), { force: true });
+  await run('mv', [join(tini, 'usr/bin/tini-static'), join(engine, 'usr/bin/docker-init')]);
   const client = join(work, 'docker-docker-ce-cli');
   await mkdir(join(client, 'usr/bin'), { recursive: true });
   await run('mv', [join(engine, 'usr/bin/docker'), join(client, 'usr/bin/docker')]);

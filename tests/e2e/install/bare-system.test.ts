@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openInstalled, startInstalled } from './shared-station.ts';
+
+const secretNames = ['AGENT_TOKEN', 'MQTT_PASSWORD', 'JWT_SECRET', 'STATION_CODE', 'HOTSPOT_PASSWORD'];
+
+test('a bare system becomes a healthy station by one command, and says how long each step took', async (context) => {
+  const { output, seconds } = await openInstalled();
+  const steps = [...output.matchAll(/^\[(\d)\/(\d)\] (\w+)\n(?:(?!\[)[^]*?)done in (\d+) s$/gm)];
+  assert.equal(steps.length, Number(steps[0]?.[2]), output);
+  for (const [, , , name, took] of steps) context.diagnostic(`${name} ${took} s`);
+  context.diagnostic(`bare system to healthy: ${seconds.toFixed(1)} s`);
+  assert.match(output, /The station is healthy: release 1\.0\.0\./);
+  assert.match(output, /Web app +http:\/\/station\.local\n/);
+  assert.match(output, /Code +[2-9A-HJKMNP-Z]{5} [2-9A-HJKMNP-Z]{5}/);
+});
+
+test('a second run changes nothing and restarts nothing', async (context) => {
+  const { again } = await openInstalled();
+  context.diagnostic(`second run: ${again.seconds.toFixed(1)} s`);
+  assert.deepEqual(again.changed, []);
+  assert.match(again.output, /The station runs with these files already; nothing is restarted\./);
+});
+
+test('secrets are made once, only root can read them, and no output has them but the ones for people', async () => {
+  const machine = await startInstalled();
+  const modes = await machine.must('stat -c "%a %U:%G %n" /opt/station-agent/.env /opt/station/.env /opt/station-agent/installed');
+  assert.deepEqual(
+    modes.split('\n').map((line) => line.split(' ').slice(0, 2).join(' ')),
+    ['600 root:root', '600 root:root', '600 root:root'],
+  );
+  const agent = variablesOf(await machine.readFile('/opt/station-agent/.env'));
+  const stack = variablesOf(await machine.readFile('/opt/station/.env'));
+  assert.equal(agent['AGENT_TOKEN'], stack['AGENT_TOKEN']);
+  assert.equal(agent['AGENT_TOKEN'], agent['BACKEND_AGENT_TOKEN']);
+  assert.equal(agent['STATION_ID'], stack['STATION_ID']);
+  const log = `${await machine.readFile('/var/log/station-install.log')}${await machine.journal()}`;
+  const { output } = await openInstalled();
+  for (const name of secretNames) {
+    const value = agent[name] ?? stack[name] ?? '';
+    assert.ok(value.length >= 10, `${name} is missing`);
+    assert.ok(!log.includes(value), `${name} is in a log`);
+    if (!['STATION_CODE', 'HOTSPOT_PASSWORD'].includes(name)) assert.ok(!output.includes(value), `${name} was printed`);
+  }
+  await machine.powerOff();
+});
+
+function variablesOf(text: string | null): Record<string, string> {
+  const pairs = [...(text ?? '').matchAll(/^(\w+)='?(.*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]);
+  return Object.fromEntries(pairs) as Record<string, string>;
+}

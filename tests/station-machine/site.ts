@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists } from '@station/kit/durable-files';
+import { loadBaseImages } from '../rig/base-images.ts';
+import { buildForTests } from '../rig/build.ts';
+import { needPackages } from '../rig/debian.ts';
+import { createDockerEngine, type DockerEngine } from '../rig/docker-engine.ts';
+import { run } from '../rig/program.ts';
+import type { Registry } from '../rig/registry.ts';
+import { pushSmallImage } from '../rig/small-images.ts';
+import type { Workspace } from '../rig/workspace.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+/** The published folder that `install.sh` and stations fetch from, and the images in the registry that it names. */
+export type Site = {
+  url: string;
+  folder: string;
+  /** What an answer file must say, because nothing of the internet is there. */
+  answers: Record<string, string>;
+  /** Makes a published release the one that stations find. */
+  announce(version: string): Promise<void>;
+  /** Publishes the executable under another version, and an `install.sh` for it and a release. */
+  publishInstaller(agentVersion: string, version: string): Promise<void>;
+};
+
+export type SiteOptions = {
+  /** Releases that work; the first is the one that `install.sh` installs. */
+  good: readonly string[];
+  /** Releases whose backend never becomes healthy. */
+  bad: readonly string[];
+};
+
+/** Builds the repository's images for this machine's architecture and publishes them with all that belongs to a release. */
+export async function createSite(
+  workspace: Workspace,
+  { registry, files, network, dockerRepository }: Surroundings,
+  { good, bad }: SiteOptions,
+): Promise<Site> {
+  await needPackages(['minisign', 'xz-utils']);
+  await buildForTests('agent', 'backend', 'web');
+  const folder = await workspace.subfolder('site');
+  files.folders.set('site', folder);
+  const url = `${files.origin}/site`;
+  const key = await createKey(await workspace.subfolder('site-key'));
+  const images = `${registry.address}/station`;
+  await using engine = await createDockerEngine(workspace, {
+    name: 'build-engine',
+    daemonArgs: ['--insecure-registry', `${network.host}/32`],
+  });
+  const broker = `${registry.address}/eclipse-mosquitto:2`;
+  await pushBases(engine, broker);
+  await buildImage(engine, 'proxy', `${images}/proxy:2`, '2');
+  for (const version of good) {
+    for (const service of ['backend', 'frontend'] as const)
+      await buildImage(engine, service, `${images}/${service}:${version}`, version);
+  }
+  for (const version of bad) {
+    await pushSmallImage(registry, { repository: 'station/backend', version, behaviour: 'unhealthy', ballast: [] });
+    await buildImage(engine, 'frontend', `${images}/frontend:${version}`, version);
+  }
+  for (const version of [...good, ...bad]) await publishRelease({ folder, key, registry, images, version });
+  const site: Site = {
+    url,
+    folder,
+    answers: { MQTT_IMAGE: broker, DOCKER_REPOSITORY: dockerRepository },
+    announce: async (version) => {
+      for (const end of ['', '.minisig'])
+        await copyFile(join(folder, `releases/${version}.json${end}`), join(folder, `manifest.json${end}`));
+    },
+    publishInstaller: (agentVersion, version) =>
+      publishInstaller({ folder, key, constants: { url, agentVersion, version, images, publicKey: key.publicKey } }),
+  };
+  await mkdir(join(folder, 'firmware'), { recursive: true });
+  await writeSigned(key, join(folder, 'firmware/manifest.json'), '{}\n');
+  const first = good[0];
+  if (first === undefined) throw new Error('a site needs a release that works');
+  await site.announce(first);
+  await site.publishInstaller(await builtAgentVersion(), first);
+  return site;
+}
+
+type Key = { secret: string; publicKey: string };
+
+async function createKey(folder: string): Promise<Key> {
+  const [secret, open] = [join(folder, 'secret.key'), join(folder, 'public.key')];
+  await run('minisign', ['-G', '-W', '-p', open, '-s', secret]);
+  const publicKey = (await readFile(open, 'utf8')).trim().split('\n').at(-1);
+  if (publicKey === undefined) throw new Error('minisign wrote no public key');
+  return { secret, publicKey };
+}
+
+const sign = (key: Key, path: string): Promise<string> => run('minisign', ['-S', '-s', key.secret, '-m', path]);
+
+async function writeSigned(key: Key, path: string, text: string): Promise<void> {
+  await writeFile(path, text);
+  await sign(key, path);
+}
+
+async function pushBases(engine: DockerEngine, broker: string): Promise<void> {
+  await loadBaseImages(engine, ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2']);
+  await engine.docker('tag', 'eclipse-mosquitto:2', broker);
+  await engine.docker('push', '--quiet', broker);
+}
+
+async function buildImage(engine: DockerEngine, service: string, reference: string, version: string): Promise<void> {
+  const build = ['build', '--quiet', '--network', 'none', '--file', `deploy/${service}/Dockerfile`, '--tag', reference];
+  const args = service === 'proxy' ? [] : ['--build-arg', `STATION_VERSION=${version}`];
+  const result = await engine.tryDocker([...build, ...args, '.'], { cwd: repository });
+  if (result.exitCode !== 0) throw new Error(`deploy/${service}/Dockerfile: ${result.stdout}${result.stderr}`);
+  await engine.docker('push', '--quiet', reference);
+}
+
+type Release = { folder: string; key: Key; registry: Registry; images: string; version: string };
+
+async function publishRelease({ folder, key, registry, images, version }: Release): Promise<void> {
+  const manifest = { version, images: {} as Record<string, string> };
+  for (const service of ['backend', 'frontend'])
+    manifest.images[service] = `${images}/${service}:${version}@${await digestOf(registry, `station/${service}`, version)}`;
+  await mkdir(join(folder, 'releases'), { recursive: true });
+  await writeSigned(key, join(folder, `releases/${version}.json`), JSON.stringify(manifest));
+  const deploy = join(folder, 'deploy', version);
+  await mkdir(deploy, { recursive: true });
+  const names = ['docker-compose.yml', 'proxy/Caddyfile', 'mosquitto', 'station-agent.service', 'reset.sh'];
+  const present: string[] = [];
+  for (const name of names) if (await exists(join(repository, 'deploy', name))) present.push(name);
+  const stable = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0'];
+  await run('tar', [...stable, '-C', join(repository, 'deploy'), '-czf', join(deploy, 'station-deploy.tar.gz'), ...present]);
+  await writeSums(key, deploy);
+}
+
+async function digestOf(registry: Registry, name: string, tag: string): Promise<string> {
+  const accept = 'application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json';
+  const answer = await registry.request(`/v2/${name}/manifests/${tag}`, { method: 'HEAD', headers: { accept } });
+  const digest = answer.headers.get('docker-content-digest');
+  if (!answer.ok || digest === null) throw new Error(`the registry has no ${name}:${tag}`);
+  return digest;
+}
+
+type Installer = {
+  folder: string;
+  key: Key;
+  constants: { url: string; agentVersion: string; version: string; images: string; publicKey: string };
+};
+
+async function publishInstaller({ folder, key, constants }: Installer): Promise<void> {
+  const agent = join(folder, 'agent', constants.agentVersion);
+  if (!(await exists(agent))) {
+    await mkdir(agent, { recursive: true });
+    const name = 'station-agent-linux-x64';
+    await cp(join(repository, 'dist/agent', name), join(agent, name));
+    await run('xz', ['-0', '--threads=2', '--keep', join(agent, name)]);
+    await writeSums(key, agent);
+  }
+  const values: Record<string, string> = {
+    INSTALLER_URL: constants.url,
+    AGENT_VERSION: constants.agentVersion,
+    STATION_VERSION: constants.version,
+    STATION_IMAGES: constants.images,
+    UPDATE_SERVER_URL: `${constants.url}/manifest.json`,
+    UPDATE_PUBLIC_KEY: constants.publicKey,
+  };
+  for (const script of ['install.sh', 'reset.sh']) {
+    const source = join(repository, 'deploy', script);
+    if (!(await exists(source))) continue;
+    const text = await readFile(source, 'utf8');
+    await writeFile(
+      join(folder, script),
+      text.replaceAll(/@([A-Z_]+)@/g, (whole, name: string) => values[name] ?? whole),
+    );
+  }
+}
+
+async function writeSums(key: Key, folder: string): Promise<void> {
+  const lines: string[] = [];
+  for (const name of (await readdir(folder)).sort()) {
+    const digest = createHash('sha256').update(await readFile(join(folder, name))).digest('hex');
+    lines.push(`${digest}  ${name}\n`);
+  }
+  await writeSigned(key, join(folder, 'SHA256SUMS'), lines.join(''));
+}
+
+async function builtAgentVersion(): Promise<string> {
+  return run(join(repository, 'dist/agent/station-agent-linux-x64'), ['--version']);
+}
