@@ -21,7 +21,14 @@ const left = [
   ...['/tmp', '/var/tmp', '/var/log', '/var/lib/apt', '/var/cache/apt', '/var/cache/debconf', '/var/lib/dpkg', '/root'],
   ...['/var/lib/docker', '/var/lib/containerd', '/var/lib/systemd', '/var/cache/ldconfig', '/lost+found'],
 ];
-const generated = ['/etc/ld.so.cache', '/etc/resolv.conf', '/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-'];
+const generated = [
+  '/etc/ld.so.cache',
+  '/etc/resolv.conf',
+  '/etc/passwd-',
+  '/etc/group-',
+  '/etc/shadow-',
+  '/etc/gshadow-',
+];
 
 export async function takeInventory(machine: Machine): Promise<Inventory> {
   const pruned = [...left, ...generated].map((path) => `-path ${path}`).join(' -o ');
@@ -35,7 +42,9 @@ export async function takeInventory(machine: Machine): Promise<Inventory> {
   return {
     files: new Map(files.split('\n').map((line) => line.split('\t') as [string, string])),
     packages: await lines(`dpkg-query -W -f '\${Package} \${db:Status-Status}\\n' | sort`),
-    accounts: await lines(`{ cut -d: -f1 /etc/passwd | sed 's/^/user /'; cut -d: -f1,4 /etc/group | sed 's/^/group /'; } | sort`),
+    accounts: await lines(
+      `{ cut -d: -f1 /etc/passwd | sed 's/^/user /'; cut -d: -f1,4 /etc/group | sed 's/^/group /'; } | sort`,
+    ),
     units: await lines(`systemctl list-unit-files --no-legend --no-pager | awk '{ print $1, $2 }' | sort`),
     docker: await lines(`command -v docker >/dev/null || exit 0
       docker ps --all --format 'container {{.Names}} {{.Image}} {{.State}}'

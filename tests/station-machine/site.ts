@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exists } from '@station/kit/durable-files';
+import { buildAgent } from '../../scripts/build-agent.ts';
 import { loadBaseImages } from '../rig/base-images.ts';
 import { buildForTests } from '../rig/build.ts';
 import { needPackages } from '../rig/debian.ts';
@@ -22,7 +23,11 @@ export type Site = {
   answers: Record<string, string>;
   /** Makes a published release the one that stations find. */
   announce(version: string): Promise<void>;
-  /** Publishes the executable under another version, and an `install.sh` for it and a release. */
+  /** The repository of the images, as in STATION_IMAGES. */
+  images: string;
+  /** Builds the agent with another version and publishes it. */
+  publishAgent(version: string): Promise<void>;
+  /** Publishes an `install.sh` for a published agent and a release. */
   publishInstaller(agentVersion: string, version: string): Promise<void>;
 };
 
@@ -65,20 +70,28 @@ export async function createSite(
   const site: Site = {
     url,
     folder,
+    images,
+    publishAgent: async (version) => {
+      const output = await workspace.subfolder(`agent-${version}`);
+      await buildAgent({ entry: 'apps/agent/src/main.ts', output, arch: 'x64', version });
+      await publishAgent(key, join(folder, 'agent', version), output);
+    },
     answers: { MQTT_IMAGE: broker, DOCKER_REPOSITORY: dockerRepository },
     announce: async (version) => {
       for (const end of ['', '.minisig'])
         await copyFile(join(folder, `releases/${version}.json${end}`), join(folder, `manifest.json${end}`));
     },
     publishInstaller: (agentVersion, version) =>
-      publishInstaller({ folder, key, constants: { url, agentVersion, version, images, publicKey: key.publicKey } }),
+      publishInstaller({ folder, constants: { url, agentVersion, version, images, publicKey: key.publicKey } }),
   };
   await mkdir(join(folder, 'firmware'), { recursive: true });
   await writeSigned(key, join(folder, 'firmware/manifest.json'), '{}\n');
   const first = good[0];
   if (first === undefined) throw new Error('a site needs a release that works');
   await site.announce(first);
-  await site.publishInstaller(await builtAgentVersion(), first);
+  const agentVersion = await run(join(repository, 'dist/agent', agentFile), ['--version']);
+  await publishAgent(key, join(folder, 'agent', agentVersion), join(repository, 'dist/agent'));
+  await site.publishInstaller(agentVersion, first);
   return site;
 }
 
@@ -118,7 +131,8 @@ type Release = { folder: string; key: Key; registry: Registry; images: string; v
 async function publishRelease({ folder, key, registry, images, version }: Release): Promise<void> {
   const manifest = { version, images: {} as Record<string, string> };
   for (const service of ['backend', 'frontend'])
-    manifest.images[service] = `${images}/${service}:${version}@${await digestOf(registry, `station/${service}`, version)}`;
+    manifest.images[service] =
+      `${images}/${service}:${version}@${await digestOf(registry, `station/${service}`, version)}`;
   await mkdir(join(folder, 'releases'), { recursive: true });
   await writeSigned(key, join(folder, `releases/${version}.json`), JSON.stringify(manifest));
   const deploy = join(folder, 'deploy', version);
@@ -127,7 +141,14 @@ async function publishRelease({ folder, key, registry, images, version }: Releas
   const present: string[] = [];
   for (const name of names) if (await exists(join(repository, 'deploy', name))) present.push(name);
   const stable = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0'];
-  await run('tar', [...stable, '-C', join(repository, 'deploy'), '-czf', join(deploy, 'station-deploy.tar.gz'), ...present]);
+  await run('tar', [
+    ...stable,
+    '-C',
+    join(repository, 'deploy'),
+    '-czf',
+    join(deploy, 'station-deploy.tar.gz'),
+    ...present,
+  ]);
   await writeSums(key, deploy);
 }
 
@@ -141,19 +162,10 @@ async function digestOf(registry: Registry, name: string, tag: string): Promise<
 
 type Installer = {
   folder: string;
-  key: Key;
   constants: { url: string; agentVersion: string; version: string; images: string; publicKey: string };
 };
 
-async function publishInstaller({ folder, key, constants }: Installer): Promise<void> {
-  const agent = join(folder, 'agent', constants.agentVersion);
-  if (!(await exists(agent))) {
-    await mkdir(agent, { recursive: true });
-    const name = 'station-agent-linux-x64';
-    await cp(join(repository, 'dist/agent', name), join(agent, name));
-    await run('xz', ['-0', '--threads=2', '--keep', join(agent, name)]);
-    await writeSums(key, agent);
-  }
+async function publishInstaller({ folder, constants }: Installer): Promise<void> {
   const values: Record<string, string> = {
     INSTALLER_URL: constants.url,
     AGENT_VERSION: constants.agentVersion,
@@ -173,15 +185,23 @@ async function publishInstaller({ folder, key, constants }: Installer): Promise<
   }
 }
 
+const agentFile = 'station-agent-linux-x64';
+
+/** The sums name the executable too: a station compares what it has with them. */
+async function publishAgent(key: Key, folder: string, from: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await copyFile(join(from, agentFile), join(folder, agentFile));
+  await run('xz', ['-0', '--threads=2', '--keep', join(folder, agentFile)]);
+  await writeSums(key, folder);
+}
+
 async function writeSums(key: Key, folder: string): Promise<void> {
   const lines: string[] = [];
   for (const name of (await readdir(folder)).sort()) {
-    const digest = createHash('sha256').update(await readFile(join(folder, name))).digest('hex');
+    const digest = createHash('sha256')
+      .update(await readFile(join(folder, name)))
+      .digest('hex');
     lines.push(`${digest}  ${name}\n`);
   }
   await writeSigned(key, join(folder, 'SHA256SUMS'), lines.join(''));
-}
-
-async function builtAgentVersion(): Promise<string> {
-  return run(join(repository, 'dist/agent/station-agent-linux-x64'), ['--version']);
 }

@@ -25,9 +25,17 @@ async function open(): Promise<Shared> {
   const workspace = await createWorkspace();
   try {
     const surroundings = await createSurroundings(workspace);
-    const site = await createSite(workspace, surroundings, { good: [releases.first, releases.next], bad: [releases.bad] });
+    const site = await createSite(workspace, surroundings, {
+      good: [releases.first, releases.next],
+      bad: [releases.bad],
+    });
     // Short waits, because the stories roll releases back.
-    const answers = { ...site.answers, STABILIZATION_SECONDS: '2', HEALTHCHECK_TIMEOUT_SECONDS: '5', STATION_NAME: 'station' };
+    const answers = {
+      ...site.answers,
+      STABILIZATION_SECONDS: '2',
+      HEALTHCHECK_TIMEOUT_SECONDS: '5',
+      STATION_NAME: 'station',
+    };
     return { ...surroundings, workspace, site, answers };
   } catch (error) {
     await workspace[Symbol.asyncDispose]();
@@ -70,6 +78,34 @@ async function installOnce(): Promise<Installed> {
   return { disk, before, ...first, again: { ...second, changed } };
 }
 
+let prepared: Promise<string> | undefined;
+
+/** A disk with Docker (not by install.sh), the images of the first release, and a container of somebody else. Clone it before use. */
+export const openPrepared = (): Promise<string> => (prepared ??= prepareOnce());
+
+async function prepareOnce(): Promise<string> {
+  const { bareDisk, start, dockerRepository, site } = await openShared();
+  const machine = await start(await bareDisk());
+  const repository = `${dockerRepository}/debian`;
+  const names = ['backend', 'frontend'].map((name) => `${site.images}/${name}:${releases.first}`);
+  const images = [...names, `${site.images}/proxy:2`, site.answers['MQTT_IMAGE'] ?? ''];
+  await machine.must(
+    `set -e; export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update && apt-get -q install -y --no-install-recommends curl busybox-static
+    install -d /etc/apt/keyrings
+    curl -fsS ${repository}/gpg -o /etc/apt/keyrings/docker.asc
+    echo "deb [signed-by=/etc/apt/keyrings/docker.asc] ${repository} bookworm stable" >/etc/apt/sources.list.d/docker.list
+    apt-get -q update
+    apt-get -q install -y --no-install-recommends docker-ce docker-ce-cli containerd.io docker-compose-plugin
+    mkdir -p /srv/own/bin && cp /bin/busybox /srv/own/bin/sh && tar -C /srv/own -c . | docker import - own-image:1
+    docker run --detach --name own-container --volume own-volume:/data --restart always own-image:1 \
+      sh -c 'while :; do sleep 1; done'
+    for image in ${images.join(' ')}; do docker pull -q "$image"; done`,
+    { timeoutMs: 240_000 },
+  );
+  return machine.powerOff();
+}
+
 /** As the manual says, but without a pipe, so that the script can be run again. A bare Debian has no curl. */
 export async function fetchInstaller(machine: Machine): Promise<void> {
   const { site, answers } = await openShared();
@@ -90,6 +126,12 @@ export async function runInstaller(machine: Machine, more = ''): Promise<{ outpu
   const output = await machine.must(command, { timeoutMs: 240_000 });
   return { output, seconds: (performance.now() - started) / 1000 };
 }
+
+/** The steps of a run of install.sh with the time that each took, as it prints them. */
+export const stepsIn = (output: string): string[] =>
+  [...output.matchAll(/^\[(\d\/\d)\] (\w+)\n(?:(?!\[\d)[^]*?)done in (\d+) s$/gm)].map(
+    ([, number, name, took]) => `${number} ${name} ${took} s`,
+  );
 
 /** Everything that would differ if a run had restarted or rewritten a part of the station. */
 async function marksOf(machine: Machine): Promise<string[]> {
@@ -146,7 +188,9 @@ export type Status = {
 };
 
 export const statusOf = async (machine: Machine): Promise<Status> =>
-  JSON.parse(await machine.must('curl -sSf --unix-socket /run/station-agent/agent.sock http://localhost/status')) as Status;
+  JSON.parse(
+    await machine.must('curl -sSf --unix-socket /run/station-agent/agent.sock http://localhost/status'),
+  ) as Status;
 
 /** A request to the agent with its token, which stays out of the arguments. */
 export const postToAgent = (machine: Machine, path: string): Promise<string> =>
