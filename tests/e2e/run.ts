@@ -11,12 +11,12 @@ import { needPackages } from '../rig/debian.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
 
-/** Files that run in one process: a file of its own for each, but one for all stories of the virtual station, which share it. */
+/** Files that run in one process: each on its own, but all stories that share a machine or an installed station together. */
 type Part = { name: string; files: string[]; options: string[]; inside: string[] };
 
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
-const machineFolder = 'tests/e2e/wifi/';
+const sharingFolders = ['wifi', 'install'];
 
 /**
  * A network of its own, with loopback only. A browser breaks off what it is fetching when an interface of the machine comes or
@@ -29,6 +29,7 @@ const needsOwnNetwork = (name: string): boolean => /^web($|\/)|^backend\/browser
 const longest = [
   ...[
     'wifi',
+    'install',
     'devices/chaos',
     'replicas/replicas',
     'stack',
@@ -58,14 +59,16 @@ function findTests(): Map<string, string[]> {
 
 /** The longest parts first. */
 function partsOf(files: readonly string[]): Part[] {
-  const inMachine = files.filter((file) => file.startsWith(machineFolder));
-  const others = files.filter((file) => !file.startsWith(machineFolder));
+  const isIn = (file: string, name: string): boolean => file.startsWith(`tests/e2e/${name}/`);
+  const others = files.filter((file) => !sharingFolders.some((name) => isIn(file, name)));
   const parts = others.map((file): Part => {
     const name = file.slice('tests/e2e/'.length, -'.test.ts'.length);
     return { name, files: [file], options: [], inside: needsOwnNetwork(name) ? ownNetwork : [] };
   });
-  if (inMachine.length > 0)
-    parts.push({ name: 'wifi', files: inMachine, options: ['--test-isolation=none'], inside: [] });
+  for (const name of sharingFolders) {
+    const sharing = files.filter((file) => isIn(file, name));
+    if (sharing.length > 0) parts.push({ name, files: sharing, options: ['--test-isolation=none'], inside: [] });
+  }
   const rank = ({ name }: Part): number => (longest.includes(name) ? longest.indexOf(name) : longest.length);
   return parts.sort((a, b) => rank(a) - rank(b));
 }

@@ -94,6 +94,7 @@ async function configure(rootfs: string, keyring: string): Promise<void> {
   const inside = (path: string): string => join(rootfs, path);
   await run('chroot', [rootfs, 'passwd', '-d', 'root']);
   await writeFile(inside('etc/hostname'), 'debian\n');
+  await run('chmod', ['644', inside('etc/hostname')]);
   await writeFile(inside('etc/hosts'), '127.0.0.1 localhost\n127.0.1.1 debian\n');
   await writeFile(inside('etc/fstab'), '');
   await writeFile(inside('etc/machine-id'), 'c0ffee00c0ffee00c0ffee00c0ffee01\n');

@@ -25,6 +25,8 @@ export type Site = {
   announce(version: string): Promise<void>;
   /** The repository of the images, as in STATION_IMAGES. */
   images: string;
+  /** The first release is announced, and `install.sh` is the one of it. */
+  restore(): Promise<void>;
   /** Builds the agent with another version and publishes it. */
   publishAgent(version: string): Promise<void>;
   /** Publishes an `install.sh` for a published agent and a release. */
@@ -67,7 +69,15 @@ export async function createSite(
     await buildImage(engine, 'frontend', `${images}/frontend:${version}`, version);
   }
   for (const version of [...good, ...bad]) await publishRelease({ folder, key, registry, images, version });
+  const [first] = good;
+  if (first === undefined) throw new Error('a site needs a release that works');
+  const agentVersion = await run(join(repository, 'dist/agent', agentFile), ['--version']);
+  await publishAgent(key, join(folder, 'agent', agentVersion), join(repository, 'dist/agent'));
   const site: Site = {
+    restore: async () => {
+      await site.announce(first);
+      await site.publishInstaller(agentVersion, first);
+    },
     url,
     folder,
     images,
@@ -86,12 +96,7 @@ export async function createSite(
   };
   await mkdir(join(folder, 'firmware'), { recursive: true });
   await writeSigned(key, join(folder, 'firmware/manifest.json'), '{}\n');
-  const first = good[0];
-  if (first === undefined) throw new Error('a site needs a release that works');
-  await site.announce(first);
-  const agentVersion = await run(join(repository, 'dist/agent', agentFile), ['--version']);
-  await publishAgent(key, join(folder, 'agent', agentVersion), join(repository, 'dist/agent'));
-  await site.publishInstaller(agentVersion, first);
+  await site.restore();
   return site;
 }
 

@@ -36,6 +36,10 @@ const sweeps: Record<string, Sweep> = {
     about: 'every unit test that opens a database, on PostgreSQL',
     files: ['tests/e2e/backend/postgres.test.ts'],
   },
+  install: {
+    about: '51 power cuts of a real machine at random moments of installations, updates and rollbacks',
+    files: ['tests/e2e/install/powercut.test.ts'],
+  },
   fuzz: {
     about: 'hundreds of thousands of damaged manifests, requests, frames and names',
     files: ['tests/faults/*fuzz.test.ts', 'tests/sweeps/fuzz.test.ts'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { before, after, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { startVirtualDevice, type DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { waitFor } from '../../rig/program.ts';
 import type { Machine } from '../../station-machine/machine.ts';
@@ -19,116 +19,119 @@ import {
   type Shared,
 } from './shared-station.ts';
 
-// The life of one installed station; each test continues from the one before it.
-let shared: Shared;
-let machine: Machine;
+describe('the life of an installed station', () => {
+  // The life of one installed station; each test continues from the one before it.
+  let shared: Shared;
+  let machine: Machine;
 
-before(async () => {
-  shared = await openShared();
-  machine = await startInstalled();
-});
-after(async () => {
-  await shared.site.announce(releases.first);
-  await machine[Symbol.asyncDispose]();
-});
-
-test('the web app answers by http://station.local', async () => {
-  const { network } = shared;
-  const address = await waitFor('station.local', () => resolveLocal('station.local', network.host));
-  assert.equal(address, network.machine);
-  const page = await getAt(address, 'http://station.local/');
-  assert.equal(page.status, 200);
-  assert.match(page.body, /<html/);
-});
-
-const origin = (): string => `http://${shared.network.machine}`;
-let token = '';
-const call = (path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(`${origin()}${path}`, {
-    ...init,
-    headers: { 'content-type': 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) },
+  before(async () => {
+    shared = await openShared();
+    await shared.site.restore();
+    machine = await startInstalled();
+  });
+  after(async () => {
+    await shared.site.restore();
+    await machine[Symbol.asyncDispose]();
   });
 
-test('the code that install.sh printed makes the first account', async () => {
-  const code = /Code +(\S+ \S+)/.exec((await openInstalled()).output)?.[1] ?? '';
-  const wrong = await call('/api/auth/setup', {
-    method: 'POST',
-    body: JSON.stringify({ ...owner, code: 'WRNGC WRNGC' }),
+  test('the web app answers by http://station.local', async () => {
+    const { network } = shared;
+    const address = await waitFor('station.local', () => resolveLocal('station.local', network.host));
+    assert.equal(address, network.machine);
+    const page = await getAt(address, 'http://station.local/');
+    assert.equal(page.status, 200);
+    assert.match(page.body, /<html/);
   });
-  assert.equal(wrong.status, 403);
-  const right = await call('/api/auth/setup', { method: 'POST', body: JSON.stringify({ ...owner, code }) });
-  assert.equal(right.status, 201);
-  token = ((await right.json()) as { accessToken: string }).accessToken;
-});
 
-const lamp: DeviceLogin = {
-  ...{ externalId: 'light-0001', type: 'light', name: 'Hall lamp' },
-  token: randomBytes(32).toString('base64url'),
-  profile: 'field',
-};
+  const origin = (): string => `http://${shared.network.machine}`;
+  let token = '';
+  const call = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${origin()}${path}`, {
+      ...init,
+      headers: { 'content-type': 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) },
+    });
 
-type Device = { externalId: string; status: string };
-const listDevices = async (): Promise<Device[]> => {
-  const body = (await (await call('/api/devices')).json()) as Device[] | { devices?: Device[]; items?: Device[] };
-  return Array.isArray(body) ? body : (body.devices ?? body.items ?? []);
-};
-
-test('a variable that somebody edited is applied and kept by the next run of install.sh', async () => {
-  await machine.writeFile('/opt/station/devices.json', JSON.stringify({ devices: [lamp] }));
-  await machine.must("echo 'DEVICES_FILE=/opt/station/devices.json' >>/opt/station/.env");
-  await fetchInstaller(machine);
-  await runInstaller(machine);
-  assert.match((await machine.readFile('/opt/station/.env')) ?? '', /^DEVICES_FILE=\/opt\/station\/devices\.json$/m);
-  await waitUntilHealthy(machine);
-  await waitFor('the lamp to be known', async () =>
-    (await listDevices()).some((each) => each.externalId === lamp.externalId),
-  );
-});
-
-test('a device says hello at port 1883 and is shown as online', async () => {
-  const stationId = /^STATION_ID=(.*)$/m.exec((await machine.readFile('/opt/station/.env')) ?? '')?.[1] ?? '';
-  await using device = startVirtualDevice({
-    ...{ url: `mqtt://${shared.network.machine}:1883`, stationId, login: lamp, seed: 'install' },
-    profile: { handshakeRetryMs: 2_000 },
+  test('the code that install.sh printed makes the first account', async () => {
+    const code = /Code +(\S+ \S+)/.exec((await openInstalled()).output)?.[1] ?? '';
+    const wrong = await call('/api/auth/setup', {
+      method: 'POST',
+      body: JSON.stringify({ ...owner, code: 'WRNGC WRNGC' }),
+    });
+    assert.equal(wrong.status, 403);
+    const right = await call('/api/auth/setup', { method: 'POST', body: JSON.stringify({ ...owner, code }) });
+    assert.equal(right.status, 201);
+    token = ((await right.json()) as { accessToken: string }).accessToken;
   });
-  await waitFor('its handshake to be answered', () => device.isAccepted());
-  await waitFor('it to be shown as online', async () => (await listDevices())[0]?.status === 'online');
-});
 
-test('a release of the update server is installed by the agent', async () => {
-  await shared.site.announce(releases.next);
-  await postToAgent(machine, '/check');
-  await waitFor('the release', async () => (await statusOf(machine)).currentVersion === releases.next, 90_000);
-  assert.equal(await waitUntilHealthy(machine), releases.next);
-});
-
-test('a release that is not healthy is rolled back, and the station says why', async () => {
-  await shared.site.announce(releases.bad);
-  await postToAgent(machine, '/check');
-  const rolledBack = async (): Promise<boolean> => {
-    const { operation, quarantined } = await statusOf(machine);
-    return operation === null && quarantined.some(({ version }) => version === releases.bad);
+  const lamp: DeviceLogin = {
+    ...{ externalId: 'light-0001', type: 'light', name: 'Hall lamp' },
+    token: randomBytes(32).toString('base64url'),
+    profile: 'field',
   };
-  await waitFor('the roll-back', rolledBack, 120_000);
-  const { currentVersion, lastError } = await statusOf(machine);
-  assert.equal(currentVersion, releases.next);
-  assert.ok((lastError?.message ?? '').length > 0, 'no reason was given');
-  assert.equal(await waitUntilHealthy(machine), releases.next);
-  assert.equal((await listDevices()).length, 1, 'the devices are still there');
-});
 
-test('install.sh upgrades the agent and keeps data, release and settings', async () => {
-  const { site } = shared;
-  const settings = await machine.must('cat /opt/station-agent/.env /opt/station/.env | sort');
-  const agentVersion = '9.0.0';
-  await site.publishAgent(agentVersion);
-  await site.publishInstaller(agentVersion, releases.next);
-  await fetchInstaller(machine);
-  const { output } = await runInstaller(machine);
-  assert.match(output, /A station is installed here\. Its data, its release and its settings are kept\./);
-  assert.equal(await machine.must('/opt/station-agent/station-agent --version'), agentVersion);
-  assert.equal(await machine.must('cat /opt/station-agent/.env /opt/station/.env | sort'), settings);
-  assert.equal(await waitUntilHealthy(machine), releases.next);
-  assert.equal((await statusOf(machine)).currentVersion, releases.next);
-  assert.equal((await listDevices()).length, 1);
+  type Device = { externalId: string; status: string };
+  const listDevices = async (): Promise<Device[]> => {
+    const body = (await (await call('/api/devices')).json()) as Device[] | { devices?: Device[]; items?: Device[] };
+    return Array.isArray(body) ? body : (body.devices ?? body.items ?? []);
+  };
+
+  test('a variable that somebody edited is applied and kept by the next run of install.sh', async () => {
+    await machine.writeFile('/opt/station/devices.json', JSON.stringify({ devices: [lamp] }));
+    await machine.must("echo 'DEVICES_FILE=/opt/station/devices.json' >>/opt/station/.env");
+    await fetchInstaller(machine);
+    await runInstaller(machine);
+    assert.match((await machine.readFile('/opt/station/.env')) ?? '', /^DEVICES_FILE=\/opt\/station\/devices\.json$/m);
+    await waitUntilHealthy(machine);
+    await waitFor('the lamp to be known', async () =>
+      (await listDevices()).some((each) => each.externalId === lamp.externalId),
+    );
+  });
+
+  test('a device says hello at port 1883 and is shown as online', async () => {
+    const stationId = /^STATION_ID=(.*)$/m.exec((await machine.readFile('/opt/station/.env')) ?? '')?.[1] ?? '';
+    await using device = startVirtualDevice({
+      ...{ url: `mqtt://${shared.network.machine}:1883`, stationId, login: lamp, seed: 'install' },
+      profile: { handshakeRetryMs: 2_000 },
+    });
+    await waitFor('its handshake to be answered', () => device.isAccepted());
+    await waitFor('it to be shown as online', async () => (await listDevices())[0]?.status === 'online');
+  });
+
+  test('a release of the update server is installed by the agent', async () => {
+    await shared.site.announce(releases.next);
+    await postToAgent(machine, '/check');
+    await waitFor('the release', async () => (await statusOf(machine)).currentVersion === releases.next, 90_000);
+    assert.equal(await waitUntilHealthy(machine), releases.next);
+  });
+
+  test('a release that is not healthy is rolled back, and the station says why', async () => {
+    await shared.site.announce(releases.bad);
+    await postToAgent(machine, '/check');
+    const rolledBack = async (): Promise<boolean> => {
+      const { operation, quarantined } = await statusOf(machine);
+      return operation === null && quarantined.some(({ version }) => version === releases.bad);
+    };
+    await waitFor('the roll-back', rolledBack, 120_000);
+    const { currentVersion, quarantined } = await statusOf(machine);
+    assert.equal(currentVersion, releases.next);
+    assert.match(quarantined[0]?.reason ?? '', /health/);
+    assert.equal(await waitUntilHealthy(machine), releases.next);
+    assert.equal((await listDevices()).length, 1, 'the devices are still there');
+  });
+
+  test('install.sh upgrades the agent and keeps data, release and settings', async () => {
+    const { site } = shared;
+    const settings = await machine.must('cat /opt/station-agent/.env /opt/station/.env | sort');
+    const agentVersion = '9.0.0';
+    await site.publishAgent(agentVersion);
+    await site.publishInstaller(agentVersion, releases.next);
+    await fetchInstaller(machine);
+    const { output } = await runInstaller(machine);
+    assert.match(output, /A station is installed here\. Its data, its release and its settings are kept\./);
+    assert.equal(await machine.must('/opt/station-agent/station-agent --version'), agentVersion);
+    assert.equal(await machine.must('cat /opt/station-agent/.env /opt/station/.env | sort'), settings);
+    assert.equal(await waitUntilHealthy(machine), releases.next);
+    assert.equal((await statusOf(machine)).currentVersion, releases.next);
+    assert.equal((await listDevices()).length, 1);
+  });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { seededRandom } from '@station/simulators/devices/random';
 import { waitFor } from '../../rig/program.ts';
 import type { Machine } from '../../station-machine/machine.ts';
@@ -26,71 +26,76 @@ const random = seededRandom(seed);
 const updateMs = 12_000;
 const rollbackMs = 20_000;
 
-before(() => void process.stdout.write(`seed of the power cuts: STATION_SEED=${seed}\n`));
-after(async () => (await openShared()).site.announce(releases.first));
-
-const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** Waits, takes the power away and boots again. */
-async function cutAfter(machine: Machine, milliseconds: number): Promise<Machine> {
-  const { start } = await openShared();
-  await sleep(milliseconds);
-  return start(await machine.cutPower());
-}
-
-for (let round = 1; round <= rounds; round += 1) {
-  const share = random();
-  test(`power cut ${round} in an installation: the next run of install.sh finishes it`, async (context) => {
-    const { bareDisk, start } = await openShared();
-    const { seconds } = await openInstalled();
-    const machine = await start(await bareDisk());
-    await fetchInstaller(machine);
-    const running = machine.run('sh /tmp/install.sh --answers /tmp/answers --yes', { timeoutMs: 240_000 });
-    const ms = Math.round(share * seconds * 1000);
-    const machineAfter = await cutAfter(machine, ms);
-    const step = (await running).stdout.match(/^\[.*$/gm)?.at(-1) ?? 'nothing';
-    context.diagnostic(`cut after ${ms} ms, in ${step}`);
-    // The installer was in /tmp.
-    await fetchInstaller(machineAfter);
-    await runInstaller(machineAfter).catch(async (error: unknown) => {
-      throw new Error(`cut after ${ms} ms in ${step}\n${await explain(machineAfter)}`, { cause: error });
-    });
-    assert.equal(await waitUntilHealthy(machineAfter), releases.first);
-    await machineAfter[Symbol.asyncDispose]();
+describe('power cuts', () => {
+  before(async () => {
+    process.stdout.write(`seed of the power cuts: STATION_SEED=${seed}\n`);
+    await (await openShared()).site.restore();
   });
-}
+  after(async () => (await openShared()).site.restore());
 
-const settled = async (machine: Machine): Promise<boolean> => {
-  const { operation, currentVersion } = await statusOf(machine);
-  return operation === null && currentVersion !== null;
-};
+  const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-for (const [kind, version, limitMs] of [
-  ['update', releases.next, updateMs],
-  ['rollback', releases.bad, rollbackMs],
-] as const) {
+  /** Waits, takes the power away and boots again. */
+  async function cutAfter(machine: Machine, milliseconds: number): Promise<Machine> {
+    const { start } = await openShared();
+    await sleep(milliseconds);
+    return start(await machine.cutPower());
+  }
+
   for (let round = 1; round <= rounds; round += 1) {
-    const ms = Math.round(random() * limitMs);
-    test(`power cut ${round} in ${kind === 'update' ? 'an update' : 'a rollback'}: the station boots into a healthy release`, async (context) => {
-      const { site } = await openShared();
-      await site.announce(releases.first);
-      const machine = await startInstalled();
-      await waitFor('the agent', () => settled(machine), 60_000);
-      await site.announce(version);
-      await postToAgent(machine, '/check');
+    const share = random();
+    test(`power cut ${round} in an installation: the next run of install.sh finishes it`, async (context) => {
+      const { bareDisk, start } = await openShared();
+      const { seconds } = await openInstalled();
+      const machine = await start(await bareDisk());
+      await fetchInstaller(machine);
+      const running = machine.run('sh /tmp/install.sh --answers /tmp/answers --yes', { timeoutMs: 240_000 });
+      const ms = Math.round(share * seconds * 1000);
       const machineAfter = await cutAfter(machine, ms);
-      context.diagnostic(`cut after ${ms} ms`);
-      const expected = kind === 'update' ? releases.next : releases.first;
-      const isDone = async (): Promise<boolean> => {
-        const { operation, currentVersion, quarantined } = await statusOf(machineAfter);
-        if (operation !== null || currentVersion !== expected) return false;
-        return kind === 'update' || quarantined.some((each) => each.version === version);
-      };
-      await waitFor(`release ${expected}`, isDone, 180_000).catch(async (error: unknown) => {
-        throw new Error(`cut after ${ms} ms\n${await explain(machineAfter)}`, { cause: error });
+      const step = (await running).stdout.match(/^\[.*$/gm)?.at(-1) ?? 'nothing';
+      context.diagnostic(`cut after ${ms} ms, in ${step}`);
+      // The installer was in /tmp.
+      await fetchInstaller(machineAfter);
+      await runInstaller(machineAfter).catch(async (error: unknown) => {
+        throw new Error(`cut after ${ms} ms in ${step}\n${await explain(machineAfter)}`, { cause: error });
       });
-      assert.equal(await waitUntilHealthy(machineAfter), expected);
+      assert.equal(await waitUntilHealthy(machineAfter), releases.first);
       await machineAfter[Symbol.asyncDispose]();
     });
   }
-}
+
+  const settled = async (machine: Machine): Promise<boolean> => {
+    const { operation, currentVersion } = await statusOf(machine);
+    return operation === null && currentVersion !== null;
+  };
+
+  for (const [kind, version, limitMs] of [
+    ['update', releases.next, updateMs],
+    ['rollback', releases.bad, rollbackMs],
+  ] as const) {
+    for (let round = 1; round <= rounds; round += 1) {
+      const ms = Math.round(random() * limitMs);
+      test(`power cut ${round} in ${kind === 'update' ? 'an update' : 'a rollback'}: the station boots into a healthy release`, async (context) => {
+        const { site } = await openShared();
+        await site.announce(releases.first);
+        const machine = await startInstalled();
+        await waitFor('the agent', () => settled(machine), 60_000);
+        await site.announce(version);
+        await postToAgent(machine, '/check');
+        const machineAfter = await cutAfter(machine, ms);
+        context.diagnostic(`cut after ${ms} ms`);
+        const expected = kind === 'update' ? releases.next : releases.first;
+        const isDone = async (): Promise<boolean> => {
+          const { operation, currentVersion, quarantined } = await statusOf(machineAfter);
+          if (operation !== null || currentVersion !== expected) return false;
+          return kind === 'update' || quarantined.some((each) => each.version === version);
+        };
+        await waitFor(`release ${expected}`, isDone, 180_000).catch(async (error: unknown) => {
+          throw new Error(`cut after ${ms} ms\n${await explain(machineAfter)}`, { cause: error });
+        });
+        assert.equal(await waitUntilHealthy(machineAfter), expected);
+        await machineAfter[Symbol.asyncDispose]();
+      });
+    }
+  }
+});

@@ -66,6 +66,7 @@ let installed: Promise<Installed> | undefined;
 export const openInstalled = (): Promise<Installed> => (installed ??= installOnce());
 
 async function installOnce(): Promise<Installed> {
+  await (await openShared()).site.restore();
   const { bareDisk, start } = await openShared();
   const machine = await start(await bareDisk());
   const before = await takeInventory(machine);
@@ -183,8 +184,7 @@ export type Status = {
   currentVersion: string | null;
   updating: boolean;
   operation: { phase: string; version: string } | null;
-  quarantined: { version: string }[];
-  lastError: { code: string; message: string } | null;
+  quarantined: { version: string; reason: string }[];
 };
 
 export const statusOf = async (machine: Machine): Promise<Status> =>
