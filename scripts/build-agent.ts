@@ -115,7 +115,7 @@ function withVersion(version: string): Plugin {
 }
 
 /** The Node binary of an architecture: this one, or the one that its npm package carries. */
-function runtimeOf(arch: Architecture): string {
+export function runtimeOf(arch: Architecture): string {
   if (arch === process.arch) return process.execPath;
   return join(fetchPackage(`node-linux-${arch}`, process.versions.node), 'bin', 'node');
 }

@@ -47,7 +47,7 @@ const watched = {
   NODE_OPTIONS: `${heap} --expose-gc --import ${pathToFileURL(preload).href}`,
   LIVE_MEMORY_FILE: aliveFile,
 };
-const env = { AGENT_TOKEN: agentToken, LOG_LEVEL: 'info', ...watched, ...(await imageFlags()).malloc, ...database };
+const env = { AGENT_TOKEN: agentToken, LOG_LEVEL: 'info', ...watched, ...imageFlags().malloc, ...database };
 await using station = await install('the embedded broker and SQLite', { devices, env });
 await station.startBackend();
 const findings = createFindings();

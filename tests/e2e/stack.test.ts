@@ -13,7 +13,7 @@ import { createRealStack, type RealStack } from '../rig/real-stack.ts';
 import { createRegistry, type Registry } from '../rig/registry.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 
-// The stack of deploy/, built from its Dockerfiles, pulled from a registry and started as an operator does it.
+// The stack of deploy/, with images as a release makes them, pulled from a registry and started as an operator does it.
 let workspace: Workspace;
 let engine: DockerEngine;
 let registry: Registry;
@@ -174,11 +174,17 @@ test('requests wait and succeed while backend and frontend are replaced', async 
   assert.deepEqual(failures, []);
 });
 
+async function manifestOf<T>(service: string, at: string): Promise<T> {
+  const accept = 'application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json';
+  const answer = await registry.request(`/v2/station/${service}/manifests/${at}`, { headers: { accept } });
+  return (await answer.json()) as T;
+}
+
 test('two releases share all layers but those with the application', async () => {
   const layersOf = async (service: 'backend' | 'frontend', version: string): Promise<string[]> => {
-    const accept = 'application/vnd.docker.distribution.manifest.v2+json';
-    const answer = await registry.request(`/v2/station/${service}/manifests/${version}`, { headers: { accept } });
-    return ((await answer.json()) as { layers: { digest: string }[] }).layers.map((layer) => layer.digest);
+    const index = await manifestOf<{ manifests: { digest: string }[] }>(service, version);
+    const manifest = await manifestOf<{ layers: { digest: string }[] }>(service, index.manifests[0]?.digest ?? '');
+    return manifest.layers.map((layer) => layer.digest);
   };
   for (const service of ['backend', 'frontend'] as const) {
     const [old, fresh] = [await layersOf(service, '1.0.0'), await layersOf(service, '1.1.0')];

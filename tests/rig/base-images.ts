@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, copyFile, mkdir, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { exists } from '@station/kit/durable-files';
 import { baseRecipes, type BaseRecipe } from './base-recipes.ts';
+import { buildRoot, debianArch, hostArch, onThisMachine } from './base-roots.ts';
 import { cacheFolder, needPackages, tell } from './debian.ts';
 import type { DockerEngine } from './docker-engine.ts';
-import { run, tryRun } from './program.ts';
+import { run } from './program.ts';
 
 /** Loads upstream images (`caddy:2`, …) into an engine, from the cache or, the first time, built from Debian packages. */
 export async function loadBaseImages(engine: DockerEngine, names: readonly string[]): Promise<void> {
@@ -32,7 +33,7 @@ async function baseImage(name: string): Promise<string> {
   await mkdir(cacheFolder, { recursive: true });
   const folder = await mkdtemp(join(cacheFolder, 'image-'));
   try {
-    await buildRoot(recipe, join(folder, 'root'));
+    await buildRoot(recipe, join(folder, 'root'), hostArch);
     await packImage(recipe, folder);
     await rename(join(folder, 'image.tar'), cached);
   } finally {
@@ -41,63 +42,27 @@ async function baseImage(name: string): Promise<string> {
   return cached;
 }
 
+/** Packs a root folder into a layer with file capabilities. Pax without dates of access, so that it is reproducible. */
+export async function packRoot(root: string, layer: string): Promise<void> {
+  const attributes = ['--xattrs', '--xattrs-include=security.capability', '--format=pax', '--mtime=@0', '--sort=name'];
+  const stable = ['--pax-option=delete=atime,delete=ctime,exthdr.name=%d/PaxHeaders/%f'];
+  await run('tar', [...attributes, ...stable, '--numeric-owner', '-C', root, '-cf', layer, '.']);
+}
+
 /** Sizes and dates of the programs, so that an updated package makes a new image. */
-async function inputsOf(recipe: BaseRecipe): Promise<unknown[]> {
+export async function inputsOf(recipe: BaseRecipe): Promise<unknown[]> {
   const stats = Object.keys(recipe.files).map((source) => stat(onThisMachine(source)));
   return (await Promise.all(stats)).map(({ size, mtimeMs }) => [size, mtimeMs]);
-}
-
-const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
-const onThisMachine = (path: string): string => path.replace('<triplet>', triplet);
-
-async function buildRoot(recipe: BaseRecipe, root: string): Promise<void> {
-  await mkdir(join(root, 'bin'), { recursive: true });
-  await put('/bin/busybox', join(root, 'bin/busybox'));
-  for (const applet of (await run('/bin/busybox', ['--list'])).split('\n')) {
-    if (applet !== 'busybox') await symlink('busybox', join(root, 'bin', applet));
-  }
-  for (const [source, target] of Object.entries(recipe.files)) {
-    await put(onThisMachine(source), join(root, target));
-    for (const library of await librariesOf(onThisMachine(source))) await put(library, join(root, library));
-  }
-  const { name, id } = recipe.user;
-  await mkdir(join(root, 'etc'), { recursive: true });
-  await writeFile(join(root, 'etc/passwd'), `root:x:0:0:root:/root:/bin/sh\n${name}:x:${id}:${id}:${name}:/:/bin/sh\n`);
-  await writeFile(join(root, 'etc/group'), `root:x:0:\n${name}:x:${id}:\n`);
-  await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
-  await mkdir(join(root, 'tmp'));
-  await chmod(join(root, 'tmp'), 0o1777);
-  for (const folder of recipe.folders) {
-    await mkdir(join(root, folder), { recursive: true });
-    await chown(join(root, folder), id, id);
-  }
-  for (const [path, capability] of Object.entries(recipe.capabilities ?? {})) {
-    await run('setcap', [capability, join(root, path)]);
-  }
-}
-
-async function put(source: string, target: string): Promise<void> {
-  await mkdir(dirname(target), { recursive: true });
-  // A symbolic link of its own would be followed: only busybox's applets are links here, and a file replaces its applet.
-  await rm(target, { force: true });
-  await copyFile(source, target);
-}
-
-/** Shared libraries a program loads, the loader among them; none for a static one or a script (ldd(1)). */
-async function librariesOf(program: string): Promise<string[]> {
-  const { stdout } = await tryRun('ldd', [program]);
-  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] as string);
 }
 
 /** Writes `image.tar` in the form that `docker save` writes: layer, configuration and manifest. */
 async function packImage(recipe: BaseRecipe, folder: string): Promise<void> {
   const layer = join(folder, 'layer.tar');
-  const attributes = ['--xattrs', '--xattrs-include=security.capability', '--format=pax', '--mtime=@0', '--sort=name'];
-  await run('tar', [...attributes, '--numeric-owner', '-C', join(folder, 'root'), '-cf', layer, '.']);
+  await packRoot(join(folder, 'root'), layer);
   const hash = createHash('sha256');
   await pipeline(createReadStream(layer), hash);
   const config = {
-    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    architecture: debianArch(hostArch),
     os: 'linux',
     created: '2026-01-01T00:00:00Z',
     config: recipe.config,

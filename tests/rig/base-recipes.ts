@@ -1,6 +1,6 @@
 /** Content of a base image: programs of Debian packages (or npm's Node runtime) with their libraries. */
 export type BaseRecipe = {
-  /** Upstream name and tag that Dockerfiles and compose files use. */
+  /** Upstream name and tag that image recipes and compose files use. */
   name: string;
   packages: readonly string[];
   /** Path on this machine → path in the image. Libraries of dynamic programs are added. */

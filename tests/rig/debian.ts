@@ -64,19 +64,9 @@ export async function composePlugin(): Promise<string> {
 /** Downloads Debian 13's package docker-compose into a folder below `folder`. @returns the path of the package. */
 export async function composePackage(folder: string): Promise<string> {
   const work = await mkdtemp(join(folder, 'trixie-'));
-  for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(work, name), { recursive: true });
   const sources = join(work, 'trixie.sources');
   await writeFile(sources, await trixieSource());
-  const apt = [
-    `-oDir::Etc::SourceList=${sources}`,
-    '-oDir::Etc::SourceParts=/dev/null',
-    `-oDir::State::Lists=${join(work, 'lists')}`,
-    `-oDir::Cache=${work}`,
-    // apt's unprivileged download user cannot access this folder.
-    '-oAPT::Sandbox::User=root',
-  ];
-  await run('apt-get', [...apt, 'update', '-q'], { cwd: work });
-  await run('apt-get', [...apt, 'download', '-q', 'docker-compose'], { cwd: work });
+  await download(['docker-compose'], [`-oDir::Etc::SourceList=${sources}`, '-oDir::Etc::SourceParts=/dev/null'], work);
   const deb = (await readdir(work)).find((name) => name.endsWith('.deb'));
   if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
   return join(work, deb);
@@ -94,6 +84,38 @@ export async function sourcesOfMachine(suite: string): Promise<string[]> {
   }
   if (found.length === 0) throw new Error(`no package source for Debian ${suite} found on this machine`);
   return found;
+}
+
+/**
+ * Downloads Debian packages of an architecture from the machine's own package sources into `folder`, as `.deb` files. Neither
+ * the machine's package lists nor its packages change.
+ */
+export async function downloadPackages(names: readonly string[], arch: string, folder: string): Promise<void> {
+  const state = await mkdtemp(join(cacheFolder, 'apt-'));
+  try {
+    await writeFile(join(state, 'status'), '');
+    const foreign = [`-oAPT::Architecture=${arch}`, `-oAPT::Architectures=${arch}`];
+    await download(names, [...foreign, `-oDir::State::status=${join(state, 'status')}`], state);
+    for (const name of await readdir(state)) {
+      if (name.endsWith('.deb')) await rename(join(state, name), join(folder, name));
+    }
+  } finally {
+    await rm(state, { recursive: true, force: true });
+  }
+}
+
+/** `apt-get download` with package lists of its own, all of it in `folder`. */
+async function download(names: readonly string[], options: readonly string[], folder: string): Promise<void> {
+  for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(folder, name), { recursive: true });
+  const apt = [
+    ...options,
+    `-oDir::State::Lists=${join(folder, 'lists')}`,
+    `-oDir::Cache=${folder}`,
+    // apt's unprivileged download user cannot access this folder.
+    '-oAPT::Sandbox::User=root',
+  ];
+  await run('apt-get', [...apt, 'update', '-q'], { cwd: folder });
+  await run('apt-get', [...apt, 'download', '-q', ...names], { cwd: folder });
 }
 
 /** A deb822 source for Debian 13 from the mirror and key that this machine uses for its own Debian packages. */

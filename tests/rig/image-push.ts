@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { run } from './program.ts';
+import type { Architecture } from '../../scripts/build-agent.ts';
+import { debianArch, hostArch } from './base-roots.ts';
 import type { Registry } from './registry.ts';
 
 /** A file of an image: content, or where a symbolic link points. Files get mode 755, root's. */
@@ -12,7 +14,13 @@ export type ImageFile = { path: string; content: Uint8Array | string } | { path:
 export type Layer = { digest: string; diffId: string; bytes: Uint8Array };
 
 /** The part of an image's configuration that the rig sets (OCI image specification, config). */
-export type ImageConfig = { Cmd: string[]; Labels?: Record<string, string>; ExposedPorts?: Record<string, object> };
+export type ImageConfig = {
+  Cmd: string[];
+  Env?: string[];
+  WorkingDir?: string;
+  Labels?: Record<string, string>;
+  ExposedPorts?: Record<string, object>;
+};
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
@@ -49,15 +57,17 @@ export async function packLayer(files: readonly ImageFile[]): Promise<Layer> {
 export async function pushImage(
   registry: Registry,
   target: { repository: string; tag: string },
-  image: { layers: readonly Layer[]; config: ImageConfig },
+  image: { layers: readonly Layer[]; config: ImageConfig; arch?: Architecture },
 ): Promise<string> {
   const config = Buffer.from(
     JSON.stringify({
-      architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+      architecture: debianArch(image.arch ?? hostArch),
       os: 'linux',
       created: '2026-01-01T00:00:00Z',
       config: image.config,
       rootfs: { type: 'layers', diff_ids: image.layers.map((layer) => layer.diffId) },
+      // Buildah builds nothing on an image without it.
+      history: image.layers.map(() => ({ created: '2026-01-01T00:00:00Z', created_by: 'rig' })),
     }),
   );
   for (const bytes of [config, ...image.layers.map((layer) => layer.bytes)]) {
@@ -79,14 +89,44 @@ export async function pushImage(
       })),
     }),
   );
-  const path = `/v2/${target.repository}/manifests/${target.tag}`;
-  await expectOk(
-    await registry.request(path, { method: 'PUT', body: manifest, headers: { 'content-type': manifestType } }),
-  );
-  return digestOf(manifest);
+  return putManifest(registry, target, manifestType, manifest);
 }
 
 const manifestType = 'application/vnd.docker.distribution.manifest.v2+json';
+const indexType = 'application/vnd.docker.distribution.manifest.list.v2+json';
+
+/** An image of one architecture, as a registry has it. */
+export type PushedImage = { arch: Architecture; digest: string };
+
+/** Pushes an index of images that are in the repository already. @returns its digest. */
+export async function pushIndex(
+  registry: Registry,
+  target: { repository: string; tag: string },
+  images: readonly PushedImage[],
+): Promise<string> {
+  const manifests = await Promise.all(
+    images.map(async ({ arch, digest }) => {
+      const path = `/v2/${target.repository}/manifests/${digest}`;
+      const answer = await registry.request(path, { headers: { accept: manifestType } });
+      const size = (await answer.arrayBuffer()).byteLength;
+      return { mediaType: manifestType, size, digest, platform: { architecture: debianArch(arch), os: 'linux' } };
+    }),
+  );
+  const index = { schemaVersion: 2, mediaType: indexType, manifests };
+  return putManifest(registry, target, indexType, Buffer.from(JSON.stringify(index)));
+}
+
+async function putManifest(
+  registry: Registry,
+  target: { repository: string; tag: string },
+  type: string,
+  bytes: Buffer,
+): Promise<string> {
+  const path = `/v2/${target.repository}/manifests/${target.tag}`;
+  const body = new Uint8Array(bytes);
+  await expectOk(await registry.request(path, { method: 'PUT', body, headers: { 'content-type': type } }));
+  return digestOf(bytes);
+}
 
 async function pushBlob(registry: Registry, repository: string, bytes: Uint8Array): Promise<void> {
   const digest = digestOf(bytes);

@@ -7,6 +7,7 @@ import type { DockerEngine } from './docker-engine.ts';
 import { findFreePort } from '@station/kit/free-port';
 import type { Registry } from './registry.ts';
 import type { Service } from './small-stack.ts';
+import { pushStackImages } from './stack-images.ts';
 import type { Workspace } from './workspace.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -31,7 +32,7 @@ export type RealStack = {
 export type RealStackOptions = {
   engine: DockerEngine;
   registry: Registry;
-  /** Releases to build and push from the Dockerfiles of `deploy/`; the first is the one the project begins with. */
+  /** Releases to make of what was built and push; the first is the one the project begins with. */
   versions: readonly string[];
   /** Uses the existing `dist/` instead of building it. */
   prebuilt?: boolean;
@@ -39,37 +40,23 @@ export type RealStackOptions = {
 
 /**
  * Builds the repository's own images, pushes them as releases and writes a Compose project for them. The engine keeps
- * none of the images but the stack's fixed ones, so that a station pulls what it runs. About 30 seconds.
+ * none of the images but the broker's, so that a station pulls what it runs. About 10 seconds.
  */
 export async function createRealStack(workspace: Workspace, options: RealStackOptions): Promise<RealStack> {
   const { engine, registry, versions } = options;
   if (!options.prebuilt) await buildForTests('backend', 'web');
-  await loadBaseImages(engine, ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2']);
+  await loadBaseImages(engine, ['eclipse-mosquitto:2']);
   const images = `${registry.address}/station`;
-  await buildAndPush(engine, 'proxy', `${images}/proxy:2`, '2');
-  for (const version of versions) {
-    for (const service of ['backend', 'frontend'] as const) {
-      await buildAndPush(engine, service, `${images}/${service}:${version}`, version);
-    }
-  }
-  for (const name of ['node:26-bookworm-slim', 'caddy:2']) await engine.docker('rmi', '--force', name);
-  // Prunes all but the broker's image, which a container protects.
-  await engine.docker('create', '--name', 'holder', '--network', 'none', 'eclipse-mosquitto:2');
-  await engine.docker('image', 'prune', '--all', '--force');
-  await engine.docker('rm', 'holder');
+  await pushStackImages(workspace, { registries: [registry], images, versions });
   return writeProject(workspace, images, versions);
 }
 
-async function buildAndPush(engine: DockerEngine, service: string, reference: string, version: string): Promise<void> {
-  const dockerfile = `deploy/${service}/Dockerfile`;
-  const build = ['build', '--quiet', '--network', 'none', '--file', dockerfile, '--tag', reference];
-  const args = service === 'proxy' ? [] : ['--build-arg', `STATION_VERSION=${version}`];
-  const result = await engine.tryDocker([...build, ...args, '.'], { cwd: repository });
-  if (result.exitCode !== 0) throw new Error(`${dockerfile} does not build: ${result.stdout}${result.stderr}`);
-  await engine.docker('push', '--quiet', reference);
-}
-
-async function writeProject(workspace: Workspace, images: string, versions: readonly string[]): Promise<RealStack> {
+/** Writes a Compose project of the shipped files for images that are, or will be, in a registry. */
+export async function writeProject(
+  workspace: Workspace,
+  images: string,
+  versions: readonly string[],
+): Promise<RealStack> {
   const folder = await workspace.subfolder('station');
   const firmwareFolder = await workspace.subfolder('firmware-cache');
   const agentSocketFolder = await workspace.subfolder('agent-socket');

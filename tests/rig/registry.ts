@@ -21,12 +21,12 @@ export type Registry = AsyncDisposable & {
 };
 
 /**
- * Starts a registry (distribution 2.8) with its own storage, on loopback unless `host` is another address of this machine.
+ * Starts a registry (distribution 2.8) with its own storage or that of `storage`, on loopback unless `host` is another address of this machine.
  * With `credentials`, HTTP basic authentication.
  */
 export async function createRegistry(
   workspace: Workspace,
-  options: { credentials?: Credentials; name?: string; host?: string } = {},
+  options: { credentials?: Credentials; name?: string; host?: string; storage?: string } = {},
 ): Promise<Registry> {
   await needPackages(['docker-registry']);
   const folder = await workspace.subfolder(options.name ?? 'registry');
@@ -35,7 +35,7 @@ export async function createRegistry(
   const configuration = {
     version: '0.1',
     log: { level: 'warn', accesslog: { disabled: true } },
-    storage: { filesystem: { rootdirectory: join(folder, 'data') }, delete: { enabled: true } },
+    storage: { filesystem: { rootdirectory: options.storage ?? join(folder, 'data') }, delete: { enabled: true } },
     http: { addr: address, secret: randomBytes(16).toString('hex') },
     ...(credentials && { auth: { htpasswd: { realm: 'station-rig', path: await htpasswd(folder, credentials) } } }),
   };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { findFreePort } from '@station/kit/free-port';
+import { imageRecipes } from '../../../scripts/release/image-recipes.ts';
 import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 import { cores, onCore } from './pinned.ts';
@@ -36,15 +37,10 @@ export async function buildBackend(workspace: Workspace): Promise<string> {
 }
 
 /** The `node` flags of the container image, and its settings for the C library. */
-export async function imageFlags(): Promise<{ flags: string[]; malloc: Record<string, string> }> {
-  const dockerfile = await readFile(join(root, 'deploy/backend/Dockerfile'), 'utf8');
-  const malloc = Object.fromEntries(
-    [...dockerfile.matchAll(/\b(MALLOC_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
-  );
-  const command = /^CMD (\[.*\])$/m.exec(dockerfile)?.[1];
-  if (command === undefined) throw new Error('The Dockerfile of the backend has no CMD');
-  const flags = (JSON.parse(command) as string[]).filter((word) => word.startsWith('--'));
-  return { flags, malloc };
+export function imageFlags(): { flags: string[]; malloc: Record<string, string> } {
+  const { Cmd, Env } = imageRecipes.backend.config('0.0.0');
+  const settings = Env.filter((line) => line.startsWith('MALLOC_')).map((line) => line.split('='));
+  return { flags: Cmd.filter((word) => word.startsWith('--')), malloc: Object.fromEntries(settings) };
 }
 
 /**
@@ -63,7 +59,7 @@ export async function startStationBackend(
   const [port, mqttPort] = [await findFreePort(), await findFreePort()];
   const dataDir = join(folder, 'data');
   const url = `http://127.0.0.1:${port}`;
-  const { flags, malloc } = await imageFlags();
+  const { flags, malloc } = imageFlags();
   const env = {
     ...malloc,
     NODE_ENV: 'production',
