@@ -7,7 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { failuresOf, isInterrupted, printTotals, runTests, type TestRun } from '../tests/rig/test-run.ts';
 
-const everything = ['packages', 'apps', 'simulators', 'tests/faults', 'tests/rig'];
+const everything = ['packages', 'apps', 'simulators', 'scripts', 'tests/faults', 'tests/rig'];
 const memoryFolder = '/dev/shm';
 const roomBytes = 1024 ** 3;
 
