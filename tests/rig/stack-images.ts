@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { architectures } from '../../scripts/build-agent.ts';
-import { services } from '../../scripts/release/image-recipes.ts';
+import { services, type ImageName } from '../../scripts/release/image-recipes.ts';
 import { createImageBuilder, pushImage } from '../../scripts/release/images.ts';
 import { createBaseRegistry } from './base-registry.ts';
 import { hostArch } from './base-roots.ts';
@@ -24,16 +23,21 @@ export async function writeRegistriesConf(workspace: Workspace, registries: read
 }
 
 /**
- * Pushes the images of the stack, as a release assembles them from `dist/`, for this machine's architecture or all of them.
+ * Pushes the images of the stack, as a release assembles them from `dist/`, for this machine's architecture.
  * @param images repository without the service's name
  */
 export async function pushStackImages(
   workspace: Workspace,
-  target: { registries: readonly Registry[]; images: string; versions: readonly string[]; all?: boolean },
+  target: {
+    registries: readonly Registry[];
+    images: string;
+    versions: readonly string[];
+    services?: readonly ImageName[];
+  },
 ): Promise<void> {
   const conf = await writeRegistriesConf(workspace, target.registries);
-  await using builder = await createImageBuilder(target.all ? architectures : [hostArch], conf);
-  for (const name of services) {
+  await using builder = await createImageBuilder([hostArch], conf);
+  for (const name of target.services ?? services) {
     for (const version of name === 'proxy' ? ['2'] : target.versions) {
       const folder = await workspace.subfolder(`images/${name}-${version}`);
       await builder.build(name, version, folder);

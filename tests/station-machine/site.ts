@@ -10,6 +10,7 @@ import { createDockerEngine, type DockerEngine } from '../rig/docker-engine.ts';
 import { run } from '../rig/program.ts';
 import type { Registry } from '../rig/registry.ts';
 import { pushSmallImage } from '../rig/small-images.ts';
+import { pushStackImages } from '../rig/stack-images.ts';
 import type { Workspace } from '../rig/workspace.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -58,15 +59,11 @@ export async function createSite(
     daemonArgs: ['--insecure-registry', `${network.host}/32`],
   });
   const broker = `${registry.address}/eclipse-mosquitto:2`;
-  await pushBases(engine, broker);
-  await buildImage(engine, 'proxy', `${images}/proxy:2`, '2');
-  for (const version of good) {
-    for (const service of ['backend', 'frontend'] as const)
-      await buildImage(engine, service, `${images}/${service}:${version}`, version);
-  }
+  await pushBroker(engine, broker);
+  await pushStackImages(workspace, { registries: [registry], images, versions: good });
+  await pushStackImages(workspace, { registries: [registry], images, versions: bad, services: ['frontend'] });
   for (const version of bad) {
     await pushSmallImage(registry, { repository: 'station/backend', version, behaviour: 'unhealthy', ballast: [] });
-    await buildImage(engine, 'frontend', `${images}/frontend:${version}`, version);
   }
   for (const version of [...good, ...bad]) await publishRelease({ folder, key, registry, images, version });
   const [first] = good;
@@ -117,18 +114,10 @@ async function writeSigned(key: Key, path: string, text: string): Promise<void> 
   await sign(key, path);
 }
 
-async function pushBases(engine: DockerEngine, broker: string): Promise<void> {
-  await loadBaseImages(engine, ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2']);
+async function pushBroker(engine: DockerEngine, broker: string): Promise<void> {
+  await loadBaseImages(engine, ['eclipse-mosquitto:2']);
   await engine.docker('tag', 'eclipse-mosquitto:2', broker);
   await engine.docker('push', '--quiet', broker);
-}
-
-async function buildImage(engine: DockerEngine, service: string, reference: string, version: string): Promise<void> {
-  const build = ['build', '--quiet', '--network', 'none', '--file', `deploy/${service}/Dockerfile`, '--tag', reference];
-  const args = service === 'proxy' ? [] : ['--build-arg', `STATION_VERSION=${version}`];
-  const result = await engine.tryDocker([...build, ...args, '.'], { cwd: repository });
-  if (result.exitCode !== 0) throw new Error(`deploy/${service}/Dockerfile: ${result.stdout}${result.stderr}`);
-  await engine.docker('push', '--quiet', reference);
 }
 
 type Release = { folder: string; key: Key; registry: Registry; images: string; version: string };
@@ -158,7 +147,7 @@ async function publishRelease({ folder, key, registry, images, version }: Releas
 }
 
 async function digestOf(registry: Registry, name: string, tag: string): Promise<string> {
-  const accept = 'application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json';
+  const accept = 'application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json';
   const answer = await registry.request(`/v2/${name}/manifests/${tag}`, { method: 'HEAD', headers: { accept } });
   const digest = answer.headers.get('docker-content-digest');
   if (!answer.ok || digest === null) throw new Error(`the registry has no ${name}:${tag}`);
