@@ -21,13 +21,10 @@ const left = [
   ...['/tmp', '/var/tmp', '/var/log', '/var/lib/apt', '/var/cache/apt', '/var/cache/debconf', '/var/lib/dpkg', '/root'],
   ...['/var/lib/docker', '/var/lib/containerd', '/var/lib/systemd', '/var/cache/ldconfig', '/lost+found'],
 ];
+/** Accounts are compared by name. */
 const generated = [
-  '/etc/ld.so.cache',
-  '/etc/resolv.conf',
-  '/etc/passwd-',
-  '/etc/group-',
-  '/etc/shadow-',
-  '/etc/gshadow-',
+  ...['/etc/ld.so.cache', '/etc/resolv.conf', '/etc/passwd', '/etc/group', '/etc/shadow', '/etc/gshadow'],
+  ...['/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-', '/etc/subuid-', '/etc/subgid-'],
 ];
 
 export async function takeInventory(machine: Machine): Promise<Inventory> {

@@ -123,8 +123,7 @@ describe('the life of an installed station', () => {
     const { site } = shared;
     const settings = await machine.must('cat /opt/station-agent/.env /opt/station/.env | sort');
     const agentVersion = '9.0.0';
-    await site.publishAgent(agentVersion);
-    await site.publishInstaller(agentVersion, releases.next);
+    await site.publishAgent(agentVersion, releases.next);
     await fetchInstaller(machine);
     const { output } = await runInstaller(machine);
     assert.match(output, /A station is installed here\. Its data, its release and its settings are kept\./);
