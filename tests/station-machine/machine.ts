@@ -7,7 +7,7 @@ import type { Workspace } from '../rig/workspace.ts';
 import type { Disks } from './disks.ts';
 import type { Network } from './network.ts';
 
-export type JobResult = { code: number; stdout: string; stderr: string };
+type JobResult = { code: number; stdout: string; stderr: string };
 
 /** A running Debian with its own systemd, root disk and network: a container of systemd-nspawn on the host's kernel. */
 export type Machine = AsyncDisposable & {
