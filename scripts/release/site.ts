@@ -13,7 +13,7 @@ export type Images = { backend: string; frontend: string };
 
 export type Site = { options: ReleaseOptions; signer: Signer; date: Date };
 
-/** `install.sh` and `reset.sh` with the release's constants. */
+/** `install.sh`, `reset.sh` and the cloud-init file, with the release's constants. */
 export async function writeScripts({ options, signer }: Site): Promise<void> {
   const constants: Record<string, string> = {
     INSTALLER_URL: options.site,
@@ -28,6 +28,11 @@ export async function writeScripts({ options, signer }: Site): Promise<void> {
     await put(join(options.output, name), text);
     await chmod(join(options.output, name), 0o755);
   }
+  const firstStart = await readFile(join(root, 'deploy/cloud-init/user-data'), 'utf8');
+  await put(
+    join(options.output, 'cloud-init/user-data'),
+    firstStart.replaceAll('https://INSTALLER_ADDRESS', options.site),
+  );
 }
 
 /** Replaces `name='@NAME@'`. @throws when a placeholder is unknown, or a value cannot stand between single quotes. */

@@ -47,6 +47,7 @@ test('the site has the files that the installer and the agents read', async () =
     'agent/1.0.0/SHA256SUMS.minisig',
     'agent/1.0.0/station-agent-linux-arm64.xz',
     'agent/1.0.0/station-agent-linux-x64.xz',
+    'cloud-init/user-data',
     'deploy/1.0.0/SHA256SUMS',
     'deploy/1.0.0/SHA256SUMS.minisig',
     'deploy/1.0.0/station-deploy.tar.gz',
