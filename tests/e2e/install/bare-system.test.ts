@@ -23,7 +23,7 @@ test('a second run changes nothing and restarts nothing', async (context) => {
 });
 
 test('secrets are made once, only root can read them, and no output has them but the ones for people', async () => {
-  const machine = await startInstalled();
+  await using machine = await startInstalled();
   const modes = await machine.must(
     'stat -c "%a %U:%G %n" /opt/station-agent/.env /opt/station/.env /opt/station-agent/installed',
   );
@@ -44,7 +44,6 @@ test('secrets are made once, only root can read them, and no output has them but
     assert.ok(!log.includes(value), `${name} is in a log`);
     if (!['STATION_CODE', 'HOTSPOT_PASSWORD'].includes(name)) assert.ok(!output.includes(value), `${name} was printed`);
   }
-  await machine.powerOff();
 });
 
 function variablesOf(text: string | null): Record<string, string> {

@@ -47,11 +47,11 @@ describe('power cuts', () => {
     test(`power cut ${round} in an installation: the next run of install.sh finishes it`, async (context) => {
       const { bareDisk, start } = await openShared();
       const { seconds } = await openInstalled();
-      const machine = await start(await bareDisk());
+      await using machine = await start(await bareDisk());
       await fetchInstaller(machine);
       const running = machine.run('sh /tmp/install.sh --answers /tmp/answers --yes', { timeoutMs: 240_000 });
       const ms = Math.round(share * seconds * 1000);
-      const machineAfter = await cutAfter(machine, ms);
+      await using machineAfter = await cutAfter(machine, ms);
       const step = (await running).stdout.match(/^\[.*$/gm)?.at(-1) ?? 'nothing';
       context.diagnostic(`cut after ${ms} ms, in ${step}`);
       // The installer was in /tmp.
@@ -60,7 +60,6 @@ describe('power cuts', () => {
         throw new Error(`cut after ${ms} ms in ${step}\n${await explain(machineAfter)}`, { cause: error });
       });
       assert.equal(await waitUntilHealthy(machineAfter), releases.first);
-      await machineAfter[Symbol.asyncDispose]();
     });
   }
 
@@ -78,11 +77,11 @@ describe('power cuts', () => {
       test(`power cut ${round} in ${kind === 'update' ? 'an update' : 'a rollback'}: the station boots into a healthy release`, async (context) => {
         const { site } = await openShared();
         await site.announce(releases.first);
-        const machine = await startInstalled();
+        await using machine = await startInstalled();
         await waitFor('the agent', () => settled(machine), 60_000);
         await site.announce(version);
         await postToAgent(machine, '/check');
-        const machineAfter = await cutAfter(machine, ms);
+        await using machineAfter = await cutAfter(machine, ms);
         context.diagnostic(`cut after ${ms} ms`);
         const expected = kind === 'update' ? releases.next : releases.first;
         const isDone = async (): Promise<boolean> => {
@@ -94,7 +93,6 @@ describe('power cuts', () => {
           throw new Error(`cut after ${ms} ms\n${await explain(machineAfter)}`, { cause: error });
         });
         assert.equal(await waitUntilHealthy(machineAfter), expected);
-        await machineAfter[Symbol.asyncDispose]();
       });
     }
   }

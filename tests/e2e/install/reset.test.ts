@@ -21,16 +21,15 @@ describe('reset.sh', () => {
 
   test('reset.sh leaves a bare system as it was before the installation', async () => {
     const { before } = await openInstalled();
-    const machine = await startInstalled();
+    await using machine = await startInstalled();
     const output = await machine.must('sh /opt/station-agent/reset.sh --yes 2>&1', { timeoutMs: 180_000 });
     assert.doesNotMatch(output, /Not removed/);
     assert.deepEqual(compareInventories(before, await takeInventory(machine)).filter(isOurs), []);
-    await machine.powerOff();
   });
 
   test("a station beside somebody else's containers comes and goes without touching them", async (context) => {
     const { disks, start } = await openShared();
-    const machine = await start(await disks.clone(await openPrepared()));
+    await using machine = await start(await disks.clone(await openPrepared()));
     await machine.must('until docker inspect own-container | grep -q \'"Running": true\'; do sleep 0.2; done');
     const before = await takeInventory(machine);
     const startedAt = "docker inspect --format '{{.State.StartedAt}}' own-container";
@@ -49,6 +48,5 @@ describe('reset.sh', () => {
       changes.filter((line) => !isStationImage(line)),
       [],
     );
-    await machine.powerOff();
   });
 });

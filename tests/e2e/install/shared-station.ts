@@ -68,7 +68,7 @@ export const openInstalled = (): Promise<Installed> => (installed ??= installOnc
 async function installOnce(): Promise<Installed> {
   await (await openShared()).site.restore();
   const { bareDisk, start } = await openShared();
-  const machine = await start(await bareDisk());
+  await using machine = await start(await bareDisk());
   const before = await takeInventory(machine);
   await fetchInstaller(machine);
   const first = await runInstaller(machine);
@@ -86,7 +86,7 @@ export const openPrepared = (): Promise<string> => (prepared ??= prepareOnce());
 
 async function prepareOnce(): Promise<string> {
   const { bareDisk, start, dockerRepository, site } = await openShared();
-  const machine = await start(await bareDisk());
+  await using machine = await start(await bareDisk());
   const repository = `${dockerRepository}/debian`;
   const names = ['backend', 'frontend'].map((name) => `${site.images}/${name}:${releases.first}`);
   const images = [...names, `${site.images}/proxy:2`, site.answers['MQTT_IMAGE'] ?? ''];
@@ -104,7 +104,7 @@ async function prepareOnce(): Promise<string> {
     for image in ${images.join(' ')}; do docker pull -q "$image"; done`,
     { timeoutMs: 240_000 },
   );
-  return machine.powerOff();
+  return await machine.powerOff();
 }
 
 /** As the manual says, but without a pipe, so that the script can be run again. A bare Debian has no curl. */

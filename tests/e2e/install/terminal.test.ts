@@ -8,7 +8,7 @@ describe('install.sh in a terminal', () => {
 
   test('a person installs a station in a terminal and is told what a mistake is', async () => {
     const { workspace, disks, start, site } = await openShared();
-    const machine = await start(await disks.clone(await openPrepared()));
+    await using machine = await start(await disks.clone(await openPrepared()));
     await fetchInstaller(machine);
     // What a network without internet needs; a person answers the rest.
     const given = Object.entries(site.answers).map(([name, value]) => `${name}=${value}\n`);
@@ -28,12 +28,11 @@ describe('install.sh in a terminal', () => {
     assert.match(end, /█/, 'a QR code');
     assert.equal(await waitUntilHealthy(machine), '1.0.0');
     assert.equal(await machine.must('hostname'), 'kitchen');
-    await machine.powerOff();
   });
 
   test('without an answer nothing is changed', async () => {
     const { workspace, bareDisk, start } = await openShared();
-    const machine = await start(await bareDisk());
+    await using machine = await start(await bareDisk());
     await fetchInstaller(machine);
     await using terminal = await openTerminal(workspace, machine);
     await terminal.type('sh /tmp/install.sh');
@@ -43,6 +42,5 @@ describe('install.sh in a terminal', () => {
     await terminal.type('n');
     await terminal.see(/You chose not to\. Nothing was changed\./);
     assert.equal(await machine.must('ls /opt'), '');
-    await machine.powerOff();
   });
 });
