@@ -10,11 +10,12 @@ import {
   type StackEngine,
   type UpAnswer,
 } from '../../stack/stack-ports.ts';
-import { type ComposeParts, createCompose, createProjectReader } from './compose.ts';
+import { type Compose, type ComposeParts, createCompose, createProjectReader } from './compose.ts';
 import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
 import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';
 import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
+import { holdsStalePort, restartEngine } from './stale-ports.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
   socketPath: string;
@@ -41,6 +42,13 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   const projectName = async (): Promise<string> => (await readProject({ evenIfOld: true })).name;
   const free = async (): Promise<number | null> => freeBytes((await info()).DockerRootDir);
   const link = async (): Promise<void> => parts.onLink(await compose.link());
+  let isRestarted = false;
+  /** Once in the life of the agent, because it ends for a moment whatever else runs in containers here. */
+  const freePorts = async (stderr: string, signal: AbortSignal): Promise<boolean> => {
+    if (isRestarted || !(await holdsStalePort(api, stderr))) return false;
+    isRestarted = true;
+    return restartEngine(parts.env, signal);
+  };
 
   return {
     services: async () => (await readProject({ evenIfOld: false })).services,
@@ -81,7 +89,8 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         });
         if (missing !== null) return missing;
       }
-      return up(api, compose, await projectName(), clock.now, signal);
+      const project = await projectName();
+      return up({ api, compose, project, now: clock.now, freePorts }, signal);
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
     sync: async () => {
@@ -94,13 +103,17 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   };
 }
 
-async function up(
-  api: EngineApi,
-  compose: ReturnType<typeof createCompose>,
-  project: string,
-  now: () => number,
-  signal: AbortSignal,
-): Promise<UpAnswer> {
+type UpParts = {
+  api: EngineApi;
+  compose: Compose;
+  project: string;
+  now: () => number;
+  /** Frees ports that a power cut left taken; false when that is not the fault, or did not work. */
+  freePorts(stderr: string, signal: AbortSignal): Promise<boolean>;
+};
+
+async function up(parts: UpParts, signal: AbortSignal): Promise<UpAnswer> {
+  const { api, compose, project, now, freePorts } = parts;
   const since = now();
   const result = await compose.up(signal).catch((error: unknown) => {
     signal.throwIfAborted();
@@ -109,6 +122,7 @@ async function up(
   });
   if (!result) return { kind: 'failed', reason: 'starting the release did not finish in time', hung: true };
   if (result.exitCode !== 0) {
+    if (await freePorts(result.stderr, signal)) return up(parts, signal);
     // A project that broke meanwhile is no fault of the release: throw it as a blocker and wait.
     await compose.describe(signal);
     return {
