@@ -621,6 +621,7 @@ install_docker() {
 		command -v dockerd >/dev/null || remember docker installed
 		install_engine
 		run systemctl enable --now docker.service || true
+		has_docker || reinstall_engine
 		has_docker || docker_failed
 	fi
 	has_compose || install_compose
@@ -636,6 +637,19 @@ docker_failed() {
 has_docker() { docker version >/dev/null 2>&1; }
 
 has_compose() { case $(docker compose version --short 2>/dev/null) in v[2-9]* | [2-9]* | [1-9][0-9]*) ;; *) return 1 ;; esac; }
+
+# A power cut may have lost the group or a file of a package that counts as installed.
+reinstall_engine() {
+	engine=$(dpkg-query --search "$(command -v dockerd)" 2>/dev/null | cut -d : -f 1)
+	if [ -z "$engine" ] || [ -z "$(recorded docker)" ]; then return 0; fi
+	note "Docker does not start; the package $engine is installed once more."
+	# Packages make it in their first configuration only.
+	getent group docker >/dev/null || run groupadd --system docker || true
+	# shellcheck disable=SC2086 # a list of options
+	run apt-get $apt_options install --yes --reinstall "$engine" || true
+	run systemctl reset-failed docker.service docker.socket || true
+	run systemctl enable --now docker.service || true
+}
 
 install_engine() {
 	command -v dockerd >/dev/null && return
