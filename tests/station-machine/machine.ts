@@ -1,38 +1,28 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '@station/kit/command';
+import { createGuest, type Guest, type JobResult } from '../rig/guest.ts';
 import { interfacePrefixOf, labelOf } from '../rig/leftovers.ts';
 import { startDaemon, systemEnv, tryRun, waitFor, type Daemon } from '../rig/program.ts';
 import type { Workspace } from '../rig/workspace.ts';
 import type { Disks } from './disks.ts';
 import type { Network } from './network.ts';
 
-type JobResult = { code: number; stdout: string; stderr: string };
-
 /** A running Debian with its own systemd, root disk and network: a container of systemd-nspawn on the host's kernel. */
-export type Machine = AsyncDisposable & {
-  /** From the start until systemd said that it is up. */
-  bootMs: number;
-  /** Process number of its first process on the host, for nsenter(1). */
-  leader: number;
-  /** Runs a bash script; a non-zero exit is a result, 124 a time-out (default 60 s). Background programs keep running. */
-  run(script: string, options?: { timeoutMs?: number }): Promise<JobResult>;
-  /** As `run`, but gives standard output without the last line break. @throws with its output when it fails. */
-  must(script: string, options?: { timeoutMs?: number }): Promise<string>;
-  /** Creates folders on the way. */
-  writeFile(path: string, text: string, options?: { mode?: number }): Promise<void>;
-  /** UTF-8 text; null when there is no such file. */
-  readFile(path: string): Promise<string | null>;
-  /** What the journal has of a unit (or of all), oldest first; `-o cat` unless other arguments are given. */
-  journal(options?: { unit?: string; args?: string }): Promise<string>;
-  /** Shuts down in order. @returns its disk. */
-  powerOff(): Promise<string>;
-  /**
-   * Takes the power away: all processes end at once, and what the machine had written but not flushed to its disk is lost.
-   * @returns a disk with what had reached it.
-   */
-  cutPower(): Promise<string>;
-};
+export type Machine = AsyncDisposable &
+  Guest & {
+    /** From the start until systemd said that it is up. */
+    bootMs: number;
+    /** Process number of its first process on the host, for nsenter(1). */
+    leader: number;
+    /** Shuts down in order. @returns its disk. */
+    powerOff(): Promise<string>;
+    /**
+     * Takes the power away: all processes end at once, and what the machine had written but not flushed to its disk is lost.
+     * @returns a disk with what had reached it.
+     */
+    cutPower(): Promise<string>;
+  };
 
 export type MachineOptions = { workspace: Workspace; disks: Disks; network: Network; disk: string };
 
@@ -133,13 +123,9 @@ function createMachine(parts: MachineOptions & { daemon: Daemon; leader: number;
   const { disks, disk, daemon, leader, bootMs } = parts;
   const isReleased = async (): Promise<boolean> =>
     !(await tryRun('losetup', ['--associated', disk])).stdout.includes(disk);
-  const run: Machine['run'] = (script, { timeoutMs = 60_000 } = {}) => inside(leader, script, timeoutMs);
-  const must: Machine['must'] = async (script, options) => {
-    const { code, stdout, stderr } = await run(script, options);
-    if (code === 0) return stdout.trimEnd();
-    const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-25).join('\n');
-    throw new Error(`in the station machine, exit ${code}: ${script.slice(0, 300)}\n${output}`);
-  };
+  const guest = createGuest('station machine', (script, { timeoutMs = 60_000 } = {}) =>
+    inside(leader, script, timeoutMs),
+  );
   const end = async (): Promise<void> => {
     await kill(daemon);
     await waitFor('the disk to be released', isReleased);
@@ -147,23 +133,9 @@ function createMachine(parts: MachineOptions & { daemon: Daemon; leader: number;
   return {
     bootMs,
     leader,
-    run,
-    must,
-    writeFile: async (path, text, { mode = 0o644 } = {}) => {
-      const content = Buffer.from(text).toString('base64');
-      const at = quoted(path);
-      await must(
-        `mkdir -p "$(dirname ${at})"; rm -f ${at}; install -m ${mode.toString(8)} /dev/null ${at}; base64 -d > ${at} <<'END'\n${content}\nEND`,
-      );
-    },
-    readFile: async (path) => {
-      const { code, stdout } = await run(`cat ${quoted(path)}`);
-      return code === 0 ? stdout : null;
-    },
-    journal: ({ unit, args = '-o cat' } = {}) =>
-      must(`journalctl --no-pager ${args} ${unit === undefined ? '' : `-u ${quoted(unit)}`}`),
+    ...guest,
     powerOff: async () => {
-      await run('systemctl poweroff');
+      await guest.run('systemctl poweroff');
       await waitFor('the machine to shut down', () => !daemon.running(), 120_000);
       await end();
       return disk;
@@ -177,6 +149,3 @@ function createMachine(parts: MachineOptions & { daemon: Daemon; leader: number;
     [Symbol.asyncDispose]: end,
   };
 }
-
-/** A word for the shell, whatever is in it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,8 +1,7 @@
 import { createConnection } from 'node:net';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-
-export type JobResult = { code: number; stdout: string; stderr: string };
+import type { JobResult } from '../rig/guest.ts';
 
 /** Commands for the guest over a virtio serial port (`guest/usr/local/sbin/vstation-channel` is the other end). */
 export type Channel = {

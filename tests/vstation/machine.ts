@@ -1,31 +1,23 @@
 import { readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createGuest, type Guest } from '../rig/guest.ts';
 import { startDaemon, waitFor, type Daemon } from '../rig/program.ts';
 import type { Workspace } from '../rig/workspace.ts';
-import { openChannel, type Channel, type JobResult } from './channel.ts';
+import { openChannel, type Channel } from './channel.ts';
 import { makeDisk, type Image } from './image.ts';
 
 /**
  * A running virtual station: Debian with systemd, NetworkManager and three simulated radios, in QEMU without hardware acceleration.
  * Its disk is as new at every start. Everything runs as root; time in it is real time.
  */
-export type Machine = AsyncDisposable & {
-  /** From the start of QEMU until it took commands. */
-  bootMs: number;
-  /** Runs a bash script; a non-zero exit is a result, 124 a time-out (default 60 s). Background programs keep running. */
-  run(script: string, options?: { timeoutMs?: number }): Promise<JobResult>;
-  /** As `run`, but gives standard output without the last line break. @throws with its output when it fails. */
-  must(script: string, options?: { timeoutMs?: number }): Promise<string>;
-  /** Creates folders on the way. For small files: everything goes over a serial line. */
-  writeFile(path: string, text: string, options?: { mode?: number }): Promise<void>;
-  /** UTF-8 text; null when there is no such file. */
-  readFile(path: string): Promise<string | null>;
-  /** What the journal has of a unit (or of all), oldest first; `-o cat` unless other arguments are given. */
-  journal(options?: { unit?: string; args?: string }): Promise<string>;
-  /** The last lines of the serial console. */
-  consoleTail(): Promise<string>;
-};
+export type Machine = AsyncDisposable &
+  Guest & {
+    /** From the start of QEMU until it took commands. */
+    bootMs: number;
+    /** The last lines of the serial console. */
+    consoleTail(): Promise<string>;
+  };
 
 export type MachineOptions = {
   workspace: Workspace;
@@ -128,36 +120,16 @@ function createMachine(parts: {
   bootMs: number;
 }): Machine {
   const { channel, qemu, consoleTail, bootMs } = parts;
-  const run: Machine['run'] = async (script, { timeoutMs = 60_000 } = {}) => {
+  const run: Guest['run'] = async (script, { timeoutMs = 60_000 } = {}) => {
     try {
       return await channel.run(script, timeoutMs);
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${await consoleTail()}`, { cause: error });
     }
   };
-  const must: Machine['must'] = async (script, options) => {
-    const { code, stdout, stderr } = await run(script, options);
-    if (code === 0) return stdout.trimEnd();
-    const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-12).join('\n');
-    throw new Error(`in the virtual station, exit ${code}: ${script.slice(0, 300)}\n${output}`);
-  };
   return {
     bootMs,
-    run,
-    must,
-    writeFile: async (path, text, { mode = 0o644 } = {}) => {
-      const content = Buffer.from(text).toString('base64');
-      const at = quoted(path);
-      await must(
-        `mkdir -p "$(dirname ${at})"; rm -f ${at}; install -m ${mode.toString(8)} /dev/null ${at}; base64 -d > ${at} <<'END'\n${content}\nEND`,
-      );
-    },
-    readFile: async (path) => {
-      const { code, stdout } = await run(`cat ${quoted(path)}`);
-      return code === 0 ? stdout : null;
-    },
-    journal: ({ unit, args = '-o cat' } = {}) =>
-      must(`journalctl --no-pager ${args} ${unit === undefined ? '' : `-u ${quoted(unit)}`}`),
+    ...createGuest('virtual station', run),
     consoleTail,
     [Symbol.asyncDispose]: async () => {
       channel.close();
@@ -165,6 +137,3 @@ function createMachine(parts: {
     },
   };
 }
-
-/** A word for the shell, whatever is in it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,5 +1,6 @@
 import { country } from './home.ts';
-import { quoted, type Machine } from './machine.ts';
+import { quoted } from '../rig/guest.ts';
+import type { Machine } from './machine.ts';
 
 type SeenNetwork = { ssid: string; isSecured: boolean };
 

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
-import { quoted, type Machine } from '../../station-machine/machine.ts';
+import { quoted } from '../../rig/guest.ts';
+import type { Machine } from '../../station-machine/machine.ts';
 import { openShared, owner, releases, startInstalled, statusOf, waitUntilHealthy } from './shared-station.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -63,6 +63,14 @@ describe('power cuts', () => {
     });
   }
 
+  test('Docker that lost its group in a power cut is repaired by the next run of install.sh', async () => {
+    await using machine = await startInstalled();
+    await fetchInstaller(machine);
+    await machine.must('systemctl stop station-agent docker.service docker.socket && groupdel docker');
+    await runInstaller(machine);
+    assert.equal(await waitUntilHealthy(machine), releases.first);
+  });
+
   const settled = async (machine: Machine): Promise<boolean> => {
     const { operation, currentVersion } = await statusOf(machine);
     return operation === null && currentVersion !== null;
