@@ -20,7 +20,8 @@ export async function findFreePort(): Promise<number> {
   throw new Error('No free port was found.');
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether a program can listen on this loopback TCP port now. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
     server.listen(port, '127.0.0.1');

@@ -13,7 +13,7 @@ export type ErrorResponse = {
   isFault: boolean;
 };
 
-/** Details of `too_many_requests`. */
+/** Details of `too_many_requests` and `busy`. */
 export type RetryDetails = { retryAfterSeconds: number };
 
 /** The path exists, but not with this method. */
@@ -79,7 +79,8 @@ function response(
 ): ErrorResponse {
   const all = { ...headers };
   if (code === 'unauthorized') all['www-authenticate'] = 'Bearer';
-  if (code === 'too_many_requests') all['retry-after'] = String((details as RetryDetails).retryAfterSeconds);
+  if (code === 'too_many_requests' || code === 'busy')
+    all['retry-after'] = String((details as RetryDetails).retryAfterSeconds);
   return { body: errorBody(code, message, details), headers: all, isFault: code === 'internal' };
 }
 

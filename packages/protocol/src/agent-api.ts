@@ -129,6 +129,18 @@ export const WifiStatus = Type.Object({
 });
 export type WifiStatus = Static<typeof WifiStatus>;
 
+/** GET /clock: whether the clock of the machine is right. POST /clock answers the same. */
+export const ClockStatus = Type.Object({
+  trusted: Type.Boolean({ description: 'NTP set the clock since the machine started, or a person did.' }),
+  source: Type.Enum(['ntp', 'person', 'none', 'unknown'], { description: 'unknown: this system does not tell.' }),
+  now: Time,
+});
+export type ClockStatus = Static<typeof ClockStatus>;
+
+/** POST /clock: a person sets the clock of a machine that has no NTP. */
+export const ClockRequest = Type.Object({ now: Time }, { additionalProperties: false });
+export type ClockRequest = Static<typeof ClockRequest>;
+
 export const Status = Type.Object({
   stationId: Type.String(),
   agentVersion: Type.String(),
@@ -172,6 +184,7 @@ export const Status = Type.Object({
     ),
   }),
   wifi: WifiStatus,
+  clock: Type.Optional(ClockStatus),
   conditions: Type.Array(ConditionStatus),
 });
 export type Status = Static<typeof Status>;

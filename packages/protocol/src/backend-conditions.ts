@@ -21,6 +21,35 @@ export const backendConditions = {
     message:
       'The broker has no login for some devices of this station (details.externalIds), so they cannot connect. Restore the data of the broker, put their tokens into DEVICES_FILE, or set these devices up again.',
   },
+  storage_full: {
+    severity: 'fault',
+    message:
+      'The disk is full, so the station cannot store anything. It still shows what it has; messages of devices wait at the broker. Free some space: the station then continues automatically.',
+  },
+  storage_unwritable: {
+    severity: 'fault',
+    message:
+      'The station cannot write to its storage (details.reason). It still shows what it has; messages of devices wait at the broker. Check the disk or SD card, or the database server; the station then continues automatically.',
+  },
+  storage_low: {
+    severity: 'warning',
+    message:
+      'The disk is nearly full (details.freeMb); details.filledBy says whether the database or something else takes most of it. Before the space ends, the oldest history is deleted, at most half of it; states of devices are always stored. Free some space, or use a larger disk.',
+  },
+  backup_failed: {
+    severity: 'warning',
+    message:
+      'The last backup was not made, or did not reach a destination (details.place, details.reason). The station tries again within an hour. Look at Settings → Backup.',
+  },
+  backup_old: {
+    severity: 'warning',
+    message: 'There is no good backup of the last three days. Look at Settings → Backup, and make one.',
+  },
+  clock_untrusted: {
+    severity: 'warning',
+    message:
+      'It is not known whether the clock is right. Nothing is deleted because of its age, and new times are corrected later. Connect the station to the internet, or set the clock (Station).',
+  },
 } as const satisfies Record<string, { severity: 'info' | 'warning' | 'fault'; message: string }>;
 
 export type BackendConditionId = keyof typeof backendConditions;
@@ -33,7 +62,7 @@ export const BackendCondition = Type.Object({
   since: Time,
   details: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing: `externalIds` (at most 20), `count`.',
+      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing: `externalIds` (at most 20), `count`. storage_full, storage_unwritable: `reason` as in /api/health. storage_low: `freeMb`, `databaseMb` (with its copies), `otherMb`, `filledBy` (`database` or `other`). backup_failed: `place` (or null), `reason`.',
   }),
 });
 export type BackendCondition = Static<typeof BackendCondition>;

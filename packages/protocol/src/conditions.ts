@@ -31,6 +31,11 @@ export const conditions = {
     message:
       'Docker Compose cannot read the project of the stack; lastError has the reason. Correct its files or install the Compose plugin; the agent retries automatically.',
   },
+  engine_storage_failed: {
+    severity: 'fault',
+    message:
+      'The container engine cannot store an image that its registry delivered. Restart the station: the agent then removes damaged images and layers of its own. If it stays, remove unused images of other programs with "docker image prune --all", or check the disk.',
+  },
   engine_unreachable: {
     severity: 'fault',
     message: 'The container engine does not answer. Check the Docker service; updates wait until it answers.',

@@ -32,13 +32,14 @@ export const HandshakeAck = Type.Object({ status: Type.Enum(['ok', 'unknown_devi
 export type HandshakeAck = Static<typeof HandshakeAck>;
 
 /**
- * The capabilities that changed, or all of them. The stored state has the same limit and 256 KiB of JSON; new values beyond it are
+ * The capabilities that changed, or all of them. The stored state has at most 256 of them and 64 KiB of JSON; new values beyond it are
  * dropped. A key or value that cannot be kept costs that key alone.
  */
-export const DeviceState = Type.Object({
-  state: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 256 }),
-});
+export const DeviceState = Type.Object({ state: Type.Record(Type.String(), Type.Unknown()) });
 export type DeviceState = Static<typeof DeviceState>;
+
+/** Size of an event's `data` as JSON in UTF-8, bytes. */
+export const maxEventDataBytes = 4 * 1024;
 
 /** `user_event`: a person operated the device. `device_event`: all others, also `command_ack` and `ota_progress`. */
 export const DeviceEventMessage = Type.Object({

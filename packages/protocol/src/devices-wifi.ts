@@ -59,7 +59,8 @@ const WifiChange = Type.Object({
     >,
   ),
   devices: Type.Array(WifiDevice, {
-    description: 'By name; at most 1,000. A device that was removed meanwhile is not in it.',
+    description:
+      'By name; at most 1,000, and less when they exceed 256 KiB: `counts` has all. A device that was removed meanwhile is not in it.',
   }),
 });
 

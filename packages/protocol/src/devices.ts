@@ -19,6 +19,8 @@ const deviceFaultCodes = {
   too_large: 'The message is larger than 256 KiB.',
   bad_key:
     'A key is empty, longer than 64 characters, or contains a quote, backslash or control character; its value was dropped.',
+  state_full: 'The state has more than 256 keys or 64 KiB; values that do not fit were dropped.',
+  event_too_large: 'The data of an event is larger than 4 KiB; the event was dropped.',
   bad_value: 'A value is not finite, not valid text, or nested too deeply; it was dropped.',
 } as const;
 export type DeviceFaultCode = keyof typeof deviceFaultCodes;
@@ -34,6 +36,19 @@ export const DeviceFault = Type.Object({
   count: Type.Integer({ description: 'Such messages in a row.' }),
 });
 export type DeviceFault = Static<typeof DeviceFault>;
+
+/** History of a device that is not kept, or not any more. Its state is not affected. */
+export const DroppedHistory = Type.Object({
+  events: Type.Integer(),
+  values: Type.Integer({ description: 'Values of its state that no chart shows.' }),
+  reasons: Type.Array(Type.Enum(['rate', 'size']), {
+    description:
+      'rate: it sends faster than its history takes. size: the storage is full (STORAGE_MAX_MB), and of all devices its history takes most.',
+  }),
+  since: Type.String({ description: 'The counts start again after a quiet week.' }),
+  at: Type.String({ description: 'The latest loss.' }),
+});
+export type DroppedHistory = Static<typeof DroppedHistory>;
 
 /** By key of the state. */
 export const StateTimes = Type.Record(AnyKey, Time, {
@@ -55,6 +70,7 @@ export const Device = Type.Object({
   stateAt: Nullable(Time),
   stateTimes: StateTimes,
   fault: Nullable(DeviceFault),
+  dropped: Nullable(DroppedHistory),
   firmwareVersion: Nullable(Type.String()),
   chip: Nullable(Type.String()),
   createdAt: Time,
@@ -96,27 +112,6 @@ export const EventsQuery = Type.Object(
   { before: Type.Optional(Id), limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })) },
   closed,
 );
-
-/**
- * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` defaults to now. A `from` within the last seven days
- * returns all samples. An earlier one returns hourly averages, followed by the samples after the last average.
- */
-export const HistoryQuery = Type.Object(
-  {
-    capability: Type.String({ minLength: 1, maxLength: 64 }),
-    from: Type.String({ description: 'ISO 8601.' }),
-    to: Type.Optional(Type.String({ description: 'ISO 8601.' })),
-  },
-  closed,
-);
-export const HistoryPoint = Type.Object({
-  at: Time,
-  value: Type.Number({ description: 'Average of the interval that begins at `at`.' }),
-  lowest: Type.Number(),
-  highest: Type.Number(),
-});
-export type HistoryPoint = Static<typeof HistoryPoint>;
-export const History = Type.Array(HistoryPoint);
 
 /** GET /api/zones (user) → Zone[], by name; POST (station role admin) → 201 Zone; PATCH /:id → Zone; DELETE /:id → 204, its devices stay. */
 export const Zone = Type.Object({ id: Id, name: Type.String() });

@@ -21,6 +21,7 @@ export const errorCodes = {
   device_offline: 409,
   update_in_progress: 409,
   nothing_to_roll_back: 409,
+  clock_not_set: 409,
   setup_already_done: 409,
   no_wifi_credentials: 409,
   payload_too_large: 413,
@@ -28,6 +29,8 @@ export const errorCodes = {
   unsupported_media_type: 415,
   version_not_derivable: 422,
   automation_invalid: 422,
+  /** `details.reason` is a `BackupRefusal`. */
+  backup_refused: 422,
   too_many_requests: 429,
   internal: 500,
   update_failed: 500,
@@ -41,8 +44,12 @@ export const errorCodes = {
   image_missing: 502,
   compose_project_unreadable: 503,
   shutting_down: 503,
+  storage_full: 503,
+  storage_unwritable: 503,
+  busy: 503,
   unavailable: 503,
   disk_space_low: 507,
+  engine_storage_failed: 507,
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -24,6 +24,7 @@ export const events = {
   agent_started: event('info', { agentVersion: text, bootId: text }),
   agent_stopping: event('info', { signal: text }),
   agent_ready: event('info', { addresses: Type.Array(text) }),
+  clock_set: event('info', { before: text, now: text }),
   api_available: event('info', { address: text }),
   api_unavailable: event('warn', { address: text, reason: text, retryInMs: ms }),
   config_invalid: event('error', { problems: Type.Array(text) }),
@@ -43,6 +44,10 @@ export const events = {
   update_failed: event('error', { code: text, reason: text, version: maybeText }),
   update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
   engine_failed: event('warn', { step: text, detail: text }),
+  /** Docker held a port for a container that is gone, as a power cut can leave it. */
+  engine_restarted: event('warn', { reason: text, restarted: Type.Boolean() }),
+  /** What a power cut left damaged in Docker's storage was removed: `images` by name or id, `layers` that no image had. */
+  engine_storage_repaired: event('warn', { images: Type.Array(text), layers: Type.Number() }),
   /** Docker Compose cannot read the files of the stack. The message contains no values that may be secrets. */
   compose_project_unreadable: event('error', { reason: text }),
   docker_pull: event('info', {

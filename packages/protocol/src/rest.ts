@@ -13,6 +13,22 @@ const closed = { additionalProperties: false } as const;
 export const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
 export const Id = Type.String({ format: 'uuid' });
 
+/** The largest answer to a GET request, bytes of JSON (contracts, section 9). */
+export const maxAnswerBytes = 256 * 1024;
+
+/**
+ * Lists end where the answer would be larger than 256 KiB. Then the header `Link: </api/…?after=…>; rel="next"` (RFC 8288) names the next
+ * page; without it the list is complete. An object with a list continues likewise: its other fields are the same on each page.
+ */
+export const PageQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1024, description: 'From the header `Link` of the previous page.' }),
+    ),
+  },
+  closed,
+);
+
 /** A user's role on this station: an owner may do everything, an admin everything except change owners, a member may use devices. */
 export const roles = ['owner', 'admin', 'member'] as const;
 export type Role = (typeof roles)[number];
@@ -29,14 +45,25 @@ const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
 const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 
+/** Why the backend cannot write. `unreachable`, `no answer`: a database on a server. */
+const storageFaults = ['disk full', 'read-only', 'input/output error', 'damaged', 'unreachable', 'no answer'] as const;
+export type StorageFault = (typeof storageFaults)[number];
+
 /**
  * GET /api/health (public): 200 when everything that is configured works, else 503 with the same shape,
- * `status: "failing"` and the failing check `false`. `mqtt`: whether the backend receives messages of devices.
+ * `status: "failing"` and the failing check `false`. `database`: whether the backend can write. `mqtt`: whether the backend receives
+ * messages of devices. `reasons`: why a check fails; absent when all pass.
  */
 export const BackendHealth = Type.Object({
   status: Type.Enum(['ok', 'failing']),
   version: Type.String({ description: 'Release version.' }),
   checks: Type.Object({ database: Type.Boolean(), mqtt: Type.Boolean() }),
+  reasons: Type.Optional(
+    Type.Object({
+      database: Type.Optional(Type.Enum([...storageFaults])),
+      mqtt: Type.Optional(Type.Enum(['not connected'])),
+    }),
+  ),
   replica: Type.Optional(
     Type.Object({ id: Type.String(), leader: Type.Boolean() }, { description: 'Which replica answers.' }),
   ),
@@ -211,6 +238,22 @@ export type DeviceWifiPut = Static<typeof DeviceWifiPut>;
  * end: an update replaces the backend itself. Follow it by `agent_event` on /ws, and GET /api/system/status after a reconnect.
  * Errors are the agent's own (409 update_in_progress, 409 nothing_to_roll_back, 422 version_not_derivable, …) or 502 agent_unreachable.
  */
+/** GET /api/system/clock (user), and the answer to POST. */
+export const StationClock = Type.Object({
+  now: Time,
+  trusted: Type.Boolean({ description: 'Known to be right. If not, new times are provisional.' }),
+  source: Type.Enum(['ntp', 'person', 'none', 'unknown'], {
+    description: 'Who made it right: NTP, a person, nobody; unknown: no agent tells.',
+  }),
+  needsHelp: Type.Boolean({ description: 'It is not known to be right, and will not be without NTP or a person.' }),
+  provisionalSince: Nullable(Time),
+});
+export type StationClock = Static<typeof StationClock>;
+
+/** POST /api/system/clock (owner, admin): sets the clock to the time of a person's device. */
+export const StationClockRequest = Type.Object({ now: Time }, closed);
+export type StationClockRequest = Static<typeof StationClockRequest>;
+
 export const SystemUpdateRequest = Type.Object(
   { version: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
   closed,

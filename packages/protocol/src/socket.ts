@@ -5,6 +5,7 @@ import { DeviceCommand } from './device-commands.ts';
 import { StateTimes } from './devices.ts';
 import { DevicesWifiMessage } from './devices-wifi.ts';
 import { FirmwareRolloutMessage } from './firmware-rollouts.ts';
+import { CandidateLostMessage, CandidateMessage, ProvisioningProgressMessage, RadioMessage } from './provisioning.ts';
 import { Id, Role, Time } from './rest.ts';
 
 /**
@@ -146,6 +147,10 @@ export const ServerMessage = Type.Union([
   DeviceTypesChangedMessage,
   ConditionsChangedMessage,
   DevicesWifiMessage,
+  CandidateMessage,
+  CandidateLostMessage,
+  ProvisioningProgressMessage,
+  RadioMessage,
   FirmwareRolloutMessage,
   AutomationRunMessage,
   AutomationChangedMessage,

@@ -1,0 +1,73 @@
+import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
+import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';
+
+/** Something that a check found; its texts are in the catalogue of the program. */
+export type Finding<Code extends string = string> = { code: Code; values: Readonly<Record<string, string>> };
+
+/** Result of one check. Without findings it is `ok`. */
+export type CheckOutcome<Code extends string = string> = {
+  /** What was looked at, without words to translate: a path, a size, a version. */
+  detail: string | null;
+  findings: readonly Finding<Code>[];
+};
+
+const ranks: Readonly<Record<DoctorStatus, number>> = { fault: 3, warning: 2, unknown: 1, ok: 0 };
+
+/** The worst of several statuses; `ok` of none. */
+export const worstOf = (statuses: readonly DoctorStatus[]): DoctorStatus =>
+  statuses.reduce((worst, status) => (ranks[status] > ranks[worst] ? status : worst), 'ok');
+
+/** A check with its texts. */
+export function describeCheck(
+  id: DoctorCheckId,
+  { detail, findings }: CheckOutcome,
+  catalogue: FindingCatalogue,
+): DoctorCheck {
+  const described = findings.flatMap(({ code, values }) => {
+    const text = catalogue[code];
+    if (text === undefined) return [];
+    const { status, message, help } = text;
+    return [{ code, status, message: fill(message, values), help: fill(help, values), values: { ...values } }];
+  });
+  return {
+    id,
+    title: doctorChecks[id],
+    status: worstOf(described.map(({ status }) => status)),
+    detail,
+    findings: described,
+  };
+}
+
+const fill = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+
+/** Exit code of `doctor`: 0 all is well, 1 there are warnings, 2 there are faults. What could not be checked changes nothing. */
+export const exitCodeOf = (statuses: readonly DoctorStatus[]): 0 | 1 | 2 => {
+  const worst = worstOf(statuses);
+  return worst === 'fault' ? 2 : worst === 'warning' ? 1 : 0;
+};
+
+const names: Readonly<Record<DoctorStatus, string>> = {
+  ok: 'ok',
+  unknown: 'UNKNOWN',
+  warning: 'WARNING',
+  fault: 'FAULT',
+};
+const nameWidth = 8;
+
+/** The report as text for a terminal, the checks in their order. Ends with a line break. */
+export function renderReport({ program, version, at, checks }: DoctorReport): string {
+  const lines = checks.flatMap(({ title, status, detail, findings }) => [
+    `${names[status].padEnd(nameWidth)} ${title}${detail === null ? '' : `: ${detail}`}`,
+    ...findings.flatMap(({ message, help }) => [
+      `${' '.repeat(nameWidth + 1)}${message}`,
+      `${' '.repeat(nameWidth + 1)}-> ${help}`,
+    ]),
+  ]);
+  const counts = (['fault', 'warning', 'unknown', 'ok'] as const)
+    .map((status) => ({ status, count: checks.filter((check) => check.status === status).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ status, count }) => `${count} ${status}`);
+  const head = `${program === 'backend' ? 'Backend' : 'Agent'} ${version}, checked ${at}`;
+  return `${[head, '', ...lines, '', counts.join(', ')].join('\n')}\n`;
+}

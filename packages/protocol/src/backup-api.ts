@@ -1,0 +1,152 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { BackupProgress, passphraseMaxLength, passphraseMinLength, RestorePart } from './backups.ts';
+import { Time } from './rest.ts';
+
+/** Bodies of `/api/backup` and `/api/setup/backup` (contracts, section 9). */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const closed = { additionalProperties: false };
+
+const backupPlaces = ['station', 'folder', 'webdav'] as const;
+export const BackupPlace = Type.Enum([...backupPlaces], {
+  description: 'station: the disk of the station itself. folder: BACKUP_DIR. webdav: off-site.',
+});
+export type BackupPlace = Static<typeof BackupPlace>;
+
+/** Why a destination could not be used. */
+const backupFaults = [
+  /** BACKUP_DIR is not there, or not the disk that was chosen. */
+  'not_mounted',
+  'not_writable',
+  'no_space',
+  'unreachable',
+  /** The address or the login is wrong. */
+  'login_refused',
+  'certificate',
+  /** What was read back is not what was written. */
+  'altered',
+  'failed',
+] as const;
+export const BackupFault = Type.Enum([...backupFaults]);
+export type BackupFault = Static<typeof BackupFault>;
+
+/** `PLACE:FILE` of a stored backup. */
+export const BackupId = Type.String({
+  pattern: '^(station|folder|webdav):station-[a-z0-9-]{1,60}-[0-9]{8}T[0-9]{6}Z\\.age$',
+});
+
+export const StoredBackupView = Type.Object({
+  id: BackupId,
+  place: BackupPlace,
+  name: Type.String(),
+  bytes: Type.Integer(),
+  madeAt: Time,
+  verifiedAt: Nullable(Time),
+});
+export type StoredBackupView = Static<typeof StoredBackupView>;
+
+const KeepCount = Type.Integer({ minimum: 0, maximum: 365 });
+const Keep = Type.Object({ daily: Type.Integer({ minimum: 1, maximum: 365 }), weekly: KeepCount }, closed);
+const WebdavUrl = Type.String({ minLength: 8, maxLength: 1000, pattern: '^https?://' });
+
+export const BackupSettings = Type.Object({
+  nightly: Type.Boolean(),
+  at: Type.String({
+    pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+    description: 'Time of day in the time zone of the station.',
+  }),
+  keep: Keep,
+  folder: Type.Boolean({ description: 'Backups go to BACKUP_DIR.' }),
+  webdav: Nullable(Type.Object({ url: WebdavUrl, username: Type.String() })),
+  hasPassphrase: Type.Boolean({ description: 'The passphrase itself never leaves the station.' }),
+});
+export type BackupSettings = Static<typeof BackupSettings>;
+
+const NewPassphrase = Type.String({ minLength: passphraseMinLength, maxLength: passphraseMaxLength });
+
+/** PUT /api/backup/settings. An absent passphrase or password stays as it is. */
+export const BackupSettingsPut = Type.Object(
+  {
+    nightly: Type.Boolean(),
+    at: BackupSettings.properties.at,
+    keep: Keep,
+    folder: Type.Boolean(),
+    webdav: Nullable(
+      Type.Object(
+        {
+          url: WebdavUrl,
+          username: Type.String({ maxLength: 200 }),
+          password: Type.Optional(Type.String({ maxLength: 500 })),
+        },
+        closed,
+      ),
+    ),
+    passphrase: Type.Optional(NewPassphrase),
+  },
+  closed,
+);
+export type BackupSettingsPut = Static<typeof BackupSettingsPut>;
+
+export const BackupTrouble = Type.Object({
+  at: Time,
+  place: Nullable(BackupPlace),
+  reason: Type.String({ description: 'A `BackupFault` where `place` is given, else a `BackupRefusal`.' }),
+});
+export type BackupTrouble = Static<typeof BackupTrouble>;
+
+/** GET /api/backup (owner). */
+export const BackupView = Type.Object({
+  settings: BackupSettings,
+  backups: Type.Array(StoredBackupView, { description: 'Newest first.' }),
+  /** Destinations whose files cannot be listed now. */
+  faults: Type.Array(Type.Object({ place: BackupPlace, reason: BackupFault })),
+  folder: Type.Enum(['unset', 'ready', 'not_mounted', 'not_writable'], { description: 'What BACKUP_DIR is now.' }),
+  isWorking: Type.Boolean({ description: 'A backup is being made, checked and sent.' }),
+  progress: Nullable(BackupProgress),
+  /** Where a finished backup is being copied to. */
+  sending: Nullable(BackupPlace),
+  trouble: Nullable(BackupTrouble),
+  nextAt: Nullable(Time),
+  isSupported: Type.Boolean({ description: 'False on PostgreSQL.' }),
+});
+export type BackupView = Static<typeof BackupView>;
+
+/** POST /api/backup. Without a passphrase the stored one is used. */
+export const BackupMake = Type.Object({ passphrase: Type.Optional(NewPassphrase) }, closed);
+/** POST /api/backup/:id/link. The address works once, for a minute. */
+export const BackupLink = Type.Object({ path: Type.String(), expiresAt: Time });
+export type BackupLink = Static<typeof BackupLink>;
+
+export const UploadStart = Type.Object({ bytes: Type.Integer({ minimum: 1, maximum: 2 ** 44 }) }, closed);
+export const SetupUploadStart = Type.Object(
+  { bytes: UploadStart.properties.bytes, code: Type.String({ minLength: 1, maxLength: 64 }) },
+  closed,
+);
+export const UploadId = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
+export const UploadStarted = Type.Object({ id: UploadId });
+export type UploadStarted = Static<typeof UploadStarted>;
+export const UploadState = Type.Object({ received: Type.Integer({ description: 'Bytes.' }) });
+
+const Passphrase = Type.String({ minLength: 1, maxLength: passphraseMaxLength });
+/** POST /api/backup/restore: an upload, or a stored backup. */
+export const RestoreRequest = Type.Object(
+  {
+    upload: Type.Optional(UploadId),
+    backup: Type.Optional(BackupId),
+    passphrase: Passphrase,
+    parts: Type.Optional(Type.Array(RestorePart, { minItems: 1, maxItems: 10, uniqueItems: true })),
+  },
+  closed,
+);
+export type RestoreRequest = Static<typeof RestoreRequest>;
+/** POST /api/setup/backup/restore. */
+export const SetupRestoreRequest = Type.Object({ upload: UploadId, passphrase: Passphrase }, closed);
+
+/** The backup was checked completely; the station starts again with it. */
+export const RestoreAnswer = Type.Object({
+  stationId: Type.String(),
+  stationName: Type.String(),
+  createdAt: Time,
+  missing: Type.Array(Type.String()),
+});
+export type RestoreAnswer = Static<typeof RestoreAnswer>;

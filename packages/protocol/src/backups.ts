@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox';
+import { Time } from './rest.ts';
+
+/**
+ * A backup is one file, `station-<name>-<time>.age`: a tar archive, compressed by Zstandard, encrypted by age with a passphrase. So
+ * `age -d FILE | zstd -d | tar x` opens it on any computer. Its first entry is `manifest.json`, its last `SHA256SUMS` (ADR 35).
+ */
+
+/** A release reads backups up to this format. It changes when older releases could not read them. */
+export const backupFormat = 1;
+export const backupManifestName = 'manifest.json';
+/** As `sha256sum -c` reads it: all files but the manifest, in their order. */
+export const backupSumsName = 'SHA256SUMS';
+/** The shortest passphrase that a new backup may have. */
+export const passphraseMinLength = 12;
+export const passphraseMaxLength = 256;
+
+const BackupFile = Type.Object({
+  name: Type.String({ description: 'Path inside the archive.' }),
+  bytes: Type.Integer({ minimum: 0 }),
+});
+export type BackupFile = Static<typeof BackupFile>;
+
+/** Further keys of a newer release are ignored. */
+export const BackupManifest = Type.Object(
+  {
+    format: Type.Integer({ minimum: 1 }),
+    stationId: Type.String(),
+    stationName: Type.String(),
+    createdAt: Time,
+    version: Type.String({ description: 'Release that made the backup.' }),
+    migrations: Type.Array(Type.String(), { description: 'Migrations of the database.' }),
+    knownMigrations: Type.Array(Type.String(), {
+      description: 'Migrations that the release knew that made the backup.',
+    }),
+    rows: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description: 'Rows of each table.' }),
+    files: Type.Array(BackupFile, { maxItems: 2_000 }),
+    missing: Type.Array(Type.String(), {
+      description: 'What could not be included: `agent`, or the name of a file whose name is too long.',
+    }),
+  },
+  { additionalProperties: true },
+);
+export type BackupManifest = Static<typeof BackupManifest>;
+
+/** What can be restored alone; each replaces what the station has of it. */
+export const restoreParts = ['automations', 'people', 'history', 'device_types'] as const;
+export const RestorePart = Type.Enum([...restoreParts]);
+export type RestorePart = Static<typeof RestorePart>;
+
+/** What is being done with a backup. */
+export const BackupProgress = Type.Object({
+  work: Type.Enum(['make', 'verify', 'restore']),
+  phase: Type.Enum(['copying', 'checking', 'packing', 'unpacking']),
+  doneBytes: Type.Integer({ minimum: 0 }),
+  totalBytes: Type.Integer({ minimum: 0, description: 'Of this phase; 0: not known yet.' }),
+});
+export type BackupProgress = Static<typeof BackupProgress>;
+
+/** Why something was not done with a backup, and what helps. A page has its own texts by these names. */
+export const backupRefusals = {
+  passphrase_wrong: 'The passphrase is wrong, or the beginning of the file was altered.',
+  passphrase_short: `The passphrase needs ${passphraseMinLength} to ${passphraseMaxLength} characters.`,
+  not_recognised: 'This is not a backup of a station. Choose a file whose name ends in .age.',
+  incomplete: 'The end of the backup is missing or was altered. Copy the file again from where it came.',
+  damaged: 'The backup was altered or damaged. Use another copy of it, or another backup.',
+  too_new: 'A newer release made this backup. Update this station, then restore it.',
+  database_damaged: 'The database of this station is damaged. Restart the station: the start repairs it.',
+  no_space: 'There is not enough free space. Free some and try again.',
+  running: 'Another backup is being made, checked or restored. Wait until it has ended.',
+  cancelled: 'It was cancelled. Nothing was changed.',
+  not_supported: 'A station on PostgreSQL is backed up with pg_dump, not here.',
+  not_readable: 'The file cannot be read. Check that it exists and that the station may read it.',
+  not_writable: 'The file cannot be written. Check that the folder exists and that the station may write to it.',
+  failed: 'It failed for an unexpected reason. The log of the station has it.',
+} as const;
+export type BackupRefusal = keyof typeof backupRefusals;

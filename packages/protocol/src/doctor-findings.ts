@@ -1,0 +1,348 @@
+import type { DoctorStatus } from './doctor.ts';
+
+/**
+ * Catalogue of `doctor`: the checks, and what each can find. A message says what is wrong, a help what to do. Names in braces are
+ * replaced by the values of the finding. `fault`: something does not work or data is in danger; `warning`: look at it.
+ */
+export const doctorChecks = {
+  configuration: 'Configuration',
+  disk_space: 'Disk space',
+  disk_health: 'Disk health',
+  clock: 'Clock',
+  names: 'Name resolution',
+  data_folder: 'Data folder',
+  files: 'Files and permissions',
+  database: 'Database',
+  database_copies: 'Copies of the database',
+  broker: 'MQTT broker',
+  web_server: 'Web server',
+  web_app: 'Web app',
+  agent: 'Agent',
+  state: 'State of the agent',
+  service: 'Service of the agent',
+  engine: 'Docker and Compose',
+  images: 'Images of the releases',
+  services: 'Services of the stack',
+  wifi: 'Wi-Fi',
+  release_server: 'Release server',
+  backend: 'Backend',
+} as const;
+export type DoctorCheckId = keyof typeof doctorChecks;
+
+type FindingText = { status: Exclude<DoctorStatus, 'ok'>; message: string; help: string };
+export type FindingCatalogue = Readonly<Record<string, FindingText>>;
+
+/** Found by every program. */
+export const commonFindings = {
+  check_failed: {
+    status: 'unknown',
+    message: 'This could not be checked: {reason}.',
+    help: 'Check again. If it stays, the log of the program may say more.',
+  },
+  config_invalid: {
+    status: 'fault',
+    message: '{problem}.',
+    help: 'Correct the environment file. All variables are in docs/configuration.md.',
+  },
+  config_file_unusable: {
+    status: 'fault',
+    message: '{file} ({variable}) cannot be used: {reason}.',
+    help: 'Correct the file, or the path in the environment file.',
+  },
+  disk_full: {
+    status: 'fault',
+    message: '{folder} has only {free} left of {size}.',
+    help: 'Free some space: old logs, downloaded packages, images without a name. docs/operations.md has the commands.',
+  },
+  disk_nearly_full: {
+    status: 'warning',
+    message: '{folder} has {free} left of {size}.',
+    help: 'Free some space soon: old logs, downloaded packages, images without a name. docs/operations.md has the commands.',
+  },
+  disk_files_used_up: {
+    status: 'fault',
+    message: 'The file system of {folder} has room for {free} more files only.',
+    help: 'Remove small files, such as old logs and packages. More space does not help.',
+  },
+  disk_read_only: {
+    status: 'fault',
+    message: 'The file system of {folder} ({device}) is read-only.',
+    help: 'The kernel does this after errors of the disk. Copy the data away now, then restart the station. If it happens again, replace the card or disk.',
+  },
+  disk_errors: {
+    status: 'fault',
+    message: 'The kernel counted {count} errors of the file system on {device}; the first {first}, the last {last}.',
+    help: 'Copy the data away and replace the card or disk. After a repair with e2fsck the counter starts again at zero.',
+  },
+  disk_worn: {
+    status: 'warning',
+    message: 'The memory {device} has used {percent} % of its expected life.',
+    help: 'Plan to replace it.',
+  },
+  disk_worn_out: {
+    status: 'fault',
+    message: 'The memory {device} is at the end of its life.',
+    help: 'Copy the data away and replace it now.',
+  },
+  clock_wrong: {
+    status: 'fault',
+    message: 'The clock shows {now}, but something was written at {known}.',
+    help: 'Connect the station to the internet, so that network time (NTP) sets the clock, or set it manually.',
+  },
+  clock_not_synchronised: {
+    status: 'warning',
+    message: 'The clock is not synchronised with network time (NTP).',
+    help: 'Connect the station to the internet; the router or the network may block NTP (UDP port 123).',
+  },
+  name_unresolved: {
+    status: 'warning',
+    message: 'The name {host} cannot be resolved ({reason}).',
+    help: 'Look at the network of the station and at its name server (DNS).',
+  },
+} as const satisfies FindingCatalogue;
+
+export const backendFindings = {
+  ...commonFindings,
+  data_folder_missing: {
+    status: 'warning',
+    message: 'The data folder {folder} does not exist.',
+    help: 'The backend creates it at its first start. If it has run before, look at DATA_DIR and at what is mounted there.',
+  },
+  data_folder_not_writable: {
+    status: 'fault',
+    message: 'The data folder {folder} cannot be written.',
+    help: 'It must belong to the user that the backend runs as.',
+  },
+  open_to_others: {
+    status: 'warning',
+    message: '{file} can be read by other users (mode {mode}).',
+    help: 'Allow only its owner: chmod go= and the file.',
+  },
+  owner_differs: {
+    status: 'fault',
+    message: '{file} belongs to user {owner}, the data folder to user {expected}.',
+    help: 'Give it to the same user with chown; otherwise the backend cannot use it.',
+  },
+  key_damaged: {
+    status: 'fault',
+    message: '{file} does not hold a key.',
+    help: 'Restore it from a backup. Without it the backend makes a new one: people log in again, and secret settings (Wi-Fi, cloud) must be entered again.',
+  },
+  database_missing: {
+    status: 'warning',
+    message: 'There is no database {file}.',
+    help: 'The backend creates it, or restores the newest good copy, at its next start.',
+  },
+  database_damaged: {
+    status: 'fault',
+    message: 'The database {file} is damaged: {reason}.',
+    help: 'Restart the backend: it keeps the damaged file and restores the newest good copy. Then look at the health of the disk.',
+  },
+  database_unreadable: {
+    status: 'fault',
+    message: 'The database {file} cannot be read: {reason}.',
+    help: 'Look at its permissions and at the health of the disk.',
+  },
+  database_not_read: {
+    status: 'unknown',
+    message: 'The database is large ({size}); only its start was checked.',
+    help: 'The doctor on the command line of the station reads all of it.',
+  },
+  database_unreachable: {
+    status: 'fault',
+    message: 'The database at {host} does not answer: {reason}.',
+    help: 'Look at the log of the database server, and at DATABASE_URL.',
+  },
+  database_suspected: {
+    status: 'warning',
+    message: 'The backend noticed a sign of damage: {reason}.',
+    help: 'Restart the backend: it checks the whole file and restores the newest good copy if needed.',
+  },
+  database_replacement_unfinished: {
+    status: 'fault',
+    message: 'The replacement of a damaged database was interrupted.',
+    help: 'Restart the backend: it finishes the replacement.',
+  },
+  database_was_damaged: {
+    status: 'warning',
+    message: 'A damaged database was replaced by a copy; it is kept as {file}.',
+    help: 'Look at the health of the disk. Delete the file when it is no longer needed.',
+  },
+  database_newer: {
+    status: 'warning',
+    message: 'The database was changed by a newer release ({migrations}).',
+    help: 'Nothing, while everything works: this is normal after a rollback.',
+  },
+  database_behind: {
+    status: 'warning',
+    message: 'The database waits for changes of this release ({migrations}).',
+    help: 'Start the backend: it makes them.',
+  },
+  copies_missing: {
+    status: 'warning',
+    message: 'There is no copy of the database.',
+    help: 'The backend makes one a day while it runs. If there is none after a day, its log says why (database_copy_failed).',
+  },
+  copies_old: {
+    status: 'warning',
+    message: 'The newest copy of the database is {days} days old.',
+    help: 'The backend makes one a day while it runs. Its log says why it does not (database_copy_failed).',
+  },
+  copy_damaged: {
+    status: 'warning',
+    message: 'The copy {file} is damaged: {reason}.',
+    help: 'Look at the health of the disk. Delete this copy; the backend makes a new one within a day.',
+  },
+  broker_unreachable: {
+    status: 'fault',
+    message: 'The MQTT broker {broker} does not answer: {reason}.',
+    help: 'Look at the service of the broker and at its log, and at MQTT_URL.',
+  },
+  broker_refuses: {
+    status: 'fault',
+    message: 'The MQTT broker {broker} refuses the login of the backend: {reason}.',
+    help: 'MQTT_USERNAME and MQTT_PASSWORD must be those that the broker knows. In the shipped stack, restart the service mqtt.',
+  },
+  broker_not_listening: {
+    status: 'fault',
+    message: 'The backend runs, but nothing listens on the port of its broker ({port}).',
+    help: 'Look at the log of the backend, then restart it.',
+  },
+  port_taken: {
+    status: 'fault',
+    message: 'Port {port} is used by another program.',
+    help: 'Stop that program, or choose another port in the environment file.',
+  },
+  backend_stopped: {
+    status: 'warning',
+    message: 'The backend does not run.',
+    help: 'Start it. If it ends again, its log says why.',
+  },
+  backend_unhealthy: {
+    status: 'fault',
+    message: 'The backend runs but is not healthy: {reason}.',
+    help: 'The other checks and the log of the backend say more.',
+  },
+  agent_unreachable: {
+    status: 'fault',
+    message: 'The agent does not answer at {address}: {reason}.',
+    help: 'Look at the service of the agent: systemctl status station-agent. Updates and Wi-Fi need it; devices do not.',
+  },
+  agent_refuses: {
+    status: 'fault',
+    message: 'The agent refuses the token of the backend.',
+    help: 'AGENT_TOKEN must be the same in the environment files of the agent and of the stack.',
+  },
+  web_app_incomplete: {
+    status: 'fault',
+    message: '{file} of the web app is missing.',
+    help: 'Install the release again, or build the web app again. WEB_DIR must name its folder.',
+  },
+} as const satisfies FindingCatalogue;
+
+export const agentFindings = {
+  ...commonFindings,
+  config_doubtful: {
+    status: 'warning',
+    message: '{problem}.',
+    help: 'Correct the environment file of the agent, then restart the agent.',
+  },
+  environment_open_to_others: {
+    status: 'warning',
+    message: '{file} can be read by other users (mode {mode}); it holds secrets.',
+    help: 'Allow only its owner: chmod 600 and the file.',
+  },
+  state_missing: {
+    status: 'warning',
+    message: 'There is no journal in {folder}: no release is installed yet.',
+    help: 'The agent installs the first release when it reaches the release server.',
+  },
+  state_damaged: {
+    status: 'fault',
+    message: 'The journal in {folder} is damaged: {reason}.',
+    help: 'Restart the agent: it keeps the damaged file and reads the state from the running stack. Then look at the health of the disk.',
+  },
+  state_unreadable: {
+    status: 'fault',
+    message: 'The state in {folder} cannot be read: {reason}.',
+    help: 'Run the doctor as root. Look at the health of the disk.',
+  },
+  state_file_stale: {
+    status: 'warning',
+    message: '{file} does not agree with the journal.',
+    help: 'Restart the agent: it writes the file again.',
+  },
+  unit_inactive: {
+    status: 'fault',
+    message: 'The service station-agent is {state}.',
+    help: 'Start it: systemctl start station-agent. Its log says why it ended.',
+  },
+  unit_not_enabled: {
+    status: 'warning',
+    message: 'The service station-agent does not start with the station ({state}).',
+    help: 'systemctl enable station-agent',
+  },
+  engine_unreachable: {
+    status: 'fault',
+    message: 'Docker does not answer: {reason}.',
+    help: 'systemctl restart docker; its log says why it does not run.',
+  },
+  compose_fails: {
+    status: 'fault',
+    message: 'Compose cannot read the stack in {folder}: {reason}.',
+    help: 'Correct docker-compose.yml or its .env, or install the Compose plugin of Docker.',
+  },
+  image_missing: {
+    status: 'fault',
+    message: 'The image of {service} ({version}) is missing.',
+    help: 'Restart the agent: it pulls the image again when it reaches the registry.',
+  },
+  rollback_image_missing: {
+    status: 'warning',
+    message: 'The image of {service} of the previous release {version} is missing: a rollback needs the network.',
+    help: 'Nothing. The next update keeps a complete previous release again.',
+  },
+  service_not_running: {
+    status: 'fault',
+    message: 'The service {service} is {state}.',
+    help: 'Look at its log with docker compose logs. The agent starts it again automatically.',
+  },
+  network_manager_missing: {
+    status: 'warning',
+    message: 'NetworkManager does not run: the agent cannot manage Wi-Fi.',
+    help: 'systemctl start NetworkManager, or set WIFI_WATCHDOG=false if the station needs no Wi-Fi.',
+  },
+  wifi_device_missing: {
+    status: 'warning',
+    message: 'There is no Wi-Fi device {device}.',
+    help: 'Look at WIFI_INTERFACE, and whether the adapter is plugged in and its driver is loaded.',
+  },
+  wifi_blocked: {
+    status: 'warning',
+    message: 'The Wi-Fi radio is switched off.',
+    help: 'rfkill unblock wifi; some radios need WIFI_COUNTRY.',
+  },
+  release_server_silent: {
+    status: 'warning',
+    message: 'The release manifest {url} cannot be fetched: {reason}.',
+    help: 'Look at the internet connection and at UPDATE_SERVER_URL. Everything at home works without it.',
+  },
+  port_80_taken: {
+    status: 'fault',
+    message: 'Port 80 answers, but not with this station: {reason}.',
+    help: 'Another program uses port 80. Stop it, or give the proxy another port with HTTP_PORT.',
+  },
+  dns_port_taken: {
+    status: 'warning',
+    message: 'A DNS server uses port 53 on every address: phones are not led to the setup page of the hotspot.',
+    help: 'Bind that server to the addresses that it serves.',
+  },
+  backend_silent: {
+    status: 'fault',
+    message: 'The backend is not healthy at {url}: {reason}.',
+    help: 'Look at the services of the stack and at the log of the backend.',
+  },
+} as const satisfies FindingCatalogue;
+
+export type BackendFindingCode = keyof typeof backendFindings;
+export type AgentFindingCode = keyof typeof agentFindings;
