@@ -4,7 +4,7 @@ import { type Clock, isoTime, systemClock } from '@station/kit/clock';
 import { type AgentConditions, createAgentConditions } from '@station/kit/conditions';
 import { nodeDisk } from '@station/kit/durable-files';
 import { Stopping } from '@station/kit/lifecycle';
-import { createLogger } from '@station/kit/logger';
+import { type AgentLogger, createLogger } from '@station/kit/logger';
 import type { Status } from '@station/protocol/agent-api';
 import { events } from '@station/protocol/events';
 import { createOtaBackend } from './adapters/backend-client.ts';
@@ -14,10 +14,16 @@ import { createDockerEngine } from './adapters/docker/docker-engine.ts';
 import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
 import { listenForApi } from './adapters/http-listener.ts';
 import { openDownload } from './adapters/http-download.ts';
+import { readLog } from './adapters/machine-checks.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
+import { createSystemTime } from './adapters/timedate.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
+import { type AgentPart, createAgentPart } from './backup/agent-part.ts';
+import { createHostClock, type HostClock } from './clock/host-clock.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
 import type { AgentPort } from './core/agent-port.ts';
+import type { BrokerFile } from './core/backup-ports.ts';
+import { agentUnit, environmentFile, examineStation, shareRuns } from './examine-station.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
 import type { FirmwareParts } from './firmware/firmware-run.ts';
 import { createFirmware, type Firmware } from './firmware/firmware.ts';
@@ -34,10 +40,19 @@ import { agentVersion } from './version.ts';
 import { createWifiDuty, type WifiDuty } from './wifi-duty.ts';
 
 /** What an engine needs besides the configuration. `overrideFile` pins the release that must run. */
-type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
+type EngineParts = {
+  overrideFile: string;
+  conditions: AgentConditions;
+  clock: Clock;
+  logger: AgentLogger;
+  alive: () => void;
+};
 
 /** Creates an engine other than Docker, for simulators. Its processes end with the agent, so each start counts as a boot. */
 export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;
+
+/** `broker`: absent in an engine that has no access to files of its services. */
+type StationEngine = StackEngine & { broker?: BrokerFile };
 
 /**
  * Composition root: builds the whole agent from its configuration and starts it.
@@ -65,10 +80,12 @@ export async function startAgent(
   const bootId = options.createEngine ? randomUUID() : await readBootId();
   const overrideFile = join(config.dataDir, stateFiles.updateOverride);
   const alive = (): void => updates.alive();
-  const engineParts = { overrideFile, conditions, clock, alive };
-  const engine = stack.use(await (options.createEngine ?? createDocker)(config, engineParts));
+  const engineParts = { overrideFile, conditions, clock, logger, alive };
+  const engine: StationEngine = stack.use(await (options.createEngine ?? createDocker)(config, engineParts));
   const common = { conditions, clock, logger, random: Math.random };
-  const updates = createStackDuty(config, { ...common, engine, lock, bootId });
+  const hostClock = stack.use(await openHostClock(config, { clock, logger }));
+  const isClockRight = (): Promise<boolean | null> => isRight(hostClock);
+  const updates = createStackDuty(config, { ...common, engine, lock, bootId, isClockRight });
   logger.event('agent_started', { agentVersion, bootId });
   const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: updates.isFetching });
   const wifi = stack.use(
@@ -77,7 +94,14 @@ export async function startAgent(
       ...{ engine, stack: updates, lock, startedAt, signal, bootId: await readBootId() },
     }),
   );
-  const port = createStatus({ config, stack: updates, firmware, wifi, conditions, startedAt, agentVersion });
+  const agentPart = createAgentPart({
+    networks: wifi.saved,
+    broker: engine.broker ?? null,
+    release: updates.installed,
+    update: updates.update,
+  });
+  const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, conditions };
+  const port = createStatus({ ...parts, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({
       ...common,
@@ -110,9 +134,15 @@ export async function startAgent(
   return stack.move();
 }
 
+/** Null: the system does not tell. */
+async function isRight(hostClock: HostClock): Promise<boolean | null> {
+  const status = await hostClock.status().catch(() => null);
+  return status === null || status.source === 'unknown' ? null : status.trusted;
+}
+
 function createStackDuty(
   config: Config,
-  parts: Pick<StackParts, 'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId'>,
+  parts: Pick<StackParts, 'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId' | 'isClockRight'>,
 ): Stack {
   const { release, health, stationId, dataDir } = config;
   const { publicKey, keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
@@ -154,6 +184,15 @@ async function createFirmwareDuty(
   });
 }
 
+async function openHostClock(
+  { dataDir }: Config,
+  { clock, logger }: { clock: Clock; logger: AgentLogger },
+): Promise<HostClock & AsyncDisposable> {
+  const system = createSystemTime({ clock });
+  const hostClock = createHostClock({ system, disk: nodeDisk, dataDir, bootId: await readBootId(), clock, logger });
+  return { ...hostClock, [Symbol.asyncDispose]: () => system[Symbol.asyncDispose]() };
+}
+
 function createSystemd(
   { systemd, childEnv }: Config,
   parts: Pick<ServiceManagerParts, 'clock' | 'logger' | 'isAlive'>,
@@ -167,8 +206,8 @@ const longestSilenceMs = 15 * 60_000;
 
 async function createDocker(
   { stack, childEnv }: Config,
-  { overrideFile, conditions, clock, alive }: EngineParts,
-): Promise<StackEngine & Disposable> {
+  { overrideFile, conditions, clock, logger, alive }: EngineParts,
+): Promise<StationEngine & Disposable> {
   const { registry, registryCredentials } = stack;
   return createDockerEngine({
     disk: nodeDisk,
@@ -183,14 +222,22 @@ async function createDocker(
     clock,
     alive,
     onLink: (linked) => conditions.set('compose_not_linked', !linked),
+    onRestart: (restarted) =>
+      logger.event('engine_restarted', { reason: 'it held a port for a container that is gone', restarted }),
+    onRemoved: (image) => logger.event('image_removed', { image }),
+    onRepaired: (repaired) => logger.event('engine_storage_repaired', repaired),
   });
 }
 
+const logTimeoutMs = 10_000;
+
 type StatusParts = {
+  hostClock: HostClock;
   config: Config;
   stack: Stack;
   firmware: Firmware;
   wifi: Pick<WifiDuty, 'status'>;
+  agentPart: AgentPart;
   conditions: AgentConditions;
   startedAt: string;
   agentVersion: string;
@@ -198,10 +245,16 @@ type StatusParts = {
 
 /** The agent's status for its API, collected from the features at each request. */
 function createStatus(parts: StatusParts): AgentPort {
-  const { stack, config, conditions, wifi, firmware, startedAt, agentVersion } = parts;
+  const { stack, config, conditions, wifi, firmware, hostClock, startedAt, agentVersion } = parts;
   return {
     version: () => ({ ...stack.versions(), agentVersion }),
     wifiStatus: wifi.status,
+    readBackup: parts.agentPart.read,
+    restoreBackup: parts.agentPart.restore,
+    doctor: shareRuns(() => examineStation({ config, warnings: [], envFile: environmentFile(), clock: systemClock })),
+    log: () => readLog(agentUnit, config.childEnv, AbortSignal.timeout(logTimeoutMs)),
+    clock: hostClock.status,
+    setClock: hostClock.set,
     update: stack.update,
     rollback: stack.rollback,
     check: async () => {
@@ -220,6 +273,7 @@ function createStatus(parts: StatusParts): AgentPort {
       ...(await stack.status()),
       firmware: firmware.status(),
       wifi: wifi.status(),
+      clock: await hostClock.status(),
       conditions: conditions.list(),
     }),
   };

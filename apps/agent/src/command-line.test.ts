@@ -79,3 +79,44 @@ test('names what is wrong with the environment file, without a secret', async (t
   assert.match(stderr, /STATION_CODE must be 10 to 32 letters and digits/);
   assert.doesNotMatch(stderr, /short!/);
 });
+
+test('the doctor finds what is broken, and asks the backend in its container', async (t) => {
+  const report = { program: 'backend', version: '9', at: '', status: 'warning', checks: [] };
+  const docker = `case "$1" in
+exec) echo '${JSON.stringify(report)}'; exit 1;;
+compose) echo 'no configuration file provided: not found' >&2; exit 14;;
+esac`;
+  const broken = [
+    ...station.slice(0, 1),
+    'DATA_DIR=/nowhere',
+    'DOCKER_HOST=/nowhere/docker.sock',
+    'WIFI_WATCHDOG=false',
+  ];
+  const closed = [
+    'UPDATE_SERVER_URL=http://127.0.0.1:1/manifest.json',
+    'HEALTHCHECK_URL=http://127.0.0.1:1/api/health',
+  ];
+  const lines = [...broken, ...closed, 'TYPO_IN_A_NAME=1'];
+  const { exitCode, stdout } = await runWith(t, ['doctor', '--json'], lines, docker);
+  assert.equal(exitCode, 2);
+  const { agent, backend } = JSON.parse(stdout);
+  assert.deepEqual(backend, report);
+  const found: Record<string, string[]> = Object.fromEntries(
+    agent.checks.map((check: { id: string; findings: { code: string }[] }) => [
+      check.id,
+      check.findings.map(({ code }) => code),
+    ]),
+  );
+  assert.deepEqual(found['configuration'], ['config_doubtful', 'environment_open_to_others']);
+  assert.deepEqual(found['state'], ['state_missing']);
+  assert.deepEqual(found['engine'], ['engine_unreachable']);
+  assert.deepEqual(found['release_server'], ['release_server_silent']);
+  assert.deepEqual(found['backend'], ['backend_silent']);
+});
+
+test('the doctor prints words, and why the backend could not be asked', async (t) => {
+  const { stdout } = await runWith(t, ['doctor'], [...station, 'DOCKER_HOST=/nowhere/docker.sock'], 'exit 64');
+  assert.match(stdout, /^FAULT {4}Docker and Compose$/m);
+  assert.match(stdout, /Docker does not answer/);
+  assert.match(stdout, /The backend could not be asked: its release has no doctor\n$/);
+});

@@ -1,7 +1,10 @@
 import { dirname } from 'node:path';
+import { systemClock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
+import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { describeError } from '@station/kit/station-error';
 import { type Config, loadConfig } from './config.ts';
+import { environmentFile, examineBackendContainer, examineStation } from './examine-station.ts';
 import { exitConfig, runAgent } from './run-agent.ts';
 import { agentVersion } from './version.ts';
 
@@ -14,6 +17,8 @@ Without a command the agent runs, as its service starts it. Its configuration is
 
 Commands:
   code        prints the code of the station and its hotspot (as root)
+  doctor      checks this station and changes nothing (as root); with --json as one object.
+              Exit code 0: all is well, 1: warnings, 2: faults
   --version   prints the version
   --help      prints this text
 `;
@@ -32,6 +37,7 @@ export async function runCommandLine(
   if (more.length === 0 && command === '--version') return print(`${agentVersion}\n`);
   if (more.length === 0 && (command === '--help' || command === '-h')) return print(help);
   if (more.length === 0 && command === 'code') return printCode(directory);
+  if (command === 'doctor' && more.every((option) => option === '--json')) return examine(directory, more.length > 0);
   process.stderr.write(`station-agent: unknown arguments: ${args.join(' ')}\n\n${help}`);
   return exitUsage;
 }
@@ -56,6 +62,24 @@ async function printCode(directory: string): Promise<number> {
     'station-agent: STATION_CODE is not set, and the backend has no set-up code: the station has its owner, or the backend does not run\n',
   );
   return 1;
+}
+
+/** The report of the agent, then that of the backend from inside its container. */
+async function examine(directory: string, isJson: boolean): Promise<number> {
+  const reading = await loadConfig({ directory });
+  if (reading.kind === 'invalid') {
+    process.stderr.write(`station-agent: ${reading.problems.join('; ')}\n`);
+    return exitConfig;
+  }
+  const { config, warnings } = reading;
+  const agent = await examineStation({ config, warnings, envFile: environmentFile(directory), clock: systemClock });
+  if (!isJson) print(`${renderReport(agent)}\n`);
+  const backend = await examineBackendContainer(config);
+  const report = 'report' in backend ? backend.report : null;
+  if (isJson) print(`${JSON.stringify({ agent, backend: report })}\n`);
+  else
+    print('failure' in backend ? `The backend could not be asked: ${backend.failure}\n` : renderReport(backend.report));
+  return exitCodeOf([agent.status, report?.status ?? 'ok']);
 }
 
 const readTimeoutMs = 10_000;

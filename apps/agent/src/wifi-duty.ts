@@ -4,6 +4,7 @@ import { createNetworkManager, undoHotspot } from './adapters/network-manager/ne
 import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/backend-client.ts';
 import type { Config } from './config.ts';
+import type { SavedNetworks } from './core/backup-ports.ts';
 import { ssidFromText } from './core/wifi-network.ts';
 import { listenForPortal } from './adapters/http-listener.ts';
 import { openPortal } from './portal/portal-server.ts';
@@ -16,6 +17,8 @@ export type WifiDuty = AsyncDisposable & {
   /** Keeps the station reachable until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   status(): WifiStatus;
+  /** Null: the agent does not manage the network. */
+  saved: SavedNetworks | null;
 };
 
 type Parts = Omit<ProxyServiceParts, 'service'> &
@@ -53,6 +56,7 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   return {
     run: watchdog.run,
     status: watchdog.status,
+    saved: radio.saved,
     [Symbol.asyncDispose]: () => radio[Symbol.asyncDispose](),
   };
 }
@@ -66,5 +70,6 @@ const idleDuty = (since: string, run: WifiDuty['run']): WifiDuty => ({
     hotspot: { active: false, ssid: null, ip: null, clients: 0 },
     watchdog: { state: 'DISABLED', since, attempts: 0, nextRetryAt: null, lastFailure: null },
   }),
+  saved: null,
   [Symbol.asyncDispose]: async () => undefined,
 });

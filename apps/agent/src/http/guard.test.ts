@@ -58,6 +58,16 @@ describe('with a token', () => {
     }
   });
 
+  it('a backup needs the token, also to read and over the socket', async () => {
+    await using running = await startServer({ token, socketName: 'agent.sock' });
+    for (const target of [running.tcp, { socketPath: `${running.folder}/agent.sock` }]) {
+      assert.equal(outcomeOf(await call(target, 'GET', '/backup')), '401 unauthorized');
+      assert.equal(outcomeOf(await postJson(target, '/backup/restore', {})), '401 unauthorized');
+      const headers = { authorization: `Bearer ${token}` };
+      assert.equal(outcomeOf(await call(target, 'GET', '/backup', { headers })), '200');
+    }
+  });
+
   it('the body of a refused call is not read', async () => {
     await using running = await startServer({ token });
     assert.equal(outcomeOf(await postJson(running.tcp, '/update', 'not even an object')), '401 unauthorized');
@@ -81,6 +91,20 @@ describe('without a token', () => {
       }
     }
     assert.deepEqual(running.agent.asked, []);
+  });
+
+  it('a backup is given over the Unix socket alone', async () => {
+    await using running = await startServer({ socketName: 'agent.sock' });
+    const empty = { wifi: null, broker: null, release: null, missing: [] };
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/backup')), '401 unauthorized');
+    assert.equal(outcomeOf(await postJson(running.tcp, '/backup/restore', empty)), '401 unauthorized');
+    const socket = { socketPath: `${running.folder}/agent.sock` };
+    assert.equal(outcomeOf(await call(socket, 'GET', '/backup')), '200');
+    // The logins of a large house are longer than an ordinary body may be.
+    const clients = Array.from({ length: 500 }, (_, n) => ({ username: `device-${n}`, password: 'x'.repeat(1000) }));
+    const answer = await postJson(socket, '/backup/restore', { ...empty, broker: { clients } });
+    assert.equal(outcomeOf(answer), '200');
+    assert.deepEqual(running.agent.asked, ['restore 500']);
   });
 
   it('its own names are answered', async () => {
@@ -130,7 +154,7 @@ describe('the names of HOST', () => {
   const isAllowed = (host: string, name: string, localAddress = '127.0.0.1'): boolean => {
     const guard = createGuard({ token: null, host, overSocket: false });
     try {
-      guard({ method: 'GET', headers: { host: name }, socket: { localAddress } as Socket });
+      guard({ method: 'GET', headers: { host: name }, socket: { localAddress } as Socket }, false);
       return true;
     } catch (error) {
       assert.ok(error instanceof StationError && error.code === 'host_not_allowed');

@@ -3,8 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv4, isIPv6 } from '@station/kit/node-tables';
 import { StationError } from '@station/kit/station-error';
 
-/** Who may call (contracts, section 4). Throws the refusal as a StationError. */
-export type Guard = (request: Pick<IncomingMessage, 'method' | 'headers' | 'socket'>) => void;
+/**
+ * Who may call (contracts, section 4). Throws the refusal as a StationError.
+ * @param isSecret the answer or the body holds secrets: only with the token, or without one over the Unix socket.
+ */
+export type Guard = (request: Pick<IncomingMessage, 'method' | 'headers' | 'socket'>, isSecret: boolean) => void;
 
 const safeMethods = ['GET', 'HEAD'];
 
@@ -17,14 +20,16 @@ export function createGuard(options: { token: string | null; host: string; overS
   const { token, host } = options;
   if (token !== null) {
     const isToken = tokenCheck(token);
-    return (request) => {
-      if (safeMethods.includes(request.method ?? '')) return;
+    return (request, isSecret) => {
+      if (safeMethods.includes(request.method ?? '') && !isSecret) return;
       if (!isToken(bearerOf(request.headers.authorization)))
         throw new StationError('unauthorized', 'This call needs the token of the agent (Authorization: Bearer).');
     };
   }
   if (options.overSocket) return () => undefined;
-  return ({ headers, socket }) => {
+  return ({ headers, socket }, isSecret) => {
+    if (isSecret)
+      throw new StationError('unauthorized', 'This call needs AGENT_TOKEN, or the Unix socket of the agent.');
     const isOwnName = (name: string | null): boolean =>
       name !== null && (isLoopback(name) || isListeningName(name, host, socket.localAddress));
     if (!isOwnName(hostName(headers.host)))

@@ -49,14 +49,16 @@ async function respond(request: IncomingMessage, response: ServerResponse, parts
 /** @throws StationError, RequestInvalidError, MethodNotAllowedError: the refusal. */
 async function answerTo(request: IncomingMessage, { routes, guard, stopping }: Responding): Promise<Answer> {
   if (stopping.aborted) throw shuttingDown();
-  guard(request);
   const { path, query } = targetOf(request);
-  const methods = routes.get(decoded(path));
+  const address = decoded(path);
+  const methods = address === null ? undefined : routes.get(address);
+  guard(request, methods?.[request.method ?? '']?.isSecret === true);
+  if (address === null) throw new StationError('bad_request', 'The address is not valid.');
   if (methods === undefined) throw new StationError('not_found', 'There is nothing at this address.');
   const route = methods[request.method ?? ''];
   if (route === undefined) throw new MethodNotAllowedError(Object.keys(methods));
   return route.answer({
-    body: route.body === null ? null : checkRequest('body', route.body, await readJson(request)),
+    body: route.body === null ? null : checkRequest('body', route.body, await readJson(request, route.maxBodyBytes)),
     query: checkRequest('querystring', route.query, queryOf(query)),
   });
 }
@@ -66,11 +68,11 @@ function targetOf(request: IncomingMessage): { path: string; query: string } {
   return { path, query };
 }
 
-function decoded(path: string): string {
+function decoded(path: string): string | null {
   try {
     return decodeURI(path);
   } catch {
-    throw new StationError('bad_request', 'The address is not valid.');
+    return null;
   }
 }
 
@@ -84,25 +86,25 @@ function queryOf(text: string): Record<string, string | string[]> {
 const maxBodyBytes = 256 * 1024;
 
 /** A missing body counts as `{}`, even with a content type: some clients always send the header. */
-async function readJson(request: IncomingMessage): Promise<unknown> {
+async function readJson(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<unknown> {
   const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (type === undefined && length === '0' && encoding === undefined) return {};
   const mediaType = type?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json')
     throw new StationError('unsupported_media_type', 'The body must be JSON (content-type application/json).');
-  const text = await readText(request);
+  const text = await readText(request, maxBytes);
   return text === '' ? {} : parseJson(text);
 }
 
 /** Reads a body that is too large to its end and discards it: a client may write all of it before it reads the answer. */
-async function readText(request: IncomingMessage): Promise<string> {
+async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= maxBodyBytes) chunks.push(chunk);
+    if (size <= maxBytes) chunks.push(chunk);
   }
-  if (size > maxBodyBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
+  if (size > maxBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
   return Buffer.concat(chunks).toString();
 }
 

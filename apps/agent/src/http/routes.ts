@@ -4,12 +4,14 @@ import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import {
   Accepted,
+  ClockRequest,
   Health,
   type HistoryEntry,
   RollbackResult,
   UpdateRequest,
   UpdateResult,
 } from '@station/protocol/agent-api';
+import { AgentBackup } from '@station/protocol/agent-backup';
 import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
@@ -23,6 +25,10 @@ type Route = {
   query: TSchema;
   /** Null: the route reads no body. */
   body: TSchema | null;
+  /** More than the usual 256 KiB. */
+  maxBodyBytes?: number;
+  /** The body or the answer holds secrets: see `Guard`. */
+  isSecret?: boolean;
   /** Takes the checked values. */
   answer: (request: { query: unknown; body: unknown }) => Promise<Answer>;
 };
@@ -48,6 +54,9 @@ export type RouteParts = {
   stopping: AbortSignal;
 };
 
+/** 3 MiB of logins, 100 networks. */
+const maxBackupBytes = 4 * 1024 * 1024;
+
 /** Path → methods. All paths are constant, so that a map finds them. */
 export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
   const { port, metrics, streams, stopping } = parts;
@@ -57,8 +66,28 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
     ['/version', readable(async () => ok(port.version()))],
     ['/status', readable(async () => ok(await orStop(port.status())))],
     ['/wifi/status', readable(async () => ok(port.wifiStatus()))],
+    [
+      '/clock',
+      {
+        ...readable(async () => ok(await orStop(port.clock()))),
+        POST: route(NoKeys, ClockRequest, async ({ body }) => ok(await orStop(port.setClock(timeOf(body.now))))),
+      },
+    ],
     ['/metrics', readable(async () => ({ kind: 'text', ...(await metrics.render(await orStop(port.status()))) }))],
+    ['/doctor', readable(async () => ok(await orStop(port.doctor())))],
+    ['/log', readable(async () => ok({ lines: await orStop(port.log()) }))],
     ['/events', { GET: reading(async () => ({ kind: 'stream', follow: streams.follow })) }],
+    ['/backup', { GET: { ...reading(async () => ok(await orStop(port.readBackup()))), isSecret: true } }],
+    [
+      '/backup/restore',
+      {
+        POST: {
+          ...route(NoKeys, AgentBackup, async ({ body }) => ok(await orStop(port.restoreBackup(body)))),
+          isSecret: true,
+          maxBodyBytes: maxBackupBytes,
+        },
+      },
+    ],
     ['/check', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.check()))) }],
     [
       '/update',
@@ -99,6 +128,13 @@ const reading = (answer: () => Promise<Answer>): Route => ({ query: NoKeys, body
 function readable(answer: () => Promise<Answer>): Methods {
   const get = reading(answer);
   return { GET: get, HEAD: get };
+}
+
+/** @throws StationError `bad_request` */
+function timeOf(text: string): number {
+  const at = Date.parse(text);
+  if (!Number.isFinite(at) || at < 0) throw new StationError('bad_request', '"now" must be a time.');
+  return at;
 }
 
 const ok = (body: object): Answer => ({ kind: 'json', status: 200, body });

@@ -20,7 +20,11 @@ const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason:
 type State = 'whole' | 'rotten' | 'broken' | 'absent' | 'unread' | 'unpinnable';
 
 /** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
-function createMachine(images: Record<string, State>, registry: Record<string, PullAnswer> = {}) {
+function createMachine(
+  images: Record<string, State>,
+  registry: Record<string, PullAnswer> = {},
+  repaired: () => boolean = () => false,
+) {
   const calls: string[] = [];
   const events: string[] = [];
   const pinned = new Set<string>();
@@ -66,6 +70,10 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
       if (images[id] === 'unread') return 'unknown';
       return images[id] === 'whole' ? 'whole' : 'damaged';
     },
+    repairStorage: async (fetched) => {
+      calls.push(`repair ${fetched.join(' ')}`);
+      return repaired();
+    },
     sync: async () => void calls.push('sync'),
   };
   const logger: AgentLogger = {
@@ -85,6 +93,7 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
     signal: new AbortController().signal,
     alive: () => undefined,
     onProgress: (service, { doneBytes }) => void calls.push(`progress ${service} ${doneBytes}`),
+    spare: [],
   };
   const told = (prefix: string): string[] => calls.filter((call) => call.startsWith(prefix));
   return { parts, calls, told, events, images, pinned };
@@ -166,7 +175,38 @@ describe('fetching a release', () => {
     const { parts } = createMachine({ 'sha256:b': 'broken' });
     parts.engine.removeImage = async () => 'in_use';
     const answer = await fetchRelease(release, false, parts);
-    assert.ok(answer.kind === 'failed' && answer.code === 'engine_failed' && answer.transient);
+    assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
+  });
+
+  const unstored: PullAnswer = { ...away, code: 'engine_storage_failed' };
+
+  test('repairs the storage of the engine after all pulls, and pulls again only what it could not store', async () => {
+    const registry: Record<string, PullAnswer> = { [frontend]: unstored };
+    const { parts, told } = createMachine({}, registry, () => delete registry[frontend]);
+    const answer = await fetchRelease(release, false, { ...parts, spare: ['sha256:1', 'sha256:2'] });
+    assert.equal(answer.kind, 'ok');
+    assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`, `pull ${frontend}`]);
+    assert.deepEqual(told('repair'), ['repair sha256:1 sha256:2']);
+  });
+
+  test('pulls nothing again when there was nothing to repair, and does not blame the registry', async () => {
+    const { parts, told } = createMachine({}, { [frontend]: unstored });
+    const answer = await fetchRelease(release, false, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
+    assert.deepEqual([told('pull').length, told('repair').length], [2, 1]);
+  });
+
+  test('reports an image that cannot be stored after the repair either', async () => {
+    const { parts, told } = createMachine({}, { [frontend]: unstored }, () => true);
+    const answer = await fetchRelease(release, false, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed');
+    assert.deepEqual([told('pull').length, told('repair').length], [3, 1]);
+  });
+
+  test('repairs nothing when the registry does not answer', async () => {
+    const { parts, told } = createMachine({}, { [frontend]: away }, () => true);
+    assert.equal((await fetchRelease(release, false, parts)).kind, 'failed');
+    assert.equal(told('repair').length, 0);
   });
 
   test('reports that the second pull failed', async () => {

@@ -20,6 +20,8 @@ export type FetchParts = {
   /** Called at each sign of progress: when a pull advances, and between checks of images. */
   alive: () => void;
   onProgress: (service: string, progress: PullProgress) => void;
+  /** Ids of images that failed tries of any release have left, and that no release needs. */
+  spare: readonly string[];
 };
 
 type FetchAnswer =
@@ -36,14 +38,19 @@ type FetchAnswer =
  * @param suspect true when the power may have been cut while these images were written: each one is then verified.
  */
 export async function fetchRelease(release: Release, suspect: boolean, parts: FetchParts): Promise<FetchAnswer> {
-  const services = Object.entries(release.images);
-  const answers = await Promise.all(
-    services.map(async ([service, image]) => {
-      const reference = release.digests[service] ?? image;
-      return { service, image, answer: await fetchUsable(service, reference, suspect, parts) };
-    }),
-  );
-  await parts.engine.sync();
+  const { engine, spare, signal } = parts;
+  const fetchImage = async ([service, image]: [string, string]) => {
+    const reference = release.digests[service] ?? image;
+    return { service, image, answer: await fetchUsable(service, reference, suspect, parts) };
+  };
+  let answers = await Promise.all(Object.entries(release.images).map(fetchImage));
+  // Only when all pulls have ended: the engine keeps layers that a pull uses.
+  if (answers.some(isNotStored) && (await engine.repairStorage(spare, signal))) {
+    answers = await Promise.all(
+      answers.map(async (each) => (isNotStored(each) ? fetchImage([each.service, each.image]) : each)),
+    );
+  }
+  await engine.sync();
   const imageIds: Record<string, string> = {};
   const digests: Record<string, string> = {};
   const fetched: Record<string, string> = {};
@@ -60,6 +67,9 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
   const unread = failures.flatMap((each) => (each.unread && each.imageId !== undefined ? [each.imageId] : []));
   return { ...failureFacts, fetched, ...(suspect && unread.length === failures.length ? { unread } : {}) };
 }
+
+const isNotStored = ({ answer }: { answer: UsableAnswer }): boolean =>
+  answer.kind === 'failed' && answer.code === 'engine_storage_failed';
 
 /**
  * Verifies the images that are on this machine and re-pulls the damaged ones. An image that no registry offers now
@@ -140,7 +150,7 @@ async function fetchUsable(
     await discard(imageId ?? reference, parts);
   }
   const reason = `the image of "${service}" is unusable after two fetches`;
-  return { kind: 'failed', code: 'engine_failed', reason, transient: true, ...named(imageId) };
+  return { kind: 'failed', code: 'engine_storage_failed', reason, transient: true, ...named(imageId) };
 }
 
 const named = (imageId: string | null): { imageId?: string } => (imageId === null ? {} : { imageId });

@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import type { Release } from '@station/protocol/release';
 import { emptyJournal, type Journal } from './journal.ts';
-import { chooseAutomatic, chooseManual, findKept, requestedVersion, type Circumstances } from './release-decide.ts';
+import {
+  chooseAutomatic,
+  chooseManual,
+  findKept,
+  nextTimeFloor,
+  requestedVersion,
+  type Circumstances,
+} from './release-decide.ts';
 
 const release = (version: string | null): Release => ({ version, images: {}, imageIds: {}, digests: {}, layers: {} });
 const manifest: ReleaseManifest = {
@@ -98,3 +105,23 @@ test('reads the version of a request', () => {
   assert.equal(requestedVersion('v1.0.0'), '1.0.0');
   assert.equal(requestedVersion('newest'), undefined);
 });
+
+const floorMs = Date.UTC(2026, 10, 23);
+const dayMs = 24 * 3600_000;
+const floors: [string, number, boolean | null, number | null][] = [
+  ['rises after a day', floorMs + dayMs + 1, true, floorMs + dayMs + 1],
+  ['rises, too, when nobody knows whether the clock is right', floorMs + dayMs + 1, null, floorMs + dayMs + 1],
+  ['does not rise with a clock that is not right', floorMs + 3650 * dayMs, false, null],
+  ['stays within a day', floorMs + dayMs, true, null],
+  ['came from a clock that was ahead, and falls', floorMs - 3650 * dayMs, true, floorMs - 3650 * dayMs],
+  ['stays when a clock that may be wrong is behind', floorMs - dayMs, null, null],
+  ['stays in 1970', 5_000, false, null],
+];
+
+for (const [story, nowMs, isClockRight, expected] of floors) {
+  test(`the time floor ${story}`, () =>
+    assert.equal(nextTimeFloor({ floor: new Date(floorMs).toISOString(), nowMs, isClockRight }), expected));
+}
+
+test('the first time floor is the time of the first check', () =>
+  assert.equal(nextTimeFloor({ floor: null, nowMs: floorMs, isClockRight: true }), floorMs));

@@ -74,6 +74,25 @@ export function requestedVersion(text: string | null): string | null | undefined
   return text === null ? null : parseVersion(text)?.text;
 }
 
+const dayMs = 24 * 3600_000;
+
+/**
+ * The time that has passed for certain, after a check of the manifest. It is raised at most once a day, because an SD card wears out, and
+ * lowered when it came from a clock that was ahead.
+ * @param at.isClockRight null: nobody knows.
+ * @returns null: it stays.
+ */
+export function nextTimeFloor(at: {
+  floor: string | null;
+  nowMs: number;
+  isClockRight: boolean | null;
+}): number | null {
+  const { floor, nowMs, isClockRight } = at;
+  const floorMs = Date.parse(floor ?? '1970-01-01T00:00:00.000Z');
+  if (nowMs < floorMs) return isClockRight === true ? nowMs : null;
+  return isClockRight !== false && nowMs - floorMs > dayMs ? nowMs : null;
+}
+
 const deferred = (reason: DeferralReason): Choice => ({ kind: 'deferred', reason });
 
 const releaseOf = (version: string, images: Record<string, string>): Release => ({

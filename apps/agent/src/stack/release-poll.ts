@@ -6,7 +6,7 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { AgentConditions } from '@station/kit/conditions';
 import { isInsideWindow, type MaintenanceWindow } from '../core/maintenance-window.ts';
-import { chooseAutomatic, type Choice } from './release-decide.ts';
+import { chooseAutomatic, type Choice, nextTimeFloor } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 
@@ -14,6 +14,8 @@ export type ReleasePollParts = {
   keeper: JournalKeeper;
   source: ReleaseSource;
   conditions: AgentConditions;
+  /** Null: nobody knows. Never rejects. */
+  isClockRight: () => Promise<boolean | null>;
   clock: Clock;
   logger: AgentLogger;
   stationId: string;
@@ -99,15 +101,16 @@ async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
   return answer;
 }
 
-/** Records the highest signed version and the time floor for later checks; rarely, because an SD card wears out. */
-async function remember({ keeper, source, clock }: Poll, manifest: ReleaseManifest): Promise<void> {
+/** Records the highest signed version and the time floor for later checks. */
+async function remember({ keeper, source, clock, ...poll }: Poll, manifest: ReleaseManifest): Promise<void> {
+  const isClockRight = await poll.isClockRight();
   const { highestSignedVersion, timeFloor } = keeper.journal();
   const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);
-  const daysOld = clock.now() - Date.parse(timeFloor ?? '1970-01-01T00:00:00.000Z') > 24 * 3600_000;
-  if (!higher && !daysOld) return;
+  const floorMs = nextTimeFloor({ floor: timeFloor, nowMs: clock.now(), isClockRight });
+  if (!higher && floorMs === null) return;
   await keeper.remember({
     ...(higher ? { highestSignedVersion: manifest.version } : {}),
-    ...(daysOld ? { timeFloor: isoTime(clock.now()) } : {}),
+    ...(floorMs === null ? {} : { timeFloor: isoTime(floorMs) }),
   });
 }
 

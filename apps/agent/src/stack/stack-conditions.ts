@@ -24,6 +24,7 @@ export type StackConditions = {
 /** Condition → failure code of an update. The condition stays as long as that release will be installed. */
 const failures = [
   ['disk_space_low', 'disk_space_low'],
+  ['engine_storage_failed', 'engine_storage_failed'],
   ['registry_auth_failed', 'registry_auth_failed'],
   ['registry_unreachable', 'registry_unavailable'],
 ] as const;

@@ -59,6 +59,7 @@ type FailureCode =
   | 'image_missing'
   | 'disk_space_low'
   | 'engine_failed'
+  | 'engine_storage_failed'
   | 'release_unhealthy';
 
 /** The health gate's settings, in milliseconds. */

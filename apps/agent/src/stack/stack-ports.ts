@@ -30,6 +30,13 @@ export type StackEngine = {
   /** Reads the whole image and checks it against its digests. Slow and reliable. */
   verifyImage(imageId: string, signal: AbortSignal): Promise<ImageCondition>;
   /**
+   * Removes what a power cut may have left in the engine's storage and each pull would reuse: damaged images of the stack that are not pinned, and
+   * layers that nothing uses. Thorough and slow, so only once in the life of the agent.
+   * @param fetched images that earlier pulls left and that may be removed, by id.
+   * @returns whether something was removed, so that another pull may succeed.
+   */
+  repairStorage(fetched: readonly string[], signal: AbortSignal): Promise<boolean>;
+  /**
    * Brings the stack up with the release that the override file pins; never uses the network.
    * @throws StationError `compose_project_unreadable` when it failed because the stack's own files cannot be read.
    */
@@ -67,7 +74,14 @@ export type PullProgress = { doneBytes: number; totalBytes: number | null };
 
 export type RegistryFailure = {
   kind: 'failed';
-  code: 'registry_unavailable' | 'registry_auth_failed' | 'image_missing' | 'disk_space_low' | 'engine_failed';
+  code:
+    | 'registry_unavailable'
+    | 'registry_auth_failed'
+    | 'image_missing'
+    | 'disk_space_low'
+    | 'engine_failed'
+    /** The registry delivered the image, and the engine cannot store it or damages it. */
+    | 'engine_storage_failed';
   /** For people: no host path, no secret. */
   reason: string;
   /** For the log only. */
@@ -85,7 +99,11 @@ export const registrySilent: RegistryFailure = {
 };
 
 export type LayersAnswer =
-  | { kind: 'ok'; layers: Record<string, number> }
+  | {
+      kind: 'ok';
+      layers: Record<string, number>;
+      /** Digest of its configuration: Docker's id of it. */ imageId?: string;
+    }
   /** The registry does not list sizes; the pull may still work. */
   | { kind: 'unknown' }
   | RegistryFailure;

@@ -11,6 +11,8 @@ export type StackStatus = {
   versions(): Pick<Status, 'currentVersion' | 'latestVersion'>;
   /** True when a newer release is available that has not failed here. */
   updateAvailable(): boolean;
+  /** The installed release for a backup; null: none. */
+  installed(): { version: string | null; images: Record<string, string> } | null;
   /** The stack's part of the agent's status, read now. */
   status(): Promise<Pick<Status, StackField>>;
 };
@@ -48,6 +50,10 @@ export function createStackStatus(parts: Parts): StackStatus {
   return {
     versions,
     updateAvailable,
+    installed: () => {
+      const release = journalOrNull()?.installed ?? null;
+      return release && { version: release.version, images: release.images };
+    },
     status: async () => {
       const journal = journalOrNull();
       const operation = keeper.operation();

@@ -3,7 +3,7 @@ import { addSample, restartBaseline, startWatch } from './health-decide.ts';
 import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
-import { releaseToRun } from './operation-decide.ts';
+import { releaseToRun, wantedImages } from './operation-decide.ts';
 import { untilFree, type Port80Lock } from './proxy-service.ts';
 import type { ProbeAnswer, RegistryFailure } from './stack-ports.ts';
 import type { Step } from './stack-decide.ts';
@@ -229,10 +229,12 @@ function failureAfter(
   return { kind: 'failed', failures, code, reason, transient, fetched, ...(unread ? { unread } : {}) };
 }
 
-const fetchParts = ({ engine, logger, clock, keeper, alive }: StepContext, signal: AbortSignal): FetchParts => ({
-  ...{ engine, logger, clock, signal, alive },
-  onProgress: keeper.run.meter.update,
-});
+function fetchParts({ engine, logger, clock, keeper, alive }: StepContext, signal: AbortSignal): FetchParts {
+  const journal = keeper.journal();
+  const wanted = wantedImages(journal);
+  const spare = Object.keys({ ...journal.fetched, ...journal.retired }).filter((id) => !wanted.has(id));
+  return { engine, logger, clock, signal, alive, spare, onProgress: keeper.run.meter.update };
+}
 
 function operationOf({ keeper }: StepContext): OperationRecord {
   const { operation } = keeper.journal();

@@ -40,6 +40,9 @@ async function createStack(script = program, credentials: DockerParts['credentia
     clock: systemClock,
     alive: () => undefined,
     onLink: () => undefined,
+    onRestart: () => undefined,
+    onRemoved: () => undefined,
+    onRepaired: () => undefined,
   });
   return {
     engine,

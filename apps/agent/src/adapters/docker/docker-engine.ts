@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
 import { parseImageReference } from '@station/protocol/image-reference';
+import type { BrokerFile } from '../../core/backup-ports.ts';
 import { unlessSilent } from '../../core/unless-silent.ts';
 import {
   type PullAnswer,
@@ -10,12 +11,14 @@ import {
   type StackEngine,
   type UpAnswer,
 } from '../../stack/stack-ports.ts';
+import { createBrokerFile } from './broker-file.ts';
 import { type Compose, type ComposeParts, createCompose, createProjectReader } from './compose.ts';
 import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
 import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';
 import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
 import { holdsStalePort, restartEngine } from './stale-ports.ts';
+import { type Repaired, type RepairParts, removeUnreadable, repairStorage } from './storage-repair.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
   socketPath: string;
@@ -29,10 +32,16 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
   alive: () => void;
   /** Called when linking the override in the project's environment file fails, or works again. */
   onLink: (linked: boolean) => void;
+  /** Called after Docker was restarted, or could not be. */
+  onRestart: (restarted: boolean) => void;
+  /** Called with an image outside any release that was damaged; it is fetched again. */
+  onRemoved: (image: string) => void;
+  /** Called after the repair of the storage has removed something. */
+  onRepaired: (repaired: Repaired) => void;
 };
 
 /** Docker Engine and Compose v2 as the station's container engine. */
-export function createDockerEngine(parts: DockerParts): StackEngine & Disposable {
+export function createDockerEngine(parts: DockerParts): StackEngine & Disposable & { broker: BrokerFile } {
   const api = createEngineApi(parts.socketPath);
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
   const { credentials, clock, alive } = parts;
@@ -47,7 +56,54 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   const freePorts = async (stderr: string, signal: AbortSignal): Promise<boolean> => {
     if (isRestarted || !(await holdsStalePort(api, stderr))) return false;
     isRestarted = true;
-    return restartEngine(parts.env, signal);
+    const restarted = await restartEngine(parts.env, signal);
+    parts.onRestart(restarted);
+    return restarted;
+  };
+
+  const fetchAndStart = async (signal: AbortSignal): Promise<UpAnswer> => {
+    if (credentials !== null) {
+      // Read again: the cached project may name images that the override has replaced and that were removed.
+      const { images } = await compose.describe(signal);
+      const missing = await fetchMissing(images, {
+        registry: credentials.registry,
+        imageId: (reference) => imageId(api, reference),
+        pull: (reference, onProgress, bounded) =>
+          pull(api, info, reference, { credentials, sizes: {}, onProgress, signal: bounded }),
+        removeImage: async (reference) => removeImage(api, await projectName(), reference, true),
+        clock,
+        alive,
+        signal,
+      });
+      if (missing !== null) return missing;
+    }
+    const project = await projectName();
+    return up({ api, compose, project, now: clock.now, freePorts }, signal);
+  };
+  /** What the project names; images of the installed release have ids. */
+  const namedImages = async (signal: AbortSignal): Promise<string[]> =>
+    (await compose.describe(signal)).images.filter((image) => referenceOf(image) !== null);
+  const verifyImage = createImageVerifier({ api, freeBytes: free });
+  const findOffered: RepairParts['findOffered'] = async (reference, signal) => {
+    const answer = await askLayers(api, info, credentials, reference, signal);
+    return answer.kind === 'ok' ? (answer.imageId ?? null) : null;
+  };
+  const repair = createRepair(async (fetched, signal) => {
+    const project = await projectName();
+    const images = { named: await namedImages(signal), fetched };
+    return repairStorage({ api, info, project, verify: verifyImage, findOffered, alive }, images, signal);
+  }, parts.onRepaired);
+  /** An engine that stops answering must not hide why the start failed. */
+  const repairIfReachable = (signal: AbortSignal): Promise<boolean> =>
+    repair([], signal).catch((error: unknown) => {
+      if (error instanceof StationError && error.code === 'unavailable') return false;
+      throw error;
+    });
+  /** Images of the release are verified when they are fetched; those of other services only here. */
+  const discardDamaged = async (signal: AbortSignal): Promise<boolean> => {
+    const removed = await removeUnreadable(api, await projectName(), await namedImages(signal));
+    removed.forEach(parts.onRemoved);
+    return removed.length > 0;
   };
 
   return {
@@ -71,26 +127,14 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         onProgress,
         signal,
       }),
-    verifyImage: createImageVerifier({ api, freeBytes: free }),
+    verifyImage,
+    repairStorage: repair,
     up: async (signal) => {
       await link();
-      if (credentials !== null) {
-        // Read again: the cached project may name images that the override has replaced and that were removed.
-        const { images } = await compose.describe(signal);
-        const missing = await fetchMissing(images, {
-          registry: credentials.registry,
-          imageId: (reference) => imageId(api, reference),
-          pull: (reference, onProgress, bounded) =>
-            pull(api, info, reference, { credentials, sizes: {}, onProgress, signal: bounded }),
-          removeImage: async (reference) => removeImage(api, await projectName(), reference, true),
-          clock,
-          alive,
-          signal,
-        });
-        if (missing !== null) return missing;
-      }
-      const project = await projectName();
-      return up({ api, compose, project, now: clock.now, freePorts }, signal);
+      let answer = await fetchAndStart(signal);
+      if (answer.kind === 'failed' && (await discardDamaged(signal))) answer = await fetchAndStart(signal);
+      if (answer.kind === 'failed' && (await repairIfReachable(signal))) answer = await fetchAndStart(signal);
+      return answer;
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
     sync: async () => {
@@ -99,7 +143,24 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
       if (result.exitCode !== 0)
         throw new StationError('internal', 'the file system of the container engine cannot be synced');
     },
+    broker: createBrokerFile(api, projectName),
     [Symbol.dispose]: () => api[Symbol.dispose](),
+  };
+}
+
+/** Repairs once: what a power cut has damaged is there from the start of the agent. @returns whether something was removed. */
+function createRepair(
+  repairOnce: (fetched: readonly string[], signal: AbortSignal) => Promise<Repaired>,
+  onRepaired: (repaired: Repaired) => void,
+): StackEngine['repairStorage'] {
+  let isDone = false;
+  return async (fetched, signal) => {
+    if (isDone) return false;
+    const repaired = await repairOnce(fetched, signal);
+    isDone = true;
+    if (repaired.images.length === 0 && repaired.layers === 0) return false;
+    onRepaired(repaired);
+    return true;
   };
 }
 

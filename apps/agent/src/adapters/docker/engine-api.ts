@@ -10,7 +10,10 @@ export type ApiAnswer = { status: number; body: unknown };
 
 type CallOptions = {
   query?: Record<string, string>;
+  /** Sent as JSON. */
   body?: unknown;
+  /** A tar archive, instead of `body`. */
+  archive?: Uint8Array;
   headers?: Record<string, string>;
   /** For a call that may take long. A call without it is cancelled after a minute: the engine is then `unavailable`. */
   signal?: AbortSignal;
@@ -24,6 +27,12 @@ export type EngineApi = {
   lines(method: string, path: string, onLine: (line: unknown) => void, options?: CallOptions): Promise<ApiAnswer>;
   /** Calls and reads the answer to its end without keeping it. `complete` is false when it broke off. */
   drain(method: string, path: string, options?: CallOptions): Promise<{ status: number; complete: boolean }>;
+  /** Calls and reads an answer of at most `maxBytes`; `bytes` is null when it is longer. @throws StationError `unavailable`. */
+  bytes(
+    method: string,
+    path: string,
+    options: CallOptions & { maxBytes: number },
+  ): Promise<{ status: number; bytes: Uint8Array | null }>;
   [Symbol.dispose](): void;
 };
 
@@ -52,6 +61,11 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
         const response = await send(engine, { ...options, method, path });
         const complete = await readToEnd(response, options.signal);
         return { status: response.statusCode ?? 0, complete };
+      }),
+    bytes: (method, path, { maxBytes, ...given }) =>
+      withDeadline(engine, given, async (options) => {
+        const response = await send(engine, { ...options, method, path });
+        return { status: response.statusCode ?? 0, bytes: await readBytes(response, maxBytes) };
       }),
     [Symbol.dispose]: () => agent.destroy(),
   };
@@ -116,15 +130,17 @@ async function requestVersion(engine: Engine): Promise<string> {
   return `/v${(older ? [major, minor] : newestKnown).join('.')}`;
 }
 
-async function open(engine: Engine, { method, path, query, body, headers, signal }: Call): Promise<IncomingMessage> {
-  const payload = body === undefined ? null : JSON.stringify(body);
+async function open(engine: Engine, call: Call): Promise<IncomingMessage> {
+  const { method, path, query, body, archive, headers, signal } = call;
+  const payload = archive ?? (body === undefined ? null : Buffer.from(JSON.stringify(body)));
+  const type = archive ? 'application/x-tar' : 'application/json';
   const outgoing = request({
     socketPath: engine.socketPath,
     agent: engine.agent,
     method,
     path: query ? `${path}?${new URLSearchParams(query).toString()}` : path,
     headers: {
-      ...(payload === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+      ...(payload === null ? {} : { 'content-type': type, 'content-length': payload.length }),
       ...headers,
     },
     ...(signal ? { signal } : {}),
@@ -169,6 +185,22 @@ async function readToEnd(response: IncomingMessage, signal: AbortSignal | undefi
   }
 }
 
+/** Null when the response is longer than `maxBytes`; the rest is not read. */
+async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Uint8Array | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) return null;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw brokenOff(error);
+  }
+  return Buffer.concat(chunks);
+}
+
 async function readJson(response: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   try {
@@ -209,6 +241,8 @@ export function messageOf(body: unknown): string {
 
 const Info = Type.Object({
   DockerRootDir: Type.String(),
+  /** Storage driver, `overlay2` mostly. */
+  Driver: Type.Optional(Type.String()),
   OSType: Type.String(),
   RegistryConfig: Type.Optional(
     Type.Object({

@@ -53,6 +53,32 @@ test('an image that only this project uses goes with what stands on it', async (
   }
 });
 
+const pinned = `sha256:${'d'.repeat(64)}`;
+const listed = (...images: object[]) => ({ 'GET /images/json': { status: 200, body: images } });
+
+test('a damaged image goes with all its names, or the next pull would reuse its layers', async () => {
+  const damaged = {
+    Id: 'sha256:1',
+    RepoTags: ['foreign:1', 'registry.test/station/proxy:2'],
+    RepoDigests: [`registry.test/station/backend@${pinned}`],
+  };
+  for (const reference of ['registry.test/station/proxy:2', `registry.test/station/backend:1.0.0@${pinned}`]) {
+    const { api, calls } = createApi({
+      ...listed({ Id: 'sha256:0', RepoTags: null }, damaged),
+      ...using(),
+      'DELETE /images/sha256%3A1': { status: 200, body: [] },
+    });
+    assert.equal(await removeImage(api, 'station', reference, true), 'removed');
+    assert.equal(calls.at(-1), 'DELETE /images/sha256%3A1');
+  }
+});
+
+test('an image that can be read keeps its other names', async () => {
+  const { api, calls } = createApi({ ...using(), 'DELETE /images/caddy%3A2': { status: 200, body: [] } });
+  assert.equal(await removeImage(api, 'station', 'caddy:2', false), 'removed');
+  assert.deepEqual(calls, ['GET /containers/json', 'DELETE /images/caddy%3A2']);
+});
+
 test('an image stays while the engine cannot report what uses it', async () => {
   for (const answer of [
     { status: 500, body: { message: 'no' } },
@@ -99,6 +125,72 @@ test('counts layers by their bytes, from the sizes of the registry', () => {
   meter.add({ id: 'bbbbbbbbbbbb', status: 'Download complete' });
   assert.deepEqual(meter.read(), { doneBytes: 4000, totalBytes: 4000 });
 });
+
+const announced = [
+  ['a', 'Pulling fs layer'],
+  ['b', 'Pulling fs layer'],
+] as const;
+for (const [what, isDelivered, lines] of [
+  ['nothing is fetched', false, []],
+  ['the first layer is still fetched', false, [['b', 'Download complete']]],
+  [
+    'the first layer is fetched, the second not',
+    true,
+    [
+      ['a', 'Download complete'],
+      ['b', 'Downloading'],
+    ],
+  ],
+  [
+    'the first layer is stored, the second still fetched',
+    false,
+    [
+      ['a', 'Pull complete'],
+      ['b', 'Downloading'],
+    ],
+  ],
+  [
+    'the second layer is unpacked',
+    true,
+    [
+      ['a', 'Already exists'],
+      ['b', 'Extracting'],
+    ],
+  ],
+  [
+    'a checksum is verified',
+    false,
+    [
+      ['a', 'Already exists'],
+      ['b', 'Verifying Checksum'],
+    ],
+  ],
+  [
+    'a layer is fetched again',
+    false,
+    [
+      ['a', 'Download complete'],
+      ['a', 'Downloading'],
+    ],
+  ],
+  [
+    'every layer is stored',
+    true,
+    [
+      ['a', 'Already exists'],
+      ['b', 'Pull complete'],
+    ],
+  ],
+] as const) {
+  test(`${isDelivered ? 'blames' : 'does not blame'} the engine for a pull that ends when ${what}`, () => {
+    // With the list of the registry, and without.
+    for (const meter of [createPullMeter(sizes), createPullMeter({})]) {
+      assert.equal(meter.isNextDelivered(), false);
+      for (const [id, status] of [...announced, ...lines]) meter.add({ id: id.repeat(12), status });
+      assert.equal(meter.isNextDelivered(), isDelivered);
+    }
+  });
+}
 
 test('never goes back when a layer is fetched again', () => {
   const meter = createPullMeter(sizes);

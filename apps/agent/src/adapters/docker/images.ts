@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference } from '@station/protocol/image-reference';
 import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/stack-ports.ts';
@@ -9,6 +9,7 @@ import { readLayers, type RegistryCredentials } from './registry.ts';
 const EngineVersion = Type.Object({ Os: Type.String(), Arch: Type.String() });
 const Image = Type.Object({
   Id: Type.String(),
+  RepoTags: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
   RepoDigests: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
 });
 
@@ -22,15 +23,34 @@ export async function imageId(api: EngineApi, reference: string): Promise<string
   // 400: an invalid reference, for example from a damaged file; such an image does not exist.
   if (answer.status === 404 || answer.status === 400) return null;
   if (answer.status >= 500) {
-    expectBody(await api.call('GET', '/images/json'), Type.Array(Image), 'GET /images/json');
+    await listImages(api);
     return null;
   }
   return expectBody(answer, Image, 'GET /images/{name}/json').Id;
 }
 
+const listImages = async (api: EngineApi) =>
+  expectBody(await api.call('GET', '/images/json'), Type.Array(Image), 'GET /images/json');
+
+/**
+ * Id by the engine's list, which also has images that cannot be inspected. Removing an image by one name would only take that name from it:
+ * with another name left, a damaged image keeps its layers and the next pull reuses them.
+ */
+async function listedId(api: EngineApi, reference: string): Promise<string> {
+  const parsed = parseImageReference(reference);
+  if (parsed === null) return reference;
+  const { name, tag, digest } = parsed;
+  const isNamed = ({ RepoTags, RepoDigests }: Static<typeof Image>): boolean =>
+    digest === null
+      ? (RepoTags ?? []).includes(`${name}:${tag ?? 'latest'}`)
+      : (RepoDigests ?? []).includes(`${name}@${digest}`);
+  return (await listImages(api)).find(isNamed)?.Id ?? reference;
+}
+
 /**
  * Removes an image that only this project uses.
  * @param project name of the Compose project: containers of others, stopped ones too, are left alone.
+ * @param force removes all its names, and the containers of this project that stand on it.
  */
 export async function removeImage(
   api: EngineApi,
@@ -38,7 +58,8 @@ export async function removeImage(
   reference: string,
   force: boolean,
 ): Promise<'removed' | 'in_use' | 'absent'> {
-  const filters = JSON.stringify({ ancestor: [reference] });
+  const target = force ? await listedId(api, reference) : reference;
+  const filters = JSON.stringify({ ancestor: [target] });
   const users = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
   // Its users are unknown then; another project may use it.
   if (users.status !== 200 || !Value.Check(Type.Array(ListedContainer), users.body)) return 'in_use';
@@ -51,7 +72,7 @@ export async function removeImage(
     if (isPin(container, project)) await removePin(api, container.Id);
     else await api.call('DELETE', `/containers/${container.Id}`);
   }
-  const answer = await api.call('DELETE', `/images/${encodeURIComponent(reference)}`, {
+  const answer = await api.call('DELETE', `/images/${encodeURIComponent(target)}`, {
     query: { force: String(force) },
   });
   if (answer.status === 404) return 'absent';
@@ -124,13 +145,10 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
   if (free !== null && free < fullDiskBytes) {
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
-  return {
-    kind: 'failed',
-    code: 'registry_unavailable',
-    reason: `${reference.repository} could not be fetched`,
-    detail,
-    transient: true,
-  };
+  // The registry delivered the layer, so it is the engine that cannot store it.
+  const code = meter.isNextDelivered() ? 'engine_storage_failed' : 'registry_unavailable';
+  const cannot = code === 'engine_storage_failed' ? 'stored' : 'fetched';
+  return { kind: 'failed', code, reason: `${reference.repository} could not be ${cannot}`, detail, transient: true };
 }
 
 async function pulledImage(api: EngineApi, text: string, name: string): Promise<PullAnswer> {
@@ -171,12 +189,13 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
   const known = new Map(
     Object.entries(sizes).map(([digest, size]) => [digest.slice('sha256:'.length, 'sha256:'.length + 12), size]),
   );
-  const layers = new Map<string, { done: number; total: number | null }>();
-  for (const [id, total] of known) layers.set(id, { done: 0, total });
+  const layers = new Map<string, { done: number; total: number | null; state: LayerState }>();
+  for (const [id, total] of known) layers.set(id, { done: 0, total, state: 'awaited' });
   return {
     add: (line: PullLine): void => {
       if (line.id === undefined || !/^[0-9a-f]{12}$/.test(line.id)) return;
-      const layer = layers.get(line.id) ?? { done: 0, total: null };
+      const layer = layers.get(line.id) ?? { done: 0, total: null, state: 'awaited' };
+      layer.state = states[line.status ?? ''] ?? layer.state;
       const detail = line.progressDetail ?? {};
       if (line.status === 'Downloading' && detail.current !== undefined) {
         layer.total ??= detail.total ?? null;
@@ -190,6 +209,14 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
       }
       layers.set(line.id, layer);
     },
+    /**
+     * Whether the next layer to be stored was delivered completely. Layers are stored in the order of the image, so this one is at fault when a
+     * pull fails. True also when all were stored.
+     */
+    isNextDelivered: (): boolean => {
+      const next = [...layers.values()].find(({ state }) => state !== 'stored');
+      return layers.size > 0 && next?.state !== 'awaited';
+    },
     read: (): PullProgress => {
       const all = [...layers.values()];
       const doneBytes = all.reduce((sum, layer) => sum + layer.done, 0);
@@ -202,6 +229,17 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
     },
   };
 }
+
+type LayerState = 'awaited' | 'delivered' | 'stored';
+
+/** The engine's word for the state of a layer. While it verifies the checksum, the layer may still turn out to be incomplete. */
+const states: Readonly<Record<string, LayerState>> = {
+  Downloading: 'awaited',
+  'Download complete': 'delivered',
+  Extracting: 'delivered',
+  'Pull complete': 'stored',
+  'Already exists': 'stored',
+};
 
 const finished = new Set(['Verifying Checksum', 'Download complete', 'Extracting', 'Pull complete', 'Already exists']);
 

@@ -41,7 +41,7 @@ test('a registry that redirects to its storage is followed, without the credenti
     }
     response.writeHead(307, { location: `http://${storage.address}/manifest` }).end();
   });
-  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 } });
+  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 }, imageId: digest });
   assert.deepEqual(seen, [undefined]);
 });
 
@@ -59,7 +59,7 @@ test('a registry that asks for a token gets one from its realm, for the platform
     const isIndex = request.url?.endsWith('1.0.0');
     response.end(JSON.stringify(isIndex ? { manifests: [{ digest, platform }] } : manifest));
   });
-  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 } });
+  assert.deepEqual(await readFrom(registry.address), { kind: 'ok', layers: { [digest]: 7 }, imageId: digest });
   const basic = `Basic ${Buffer.from('somebody:secret').toString('base64')}`;
   assert.equal(asked[1], `/token?service=s&scope=repository%3Aa%3Apull ${basic}`);
 });

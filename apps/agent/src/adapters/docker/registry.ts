@@ -84,7 +84,7 @@ async function readManifest(
     return { kind: 'unknown' };
   }
   const body = await readJson(response);
-  if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body) };
+  if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body), imageId: body.config.digest };
   // Nested indexes do not exist in practice; a second one is not followed.
   if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
   const { os, architecture } = await parts.platform();

@@ -1,4 +1,4 @@
-import type { Bus, BusSignal } from './bus.ts';
+import type { Bus, BusSignal } from '@station/kit/message-bus';
 import { classify, isUnsettled, type Evidence, type JoinContext, type Verdict } from './classify.ts';
 import { interfaces, number, record, text } from './objects.ts';
 

@@ -1,11 +1,12 @@
 import type { ConnectionSettings } from './profiles.ts';
 import { Variant } from '@jellybrick/dbus-next';
-import type { Bus, BusCall, BusSignal } from './bus.ts';
+import type { Bus, BusCall, BusSignal } from '@station/kit/message-bus';
 import {
   interfaces,
   managerName,
   managerPath,
   record,
+  settingsPath,
   supplicantName,
   text,
   treeOf,
@@ -27,7 +28,7 @@ export const matchRules: readonly string[] = [
 
 const securitySetting = '802-11-wireless-security';
 
-/** Settings.Connection.Update2: NM_SETTINGS_UPDATE2_FLAG_TO_DISK. */
+/** NM_SETTINGS_UPDATE2_FLAG_TO_DISK, and NM_SETTINGS_ADD_CONNECTION2_FLAG_TO_DISK. */
 const toDisk = 0x1;
 
 /** The calls of NetworkManager that are used. All throw BusError. */
@@ -43,6 +44,8 @@ export type Client = {
     accessPoint: string,
     options: Record<string, unknown>,
   ): Promise<string>;
+  /** Adds a profile on disk and activates nothing. */
+  add(settings: ConnectionSettings): Promise<void>;
   activate(profilePath: string, devicePath: string, accessPoint: string): Promise<void>;
   deactivate(activePath: string): Promise<void>;
   /** A profile's network key (`psk`), which NetworkManager gives only to root; null: it has none. */
@@ -82,6 +85,12 @@ export function createClient(bus: Bus): Client & Disposable {
         body: [connection, devicePath, accessPoint, options],
       });
       return text(path);
+    },
+    add: async (connection) => {
+      await call(settingsPath, interfaces.settings, 'AddConnection2', {
+        signature: 'a{sa{sv}}ua{sv}',
+        body: [connection, toDisk, {}],
+      });
     },
     activate: async (profilePath, devicePath, accessPoint) => {
       const body = [profilePath, devicePath, accessPoint];

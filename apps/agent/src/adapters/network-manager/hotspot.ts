@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HotspotSettings, RadioFacts, StartHotspotAnswer } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
-import type { Bus } from './bus.ts';
+import type { Bus } from '@station/kit/message-bus';
 import { describeEvidence } from './classify.ts';
 import type { Client } from './client.ts';
 import { activeProfileOf } from './facts.ts';

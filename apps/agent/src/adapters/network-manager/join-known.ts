@@ -1,7 +1,7 @@
 import type { SsidHex } from '../../core/wifi-network.ts';
 import type { Radio } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
-import { BusError } from './bus.ts';
+import { BusError } from '@station/kit/message-bus';
 import { classifyTimeout, describeEvidence } from './classify.ts';
 import { activeProfileOf } from './facts.ts';
 import { addressOf, type JoinParts } from './join.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../core/wifi-network.ts';
 import type { Credentials, JoinOutcome } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
-import { type Bus, BusError } from './bus.ts';
+import { type Bus, BusError } from '@station/kit/message-bus';
 import { classifyTimeout, describeEvidence } from './classify.ts';
 import type { Client } from './client.ts';
 import { interfaces, ipOf, noObject, propertiesOf, text, type WifiDevice, wifiDeviceOf } from './objects.ts';
@@ -195,9 +195,9 @@ export async function credentialsOf(
       ({ uuid, mark }) => uuid === candidateId && mark === 'network',
     );
     if (!candidate) return null;
-    const { ssid, path, hasKey } = candidate;
+    const { ssid, path, keyManagement } = candidate;
     const wifi = wifiDeviceOf(tree, interfaceName);
-    const password = hasKey ? await client.passwordOf(path) : null;
+    const password = keyManagement === null ? null : await client.passwordOf(path);
     const points = wifi ? accessPointsOf(tree, wifi) : [];
     const point = points.find((each) => each.ssid === ssid && isFree(each.security) === (password === null));
     return { ssid, password, security: point?.security ?? null };

@@ -1,9 +1,10 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
+import type { SavedNetworks } from '../../core/backup-ports.ts';
 import type { SsidHex, Network } from '../../core/wifi-network.ts';
 import type { Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
-import { aborted, type Bus, BusError, type BusSignal, createBus, systemBusAddress } from './bus.ts';
+import { aborted, type Bus, BusError, type BusSignal, createBus, systemBusAddress } from '@station/kit/message-bus';
 import { createClient, matchRules } from './client.ts';
 import { absentFacts, factsOf, type HostFacts } from './facts.ts';
 import {
@@ -22,6 +23,7 @@ import { type HotspotParts, startHotspot, stopHotspot, undoOnMachine } from './h
 import { joinKnown } from './join-known.ts';
 import { credentialsOf, join, type JoinParts, keepCandidate, removeCandidates } from './join.ts';
 import { devicesOf, deviceState, deviceType, interfaces, number, record, text } from './objects.ts';
+import { createSavedNetworks } from './saved-networks.ts';
 import { readNetworks, scanNow } from './scan.ts';
 import { createSupplicant, type Supplicant } from './supplicant.ts';
 
@@ -66,6 +68,8 @@ const defaultLimits: Limits = {
 
 export type NetworkManager = Radio &
   AsyncDisposable & {
+    /** What a backup holds. */
+    saved: SavedNetworks;
     /** For tests that check for leaks. */
     listenerCount(): number;
   };
@@ -124,6 +128,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
       return isThere ? { kind: 'started' } : startHotspot(hotspotParts, facts, settings, signal);
     },
     stopHotspot: () => stopHotspot(hotspotParts),
+    saved: createSavedNetworks(client),
     listenerCount: bus.listenerCount,
     [Symbol.asyncDispose]: async () => {
       // The hotspot itself ends with this connection, but its changes on the machine would stay.

@@ -2,6 +2,7 @@
 
 export const managerName = 'org.freedesktop.NetworkManager';
 export const managerPath = '/org/freedesktop/NetworkManager';
+export const settingsPath = `${managerPath}/Settings`;
 export const supplicantName = 'fi.w1.wpa_supplicant1';
 export const noObject = '/';
 
@@ -13,6 +14,7 @@ export const interfaces = {
   accessPoint: `${managerName}.AccessPoint`,
   active: `${managerName}.Connection.Active`,
   ip4: `${managerName}.IP4Config`,
+  settings: `${managerName}.Settings`,
   profile: `${managerName}.Settings.Connection`,
   properties: 'org.freedesktop.DBus.Properties',
   supplicantInterface: `${supplicantName}.Interface`,

@@ -36,8 +36,8 @@ export type Profile = {
   /** Joins automatically. */
   isAutomatic: boolean;
   isHidden: boolean;
-  /** It has a security setting, maybe with a password. */
-  hasKey: boolean;
+  /** `key-mgmt` of its security setting, which may have a password; null: it has no such setting. */
+  keyManagement: string | null;
   /** Null: any. */
   interfaceName: string | null;
   /** When it last worked, seconds since the epoch; 0: never. */
@@ -78,7 +78,7 @@ export function profileOf(
     mode: mode === 'infrastructure' || mode === 'ap' ? mode : 'other',
     isAutomatic: connection['autoconnect'] !== false,
     isHidden: wireless['hidden'] === true,
-    hasKey: '802-11-wireless-security' in all,
+    keyManagement: '802-11-wireless-security' in all ? text(record(all['802-11-wireless-security'])['key-mgmt']) : null,
     interfaceName: text(connection['interface-name']) || null,
     lastUsed: number(connection['timestamp']),
     mark: mark === 'network' || mark === 'hotspot' ? mark : null,

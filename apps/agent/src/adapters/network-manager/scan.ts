@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { ssidFromBytes, type SsidHex, ssidToBytes, type Network, type Security } from '../../core/wifi-network.ts';
-import type { Bus } from './bus.ts';
+import type { Bus } from '@station/kit/message-bus';
 import type { Client } from './client.ts';
 import {
   bytes,

@@ -1,5 +1,5 @@
 import { Variant } from '@jellybrick/dbus-next';
-import { aborted, type Bus, type BusCall } from './bus.ts';
+import { aborted, type Bus, type BusCall } from '@station/kit/message-bus';
 import { interfaces, record, supplicantName, text } from './objects.ts';
 
 /** Functions of wpa_supplicant that NetworkManager does not offer (`doc/dbus.doxygen`). Nothing here throws. */

@@ -145,7 +145,14 @@ function scriptedAgent(): ScriptedAgent {
       return agent.statusNow;
     },
     version: () => ({ currentVersion: '1.0.0', latestVersion: null, agentVersion: '0.1.0' }),
+    doctor: () => Promise.reject(new Error('no doctor here')),
+    log: async () => [],
     wifiStatus: () => agent.statusNow.wifi,
+    clock: async () => ({ trusted: true, source: 'ntp', now: '2026-01-01T00:00:00.000Z' }),
+    setClock: async (now) => {
+      agent.asked.push(`clock ${now}`);
+      return { trusted: true, source: 'person', now: new Date(now).toISOString() };
+    },
     update: async (version) => {
       agent.asked.push(`update ${version ?? 'latest'}`);
       return agent.answer;
@@ -153,6 +160,11 @@ function scriptedAgent(): ScriptedAgent {
     rollback: async () => {
       agent.asked.push('rollback');
       return agent.answer;
+    },
+    readBackup: async () => ({ wifi: [], broker: null, release: null, missing: [] }),
+    restoreBackup: async ({ broker }) => {
+      agent.asked.push(`restore ${broker?.clients.length ?? 0}`);
+      return { wifi: { added: 0, kept: 0 }, broker: broker !== null, release: 'none', missing: [] };
     },
     check: async () => {
       agent.asked.push('check');

@@ -1,0 +1,78 @@
+import { access } from 'node:fs/promises';
+import { uptime } from 'node:os';
+import type { Clock } from '@station/kit/clock';
+import { type Bus, type BusCall, BusError, createBus, systemBusAddress } from '@station/kit/message-bus';
+import type { SystemTime } from '../clock/clock-ports.ts';
+
+const service = {
+  destination: 'org.freedesktop.timedate1',
+  path: '/org/freedesktop/timedate1',
+  // It runs only while it is used.
+  mayStart: true,
+} as const;
+const timedate = { ...service, interface: 'org.freedesktop.timedate1' } as const;
+const automatic = 'org.freedesktop.timedate1.AutomaticTimeSyncEnabled';
+/** Exists since systemd-timesyncd was synchronised (systemd-timesyncd(8), FILES). */
+const timesyncFile = '/run/systemd/timesync/synchronized';
+const callMs = 5_000;
+/** Stopping and starting the service of NTP. */
+const switchMs = 15_000;
+
+/**
+ * The clock of the machine by systemd-timedated (org.freedesktop.timedate1(5)). `NTPSynchronized` is what the kernel says, so it is true with
+ * chrony and ntpd, too.
+ * @param options.busAddress D-Bus server address; the system bus when not given.
+ */
+export function createSystemTime(options: { clock: Clock; busAddress?: string }): SystemTime & AsyncDisposable {
+  const { clock, busAddress: address = systemBusAddress } = options;
+  const bus = createBus({ address, rules: [], clock, callMs });
+  return {
+    isNtpSynchronized: async () => {
+      try {
+        const [value] = await bus.call({
+          ...service,
+          interface: 'org.freedesktop.DBus.Properties',
+          member: 'Get',
+          signature: 'ss',
+          body: [service.destination, 'NTPSynchronized'],
+        });
+        return typeof value === 'boolean' ? value : null;
+      } catch {
+        return access(timesyncFile).then(
+          () => true,
+          () => null,
+        );
+      }
+    },
+    uptimeMs: () => Math.round(uptime() * 1000),
+    set: (now) => setTime(bus, now, clock),
+    [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose](),
+  };
+}
+
+async function setTime(bus: Bus, now: number, clock: Clock): Promise<void> {
+  const startedMs = clock.monotonic();
+  const set = (): Promise<unknown> => {
+    const microseconds = BigInt(Math.round(now + clock.monotonic() - startedMs)) * 1000n;
+    return bus.call({ ...timedate, member: 'SetTime', signature: 'xbb', body: [microseconds, false, false] });
+  };
+  try {
+    await set();
+  } catch (error) {
+    if (!(error instanceof BusError) || error.errorName !== automatic) throw error;
+    await bus.call(switchNtp(false));
+    try {
+      await set();
+    } finally {
+      await bus.call(switchNtp(true));
+    }
+  }
+}
+
+const switchNtp = (isOn: boolean): BusCall => ({
+  ...timedate,
+  member: 'SetNTP',
+  signature: 'bb',
+  body: [isOn, false],
+  timeoutMs: switchMs,
+});

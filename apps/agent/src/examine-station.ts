@@ -1,0 +1,221 @@
+import { dirname, join } from 'node:path';
+import { runCommand } from '@station/kit/command';
+import { type Clock } from '@station/kit/clock';
+import { runChecks } from '@station/kit/doctor';
+import { nodeDisk } from '@station/kit/durable-files';
+import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@station/kit/machine-decide';
+import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine-facts';
+import { describeError } from '@station/kit/station-error';
+import type { DoctorReport } from '@station/protocol/doctor';
+import { agentFindings } from '@station/protocol/doctor-findings';
+import type { Release } from '@station/protocol/release';
+import { maxManifestBytes } from '@station/protocol/release-manifest';
+import { createEngineApi, type EngineApi } from './adapters/docker/engine-api.ts';
+import { fetchSmallFile } from './adapters/http-client.ts';
+import {
+  askBackend,
+  isTimeSynchronised,
+  listWirelessDevices,
+  modeOf,
+  readProject,
+  readUnit,
+} from './adapters/machine-checks.ts';
+import { isDnsPortTaken, kernelPaths, readBlocked } from './adapters/network-manager/host.ts';
+import type { Config } from './config.ts';
+import type { NeededImage, ProjectFacts, StateFacts } from './core/doctor-facts.ts';
+import {
+  decideBackend,
+  decideConfiguration,
+  decideEngine,
+  decideImages,
+  decideReleaseServer,
+  decideServices,
+  decideState,
+  decideUnit,
+  decideWifi,
+  type Outcome,
+} from './doctor/doctor-decide.ts';
+import { readJournal } from './stack/journal.ts';
+import { findStaleFiles } from './stack/state-files.ts';
+import { agentVersion } from './version.ts';
+
+export const agentUnit = 'station-agent.service';
+const composeTimeoutMs = 30_000;
+/** The manifest may be slow, but a person waits. */
+const usualTimeoutMs = 12_000;
+
+type Parts = { config: Config; envFile: string; warnings: readonly string[]; clock: Pick<Clock, 'now'> };
+
+/** Checks the station as the agent sees it. Changes nothing, and works whether the agent runs or not. */
+export async function examineStation({ config, envFile, warnings, clock }: Parts): Promise<DoctorReport> {
+  const { dataDir, release, stack, health, wifi, childEnv } = config;
+  const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
+  using engine = createEngineApi(stack.dockerSocket, { timeoutMs: usualTimeoutMs });
+  const state = await readState(dataDir);
+  const ending = AbortSignal.timeout(composeTimeoutMs);
+  const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, {
+    ...{ folder: stack.projectPath, env, abort: ending },
+  });
+  const folders = [dataDir, stack.projectPath];
+  return await runChecks({
+    program: 'agent',
+    version: agentVersion,
+    catalogue: agentFindings,
+    clock,
+    checks: [
+      {
+        id: 'configuration',
+        run: async () => decideConfiguration({ file: envFile, mode: await modeOf(envFile), warnings }),
+      },
+      { id: 'state', run: async () => decideState(dataDir, state) },
+      { id: 'disk_space', run: async () => decideDiskSpace(await Promise.all(folders.map(readDiskSpace))) },
+      {
+        id: 'disk_health',
+        run: async () => decideDiskHealth(await Promise.all(folders.map((folder) => readDiskHealth(folder)))),
+      },
+      { id: 'clock', run: () => checkClock(dataDir, clock) },
+      { id: 'service', run: (signal) => checkUnit(childEnv, signal) },
+      {
+        id: 'engine',
+        timeoutMs: composeTimeoutMs,
+        run: async () => decideEngine(stack.projectPath, await readEngine(engine), await project),
+      },
+      { id: 'images', run: () => checkImages(engine, state) },
+      { id: 'services', timeoutMs: composeTimeoutMs, run: async () => decideServices(await project) },
+      {
+        id: 'backend',
+        run: async (signal) => decideBackend(health.url.href, portOf(health.url), await askBackend(health.url, signal)),
+      },
+      { id: 'wifi', run: (signal) => checkWifi(wifi, childEnv, signal) },
+      { id: 'names', run: async (signal) => decideNames(await lookUpNames(hostsOf(config), signal)) },
+      {
+        id: 'release_server',
+        timeoutMs: usualTimeoutMs,
+        run: (signal) => checkReleaseServer(release.manifestUrl, signal),
+      },
+    ],
+  });
+}
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
+
+/** Runs at the same time are one: the second caller gets the report of the first. */
+export function shareRuns(examine: () => Promise<DoctorReport>): () => Promise<DoctorReport> {
+  let running: Promise<DoctorReport> | null = null;
+  return () =>
+    (running ??= examine().finally(() => {
+      running = null;
+    }));
+}
+
+async function readState(dataDir: string): Promise<StateFacts> {
+  try {
+    const reading = await readJournal(nodeDisk, dataDir);
+    if (reading.kind !== 'ok') return reading;
+    const { installed, kept } = reading.journal;
+    const stale = Object.keys(await findStaleFiles(nodeDisk, dataDir, reading.journal));
+    const previous = kept[0]?.release;
+    const images = [...imagesOf(installed, true), ...imagesOf(previous ?? null, false)];
+    return { kind: 'ok', stale, images };
+  } catch (error) {
+    return { kind: 'unreadable', reason: describeError(error) };
+  }
+}
+
+const imagesOf = (release: Release | null, isInstalled: boolean): NeededImage[] =>
+  Object.entries(release?.imageIds ?? {}).map(([service, imageId]) => ({
+    ...{ service, imageId, isInstalled },
+    version: release?.version ?? '?',
+  }));
+
+async function readEngine(engine: EngineApi): Promise<{ version: string } | { failure: string }> {
+  try {
+    const { status, body } = await engine.call('GET', '/version');
+    const version = typeof body === 'object' && body !== null && 'Version' in body ? body.Version : null;
+    return typeof version === 'string' ? { version } : { failure: `it answered ${status}` };
+  } catch (error) {
+    return { failure: describeError(error) };
+  }
+}
+
+async function checkImages(engine: EngineApi, state: StateFacts): Promise<Outcome | null> {
+  if (state.kind !== 'ok' || state.images.length === 0) return null;
+  const missing: NeededImage[] = [];
+  for (const image of state.images) {
+    const { status } = await engine.call('GET', `/images/${image.imageId}/json`);
+    if (status === 404) missing.push(image);
+  }
+  return decideImages(state.images, missing);
+}
+
+/** Without a file to compare with, only the synchronisation counts. */
+async function checkClock(dataDir: string, { now }: Pick<Clock, 'now'>): Promise<Outcome> {
+  const reading = await readJournal(nodeDisk, dataDir).catch(() => null);
+  const floor = reading?.kind === 'ok' ? reading.journal.timeFloor : null;
+  return decideClock({
+    now: now(),
+    knownAt: floor === null ? null : Date.parse(floor),
+    isSynchronised: await isTimeSynchronised(),
+  });
+}
+
+async function checkUnit(env: Config['childEnv'], signal: AbortSignal): Promise<Outcome | null> {
+  const unit = await readUnit(agentUnit, env, signal);
+  return unit && decideUnit(unit);
+}
+
+async function checkWifi(
+  { watchdog: mode, interface: device }: Config['wifi'],
+  env: Config['childEnv'],
+  signal: AbortSignal,
+): Promise<Outcome | null> {
+  const manager = await readUnit('NetworkManager.service', env, signal);
+  return decideWifi(
+    { mode, device },
+    {
+      devices: await listWirelessDevices(),
+      isBlocked: (await readBlocked(kernelPaths.sys)) !== 'no',
+      isNetworkManagerActive: manager === null || manager.active === 'active',
+      isDnsPortTaken: await isDnsPortTaken(kernelPaths.proc),
+    },
+  );
+}
+
+async function checkReleaseServer(url: URL, signal: AbortSignal): Promise<Outcome> {
+  const fetched = await fetchSmallFile(url, { maxBytes: maxManifestBytes, etag: null, signal });
+  const isThere = fetched.kind === 'ok' || fetched.kind === 'not_modified';
+  return decideReleaseServer(url.href, isThere ? null : fetched.reason);
+}
+
+const hostsOf = ({ release, stack }: Config): string[] => [
+  release.manifestUrl.protocol === 'file:' ? '' : release.manifestUrl.hostname,
+  (stack.registry ?? '').replace(/:\d+$/, ''),
+];
+
+/** `docker exec` of the backend's own doctor. Older releases do not have it and would start a second backend. */
+const backendDoctor =
+  'ls /app/command-line-*.mjs >/dev/null 2>&1 || exit 64; exec node /app/station-backend.mjs doctor --json';
+const backendTimeoutMs = 5 * 60_000;
+
+/** The report of the backend from inside its container, or why there is none. */
+export async function examineBackendContainer({
+  stack,
+  childEnv,
+}: Config): Promise<{ report: DoctorReport } | { failure: string }> {
+  const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
+  const args = ['exec', stack.backendContainer, 'sh', '-c', backendDoctor];
+  try {
+    const abort = AbortSignal.timeout(backendTimeoutMs);
+    const result = await runCommand(stack.dockerProgram, args, { env, abort, keptBytes: 2 ** 20 });
+    if (result.exitCode === 64) return { failure: 'its release has no doctor' };
+    const line = result.stdout.split('\n').find((one) => one.startsWith('{'));
+    return line === undefined
+      ? { failure: result.stderr.trim().split('\n').at(-1) || 'its container does not run' }
+      : { report: JSON.parse(line) as DoctorReport };
+  } catch (error) {
+    return { failure: describeError(error) };
+  }
+}
+
+/** The environment file beside the executable. */
+export const environmentFile = (directory = dirname(process.execPath)): string => join(directory, '.env');
