@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUIDv7 } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { DevicesWifi } from '@station/protocol/devices-wifi';
+import { maxAnswerBytes } from '@station/protocol/rest';
+import { newDeviceRow } from '../store/device-store.ts';
 import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
@@ -110,7 +113,11 @@ test('the password is in no answer, no log line and, after the end, nowhere in t
 
 test('a device that does not come in 3 minutes has not followed', async () => {
   let ahead = 0;
-  const clock = { ...systemClock, now: () => Date.now() + ahead };
+  const clock = {
+    ...systemClock,
+    now: () => Date.now() + ahead,
+    monotonic: () => systemClock.monotonic() + ahead,
+  };
   await using running = await runBackend({ env, clock });
   const station = await setUp(running);
   const login = await addDevice(running.backend.db, 'a');
@@ -239,4 +246,32 @@ test('a station that moves to another network offers to bring its devices along'
   await until('the device is told the network of the station', () => commandsOf(device).length === 1);
   const { ssid, password } = commandsOf(device)[0]?.body ?? {};
   assert.deepEqual([ssid, password, await offer()], [old.ssid, old.password, null]);
+});
+
+test('a change of very many devices stays below the limit of an answer, and counts all of them', async () => {
+  await using running = await runBackend({ env });
+  const station = await setUp(running);
+  const { db } = running.backend;
+  const id = randomUUIDv7();
+  const change = { id, ssid: 'S', credentials: null, state: 'ended', started_by: null } as const;
+  await db
+    .insertInto('wifi_changes')
+    .values({ ...change, started_at: 1, ended_at: 2 })
+    .execute();
+  const reason = 'The broker did not take the message. '.repeat(6);
+  for (let n = 0; n < 1_100; n++) {
+    const type = { externalId: `d${n}`, type: 'light', name: `Lamp ${n}`, zoneId: null };
+    const device = newDeviceRow(type, `t${n}`, 1);
+    await db.insertInto('devices').values(device).execute();
+    const target = { change_id: id, device_id: device.id, state: 'not_told', told_at: null } as const;
+    await db
+      .insertInto('wifi_change_devices')
+      .values({ ...target, reason, changed_at: 1 })
+      .execute();
+  }
+  const response = await request(station, 'GET');
+  const { change: shown } = response.json<DevicesWifi>();
+  assert.ok(response.rawPayload.length <= maxAnswerBytes, String(response.rawPayload.length));
+  assert.ok(shown !== null && shown.devices.length > 500);
+  assert.equal(shown.counts.not_told, 1_100);
 });

@@ -10,6 +10,7 @@ import { type DevicesWifi, type WifiDeviceState, wifiDeviceStates, wifiFollowMs 
 import { CommandTooLargeError, type PublishCommand, UnansweredError } from '../core/commands.ts';
 import type { DeviceEvent, DeviceEvents } from '../core/device-events.ts';
 import type { Leadership } from '../core/leadership.ts';
+import { fitting } from '../http/pages.ts';
 import { decideWifiChange, type WifiChangeStep } from './wifi-change-decide.ts';
 import type { Network, WifiChangeRow, WifiChangeStore, WifiTargetRow } from './wifi-change-store.ts';
 import type { WifiOffers } from './wifi-offer.ts';
@@ -39,7 +40,8 @@ export type WifiChangesParts = {
 };
 
 const retryMs = 1_000;
-/** Keeps a view below 256 KiB. */
+/** Of a view, for all but the devices. */
+const restBytes = 2 * 1024;
 const maxListed = 1_000;
 const messageKey = 'devices_wifi';
 
@@ -54,7 +56,7 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
     ...parts,
     waker,
     line: createExclusiveRunner(),
-    listeningSince: clock.now(),
+    listeningSinceMs: clock.monotonic(),
     handshakes: new Map(),
   };
   const ending = new AbortController();
@@ -94,7 +96,8 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
 type Changes = WifiChangesParts & {
   waker: Waker;
   line: ExclusiveRunner;
-  listeningSince: number;
+  /** Monotonic: a wall clock that is set must not change how long it listens. */
+  listeningSinceMs: number;
   /** Time of the latest handshake since the last turn, by device. */
   handshakes: Map<string, number>;
 };
@@ -114,7 +117,8 @@ function handleEvent({ handshakes, waker }: Changes, event: DeviceEvent): void {
 
 /** @returns milliseconds until the next turn is due. */
 async function check(changes: Changes, signal: AbortSignal): Promise<number> {
-  const { store, broker, leadership, listeningSince, clock } = changes;
+  const { store, broker, leadership, clock } = changes;
+  const listeningSince = clock.now() - (clock.monotonic() - changes.listeningSinceMs);
   const { handshakes } = changes;
   changes.handshakes = new Map();
   if (!leadership.isLeader()) return Infinity;
@@ -215,12 +219,15 @@ const changeView = (change: WifiChangeRow, targets: readonly WifiTargetRow[]): N
   startedAt: isoTime(change.started_at),
   endedAt: change.ended_at === null ? null : isoTime(change.ended_at),
   counts: countsOf(targets),
-  devices: targets.slice(0, maxListed).map(({ deviceId, state, reason, changedAt }) => {
-    return { deviceId, state, reason, changedAt: isoTime(changedAt) };
-  }),
+  devices: fitting(targets.slice(0, maxListed).map(deviceView), restBytes),
 });
 
 function countsOf(targets: readonly WifiTargetRow[]): Record<WifiDeviceState, number> {
   const count = (wanted: WifiDeviceState): number => targets.filter(({ state }) => state === wanted).length;
   return Object.fromEntries(wifiDeviceStates.map((state) => [state, count(state)])) as Record<WifiDeviceState, number>;
 }
+
+const deviceView = ({ deviceId, state, reason, changedAt }: WifiTargetRow) => ({
+  ...{ deviceId, state, reason },
+  changedAt: isoTime(changedAt),
+});

@@ -1,0 +1,362 @@
+import { Value } from 'typebox/value';
+import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { createRateLimitedCounter, type RateLimitedCounter } from '@station/kit/rate-limited-counter';
+import { type Backoff, createBackoff } from '@station/kit/retry';
+import { createWaker, type Waker } from '@station/kit/wakeable';
+import {
+  bleErrors,
+  type BleError,
+  type ConnectAndWrite,
+  type Discovered,
+  type HelperCommand,
+  HelperEvent,
+  HelperNote,
+  type RadioState,
+  type WriteResult,
+} from '@station/protocol/ble-frames';
+import type { ProvisioningError } from '@station/protocol/provisioning';
+import type { HelperListener, HelperProcess } from '../adapters/ble-helper-process.ts';
+import { decideHelper, type HelperStep } from './helper-decide.ts';
+
+export type WriteOutcome = { ok: true } | { ok: false; error: ProvisioningError };
+export type WriteOptions = { onStart: () => void; signal: AbortSignal };
+
+/** What is wanted of the helper. */
+type HelperWish = { isNeeded: boolean; isScanning: boolean };
+
+/** `radio`: null until the helper reports it. `isFailing`: it ended unexpectedly, and did not become ready since. */
+export type HelperReport = { isScanning: boolean; isFailing: boolean; radio: RadioState | null };
+
+export type BleHelper = AsyncDisposable & {
+  wish(wish: HelperWish): void;
+  report(): HelperReport;
+  /**
+   * One at a time. Resolves exactly once, never rejects.
+   * @param options.onStart called when the command goes to the helper; the result follows within 45 s.
+   * @param options.signal gives up a write that has not started (`stopping`).
+   */
+  write(command: Omit<ConnectAndWrite, 'event'>, options: WriteOptions): Promise<WriteOutcome>;
+};
+
+type Options = {
+  serviceUuid: string;
+  start: (listener: HelperListener) => HelperProcess;
+  onDiscovered: (frame: Discovered) => void;
+  /** The report changed. */
+  onChanged: () => void;
+  clock: Clock;
+  random: () => number;
+  logger: BackendLogger;
+};
+
+type Session = {
+  process: HelperProcess;
+  startedAtMs: number;
+  readyAtMs: number | null;
+  /** Null: it was not told to end. */
+  ending: 'idle' | 'killed' | null;
+  isScanning: boolean;
+  /** Whether it was told to scan. */
+  isToldToScan: boolean;
+  radio: RadioState | null;
+  /** It knows secrets: what it writes that is not a note is not logged. */
+  hasSecrets: boolean;
+};
+
+type PendingWrite = {
+  command: ConnectAndWrite;
+  onStart: () => void;
+  settle: (outcome: WriteOutcome) => void;
+  queuedAtMs: number;
+  startedAtMs: number | null;
+};
+
+type Supervision = Options & {
+  waker: Waker;
+  backoff: Backoff;
+  badLines: RateLimitedCounter<string, string>;
+  notes: RateLimitedCounter<'note', string>;
+  wish: HelperWish;
+  idleSinceMs: number | null;
+  mayStartAtMs: number;
+  session: Session | null;
+  isFailing: boolean;
+  write: PendingWrite | null;
+  isClosing: boolean;
+};
+
+const restartDelays = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
+/** A helper that was ready for this long is good: the next restart is quick again. */
+const stableMs = 60_000;
+
+/**
+ * Runs the helper while it is needed: starts it, restarts it with growing delays, ends it when it hangs or nobody needs it. A scan
+ * resumes after a restart; a write that was under way fails with `helper_failed`.
+ */
+export function startBleHelper(options: Options): BleHelper {
+  const { clock, logger, random } = options;
+  const supervision: Supervision = {
+    ...options,
+    waker: createWaker(clock),
+    backoff: createBackoff({ ...restartDelays, random }),
+    badLines: createRateLimitedCounter<string, string>({
+      clock,
+      report: ({ key, total, detail }) =>
+        logger.event('ble_helper_line_ignored', { reason: key, text: detail, count: total }),
+    }),
+    notes: createRateLimitedCounter<'note', string>({
+      clock,
+      everyMs: 10_000,
+      report: ({ detail: message, total: count }) => logger.event('ble_helper_note', { message, count }),
+    }),
+    wish: { isNeeded: false, isScanning: false },
+    idleSinceMs: clock.monotonic(),
+    mayStartAtMs: 0,
+    session: null,
+    isFailing: false,
+    write: null,
+    isClosing: false,
+  };
+  const closing = new AbortController();
+  const running = supervise(supervision, closing.signal);
+  return {
+    wish: (wish) => applyWish(supervision, wish),
+    report: () => ({
+      isScanning: supervision.session?.isScanning ?? false,
+      isFailing: supervision.isFailing,
+      radio: supervision.session?.radio ?? null,
+    }),
+    write: (command, writeOptions) => queueWrite(supervision, { event: 'connect_and_write', ...command }, writeOptions),
+    [Symbol.asyncDispose]: async () => {
+      supervision.isClosing = true;
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+async function supervise(supervision: Supervision, signal: AbortSignal): Promise<void> {
+  const { clock, waker } = supervision;
+  while (!signal.aborted) {
+    const step = nextStep(supervision);
+    if (step.kind !== 'wait') apply(supervision, step);
+    else await waker.sleep(step.untilMs - clock.monotonic(), signal).catch(() => undefined);
+  }
+  settleWrite(supervision, stopping);
+  const { session } = supervision;
+  session?.process.end();
+  await session?.process.ended;
+}
+
+function nextStep({ clock, idleSinceMs, session, mayStartAtMs, write }: Supervision): HelperStep {
+  return decideHelper({
+    nowMs: clock.monotonic(),
+    idleSinceMs,
+    process: session && {
+      startedAtMs: session.startedAtMs,
+      isReady: session.readyAtMs !== null,
+      isEnding: session.ending !== null,
+    },
+    mayStartAtMs,
+    write,
+  });
+}
+
+function apply(supervision: Supervision, step: Exclude<HelperStep, { kind: 'wait' }>): void {
+  const { session, logger } = supervision;
+  switch (step.kind) {
+    case 'start':
+      return startSession(supervision);
+    case 'end':
+      if (session === null) return;
+      session.ending = 'idle';
+      return session.process.end();
+    case 'kill':
+      logger.event('ble_helper_killed', { reason: step.reason });
+      killSession(supervision);
+      return settleStartedWrite(supervision, { ok: false, error: 'timed_out' });
+    case 'fail_write':
+      return settleWrite(supervision, { ok: false, error: 'helper_failed' });
+  }
+}
+
+function applyWish(supervision: Supervision, wish: HelperWish): void {
+  const { clock, idleSinceMs, waker } = supervision;
+  supervision.wish = wish;
+  supervision.idleSinceMs = wish.isNeeded ? null : (idleSinceMs ?? clock.monotonic());
+  tellWish(supervision);
+  waker.wake();
+}
+
+function tellWish(supervision: Supervision): void {
+  const { session, wish, serviceUuid } = supervision;
+  if (session === null || session.readyAtMs === null || session.isToldToScan === wish.isScanning) return;
+  session.isToldToScan = wish.isScanning;
+  send(supervision, wish.isScanning ? { event: 'start_scan', service_uuid: serviceUuid } : { event: 'stop_scan' });
+}
+
+function send(supervision: Supervision, command: HelperCommand): void {
+  const { session, logger } = supervision;
+  if (session === null || session.ending !== null || session.process.send(JSON.stringify(command))) return;
+  logger.event('ble_helper_killed', { reason: 'does not read its input' });
+  killSession(supervision);
+}
+
+function killSession({ session }: Supervision): void {
+  if (session === null) return;
+  session.ending = 'killed';
+  session.process.kill();
+}
+
+function startSession(supervision: Supervision): void {
+  const { clock, badLines, logger } = supervision;
+  const isCurrent = (): boolean => supervision.session === session;
+  const process = supervision.start({
+    onLine: (line) => {
+      if (isCurrent()) onLine(supervision, session, line);
+    },
+    onNote: (line) => {
+      if (isCurrent()) onNote(supervision, session, line);
+    },
+    onTooLong: () => badLines.count('too long', ''),
+  });
+  const session: Session = {
+    process,
+    startedAtMs: clock.monotonic(),
+    readyAtMs: null,
+    ending: null,
+    isScanning: false,
+    isToldToScan: false,
+    radio: null,
+    hasSecrets: false,
+  };
+  supervision.session = session;
+  void process.ended.then((how) => endSession(supervision, session, how));
+  logger.event('ble_helper_started', {});
+}
+
+function endSession(supervision: Supervision, session: Session, how: string): void {
+  const { clock, backoff, logger, waker, onChanged } = supervision;
+  if (supervision.session !== session) return;
+  supervision.session = null;
+  const isExpected = session.ending === 'idle' || supervision.isClosing;
+  const nowMs = clock.monotonic();
+  if (session.readyAtMs !== null && nowMs - session.readyAtMs >= stableMs) backoff.reset();
+  const retryInMs = isExpected ? 0 : backoff.nextMs();
+  supervision.mayStartAtMs = nowMs + retryInMs;
+  if (isExpected) logger.event('ble_helper_stopped', {});
+  else {
+    supervision.isFailing = true;
+    logger.event('ble_helper_failed', { how, retryInMs });
+  }
+  settleStartedWrite(supervision, { ok: false, error: 'helper_failed' });
+  waker.wake();
+  onChanged();
+}
+
+function onLine(supervision: Supervision, session: Session, line: string): void {
+  const { badLines } = supervision;
+  const frame = parsed(line);
+  if (!Value.Check(HelperEvent, frame)) return badLines.count('not a frame', '');
+  switch (frame.event) {
+    case 'ready':
+      return onReady(supervision, session);
+    case 'scan_started':
+    case 'scan_stopped':
+      if (session.isScanning === (frame.event === 'scan_started')) return;
+      session.isScanning = !session.isScanning;
+      return supervision.onChanged();
+    case 'discovered':
+      return supervision.onDiscovered(frame);
+    case 'write_result':
+      return onWriteResult(supervision, frame);
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function onReady(supervision: Supervision, session: Session): void {
+  const { clock, badLines, waker, onChanged } = supervision;
+  if (session.readyAtMs !== null) return badLines.count('ready twice', '');
+  session.readyAtMs = clock.monotonic();
+  supervision.isFailing = false;
+  tellWish(supervision);
+  startWrite(supervision);
+  waker.wake();
+  onChanged();
+}
+
+function onWriteResult(supervision: Supervision, { address, ok, error }: WriteResult): void {
+  const { write, badLines } = supervision;
+  if (write === null || write.startedAtMs === null || write.command.address !== address) {
+    return badLines.count('write_result without a write', '');
+  }
+  const code = bleErrors.find((known) => known === error) ?? ('write_failed' satisfies BleError);
+  settleWrite(supervision, ok ? { ok } : { ok, error: code });
+}
+
+function onNote(supervision: Supervision, session: Session, line: string): void {
+  const { badLines, notes, logger, onChanged } = supervision;
+  const note = parsed(line);
+  if (!Value.Check(HelperNote, note)) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
+  switch (note.note) {
+    case 'radio':
+      if (note.state === session.radio) return;
+      session.radio = note.state;
+      logger.event('ble_radio', { state: note.state });
+      return onChanged();
+    case 'line_ignored':
+      return badLines.count('not a command, says the helper', note.reason);
+    case 'log':
+      return notes.count('note', note.message.slice(0, 200));
+  }
+}
+
+function queueWrite(
+  supervision: Supervision,
+  command: ConnectAndWrite,
+  { onStart, signal }: WriteOptions,
+): Promise<WriteOutcome> {
+  const { clock, isClosing, waker } = supervision;
+  if (isClosing || signal.aborted) return Promise.resolve(stopping);
+  if (supervision.write !== null) throw new Error('One write at a time');
+  const { promise, resolve } = Promise.withResolvers<WriteOutcome>();
+  const write = { command, onStart, settle: resolve, queuedAtMs: clock.monotonic(), startedAtMs: null };
+  supervision.write = write;
+  const giveUp = (): void => {
+    if (supervision.write === write && write.startedAtMs === null) settleWrite(supervision, stopping);
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
+  startWrite(supervision);
+  waker.wake();
+  return promise.finally(() => signal.removeEventListener('abort', giveUp));
+}
+
+const stopping: WriteOutcome = { ok: false, error: 'stopping' };
+
+function startWrite(supervision: Supervision): void {
+  const { clock, session, write } = supervision;
+  if (write === null || write.startedAtMs !== null) return;
+  if (session === null || session.readyAtMs === null || session.ending !== null) return;
+  write.startedAtMs = clock.monotonic();
+  session.hasSecrets = true;
+  write.onStart();
+  send(supervision, write.command);
+}
+
+function settleStartedWrite(supervision: Supervision, outcome: WriteOutcome): void {
+  if (supervision.write?.startedAtMs != null) settleWrite(supervision, outcome);
+}
+
+function settleWrite(supervision: Supervision, outcome: WriteOutcome): void {
+  const { write } = supervision;
+  supervision.write = null;
+  write?.settle(outcome);
+}

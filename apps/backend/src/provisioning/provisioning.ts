@@ -1,0 +1,93 @@
+import { Value } from 'typebox/value';
+import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { WifiStatus } from '@station/protocol/agent-api';
+import type { AgentClient } from '../adapters/agent-client.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
+import type { Leadership } from '../core/leadership.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
+import type { Mqtt, MqttConfig } from '../mqtt/mqtt.ts';
+import { type BrokerAddressFacts, decideBrokerAddress } from './broker-address-decide.ts';
+import type { Expected } from './expected-devices.ts';
+import { type Provisionings, startProvisionings } from './provisioning-service.ts';
+import type { ProvisioningStore } from './provisioning-store.ts';
+import type { BleConfig, Radio } from './radio.ts';
+import type { WriteParts } from './radio-writes.ts';
+
+/** Adds devices over radio, or with a login that a person enters. */
+export type Provisioning = AsyncDisposable &
+  Pick<WriteParts, 'stationId' | 'brokerAddress'> & {
+    store: ProvisioningStore;
+    provisionings: Provisionings;
+    radio: Radio;
+  };
+
+export function startProvisioning(parts: {
+  config: { mqtt: MqttConfig; deviceBroker: DeviceBrokerConfig; ble: BleConfig };
+  store: ProvisioningStore;
+  expected: Expected;
+  radio: Radio;
+  mqtt: Mqtt;
+  agent: Pick<AgentClient, 'call'>;
+  stationId: string;
+  events: DeviceEvents;
+  leadership: Leadership;
+  trustedTime?: TrustedTime;
+  clock: Clock;
+  logger: BackendLogger;
+}): Provisioning {
+  const { config, store, radio, mqtt, agent, stationId, clock } = parts;
+  const { kind } = config.mqtt;
+  const url = mqtt.address ?? (config.mqtt.kind === 'external' ? config.mqtt.url : '');
+  const brokerAddress = createBrokerAddress({ config: config.deviceBroker, mqtt: { kind, url }, agent, clock });
+  const { addLogins, isReady, reconnect } = mqtt;
+  const broker = { kind, addLogins, isReady, reconnect };
+  const provisionings = startProvisionings({ ...parts, broker, uuids: config.ble, brokerAddress });
+  const { [Symbol.asyncDispose]: dispose } = provisionings;
+  return { store, provisionings, radio, stationId, brokerAddress, [Symbol.asyncDispose]: dispose };
+}
+
+export type DeviceBrokerConfig = {
+  /** DEVICE_MQTT_HOST and DEVICE_MQTT_PORT; null: the station finds out. */
+  host: string | null;
+  port: number | null;
+  publicUrl: string;
+  isPublicUrlSet: boolean;
+};
+
+const agentWithinMs = 2_000;
+const freshMs = 5_000;
+
+/** Where devices of a network reach the broker (`broker-address-decide.ts`). @param mqtt of the embedded broker, or MQTT_URL. */
+function createBrokerAddress(parts: {
+  config: DeviceBrokerConfig;
+  mqtt: { kind: 'embedded' | 'external'; url: string };
+  agent: Pick<AgentClient, 'call'>;
+  clock: Clock;
+}): (ssid: string | null) => Promise<{ host: string; port: number }> {
+  const { config, mqtt, agent, clock } = parts;
+  let asked: { station: Promise<BrokerAddressFacts['station']>; atMs: number } | null = null;
+  const { hostname, port } = new URL(mqtt.url);
+  const broker = { kind: mqtt.kind, host: plain(hostname), port: port === '' ? null : Number(port) };
+  const publicUrl = { host: plain(new URL(config.publicUrl).hostname), isSet: config.isPublicUrlSet };
+  return async (ssid) => {
+    const isFresh = asked !== null && clock.monotonic() - asked.atMs < freshMs;
+    if (asked === null || !isFresh) asked = { station: stationIn(agent), atMs: clock.monotonic() };
+    return decideBrokerAddress({ configured: config, broker, publicUrl, station: await asked.station, ssid });
+  };
+}
+
+/** An IPv6 address has brackets in a URL. */
+const plain = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+
+async function stationIn(agent: Pick<AgentClient, 'call'>): Promise<BrokerAddressFacts['station']> {
+  try {
+    const { body } = await agent.call('GET', '/wifi/status', { timeoutMs: agentWithinMs });
+    if (!Value.Check(WifiStatus, body) || body.mode !== 'client') return null;
+    const { ssid, ip } = body;
+    return ssid === null || ip === null ? null : { ssid, address: ip.replace(/\/\d+$/, '') };
+  } catch {
+    // Without the agent its network is not known.
+    return null;
+  }
+}
