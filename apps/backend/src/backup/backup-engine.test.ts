@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/durable-files';
+import type { BackupProgress } from '@station/protocol/backups';
+import { lockFolder } from '../adapters/backup-files.ts';
+import { openStore, type Store } from '../store/database.ts';
+import { migrations } from '../store/migrations/all.ts';
+import type { StationMigration } from '../store/migrate.ts';
+import { ensureStation } from '../store/station-store.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { type BackupEngine, createBackupEngine, type RunJob } from './backup-engine.ts';
+import { confirmRestore, finishRestore } from './finish-restore.ts';
+import { startsOnTrial } from './restore-decide.ts';
+import { restoreParts } from './restore-parts.ts';
+import { runBackupJob } from './run-backup-job.ts';
+
+const passphrase = 'correct horse battery staple';
+const logger = recordedLog();
+
+type Station = AsyncDisposable & {
+  dataDir: string;
+  engine: BackupEngine;
+  /** Opens the database as a start of the backend does, with what a restore left to do. */
+  start(options?: { stationId?: string }): Promise<Store>;
+  confirm(): Promise<unknown>;
+};
+
+async function station(options: { run?: RunJob; agent?: unknown } = {}): Promise<Station> {
+  const folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  await mkdir(dataDir);
+  const engine = createBackupEngine({
+    dataDir,
+    isSupported: true,
+    version: '1.2.3',
+    readAgentPart: async () => options.agent ?? null,
+    run: options.run ?? runBackupJob,
+    clock: systemClock,
+    logger,
+  });
+  const parts = { dataDir, disk: nodeDisk, logger };
+  return {
+    dataDir,
+    engine,
+    start: async ({ stationId = null } = {}) => {
+      await finishRestore(parts);
+      const store = await openStore({
+        config: { kind: 'sqlite', file: join(dataDir, 'station.sqlite') },
+        migrations,
+        clock: systemClock,
+        disk: nodeDisk,
+        logger,
+        onDamage: () => undefined,
+      });
+      await restoreParts({ ...parts, db: store.db });
+      const generateId = (): string => 'generated';
+      await ensureStation(store.db, { stationId, generateId, timeZone: 'UTC', clock: systemClock });
+      return store;
+    },
+    confirm: () => confirmRestore(parts),
+    [Symbol.asyncDispose]: async () => {
+      await engine[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const namesOf = async ({ db }: Store): Promise<string[]> =>
+  (await db.selectFrom('zones').select('name').orderBy('name').execute()).map(({ name }) => name);
+const addZone = ({ db }: Store, name: string): Promise<unknown> =>
+  db.insertInto('zones').values({ id: name, name, created_at: 1 }).execute();
+const addUser = ({ db }: Store, id: string): Promise<unknown> =>
+  db
+    .insertInto('users')
+    .values({ id, email: `${id}@example.org`, name: id, role: 'owner', created_at: 1 } as never)
+    .execute();
+
+/** A station with a zone, an owner with a session, keys and a device type; and its backup. */
+async function backedUp(on: Station, file: string): Promise<void> {
+  await using store = await on.start({ stationId: 'old-station' });
+  await addZone(store, 'Kitchen');
+  await addUser(store, 'olena');
+  await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
+  const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
+  await store.db.insertInto('refresh_tokens').values(session).execute();
+  await writeFile(join(on.dataDir, 'settings-key'), 'the key');
+  await mkdir(join(on.dataDir, 'device-types'), { recursive: true });
+  await writeFile(join(on.dataDir, 'device-types/lamp.json'), '{"type":"lamp"}');
+  const outcome = await on.engine.make(file, passphrase);
+  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+}
+
+const reasonOf = (outcome: { kind: string; reason?: string }): string => outcome.reason ?? outcome.kind;
+
+test('an empty station becomes the one of the backup, with its id, and everybody logs in again', async () => {
+  await using old = await station({ agent: { wifi: [] } });
+  await using fresh = await station();
+  const file = join(old.dataDir, 'a.age');
+  await backedUp(old, file);
+  assert.equal((await old.engine.verify(file, passphrase)).kind, 'done');
+  await (await fresh.start({ stationId: 'new-station' }))[Symbol.asyncDispose]();
+  const outcome = await fresh.engine.restore(file, passphrase, null);
+  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+  await using store = await fresh.start({ stationId: 'new-station' });
+  assert.deepEqual(await namesOf(store), ['Kitchen']);
+  const row = await store.db.selectFrom('station').selectAll().executeTakeFirstOrThrow();
+  assert.equal(row.station_id, 'old-station');
+  assert.equal(row.owner_id, 'olena');
+  assert.deepEqual(await store.db.selectFrom('refresh_tokens').selectAll().execute(), []);
+  assert.equal(await readFile(join(fresh.dataDir, 'settings-key'), 'utf8'), 'the key');
+  assert.equal(await readFile(join(fresh.dataDir, 'device-types/lamp.json'), 'utf8'), '{"type":"lamp"}');
+  assert.equal(await readFile(join(fresh.dataDir, 'agent.json'), 'utf8'), '{"wifi":[]}');
+  assert.ok(existsSync(join(fresh.dataDir, 'restore-previous')), 'kept until the start succeeded');
+  assert.notEqual(await fresh.confirm(), null);
+  const left = await readdir(fresh.dataDir);
+  assert.deepEqual(
+    left.filter((name) => /restore|^backup-work.+/.test(name)),
+    [],
+  );
+});
+
+test('a restore that does not start three times gives the station its own data back', async () => {
+  await using old = await station();
+  await using own = await station();
+  const file = join(old.dataDir, 'a.age');
+  await backedUp(old, file);
+  {
+    await using store = await own.start();
+    await addZone(store, 'Garage');
+  }
+  assert.equal((await own.engine.restore(file, passphrase, null)).kind, 'done');
+  for (let start = 1; start <= startsOnTrial; start++) {
+    await using store = await own.start();
+    assert.deepEqual(await namesOf(store), ['Kitchen'], `start ${start}`);
+  }
+  {
+    await using store = await own.start();
+    assert.deepEqual(await namesOf(store), ['Garage']);
+  }
+  assert.equal(await own.confirm(), null);
+  assert.equal(logger.events('restore_undone').length, 1);
+  await using again = await own.start();
+  assert.deepEqual(await namesOf(again), ['Garage']);
+  assert.ok(!existsSync(join(own.dataDir, 'restore-undone')));
+});
+
+test('a backup that cannot be restored is refused with its reason, and nothing is changed', async () => {
+  await using old = await station();
+  const file = join(old.dataDir, 'a.age');
+  await backedUp(old, file);
+  const content = await readFile(file);
+  const altered = Buffer.from(content);
+  altered[content.length - 3000] = (altered[content.length - 3000] ?? 0) ^ 1;
+  await writeFile(join(old.dataDir, 'altered.age'), altered);
+  await writeFile(join(old.dataDir, 'cut.age'), content);
+  await truncate(join(old.dataDir, 'cut.age'), content.length - 1000);
+  await writeFile(join(old.dataDir, 'other.age'), randomBytes(1000));
+  await using own = await station();
+  await (await own.start())[Symbol.asyncDispose]();
+  const before = (await readdir(own.dataDir)).sort();
+  const cases = {
+    'a.age': ['not the passphrase', 'passphrase_wrong'],
+    'altered.age': [passphrase, 'incomplete'],
+    'cut.age': [passphrase, 'incomplete'],
+    'other.age': [passphrase, 'not_recognised'],
+    'none.age': [passphrase, 'not_readable'],
+  } as const;
+  for (const [name, [word, reason]] of Object.entries(cases)) {
+    assert.equal(reasonOf(await own.engine.restore(join(old.dataDir, name), word, null)), reason, name);
+  }
+  assert.deepEqual((await readdir(own.dataDir)).sort(), [...new Set([...before, 'backup-work'])].sort());
+});
+
+test('the newest of what a station records stays when only the history is restored', async () => {
+  await using own = await station();
+  const file = join(own.dataDir, '../a.age');
+  const device = {
+    id: 'd',
+    external_id: 'e',
+    type: 'lamp',
+    name: 'Lamp',
+    device_token: 't',
+    state: '{}',
+    created_at: 1,
+  };
+  const sample = (at: number, value: number) => ({ device_id: 'd', capability: 'c', at, value, later: null });
+  {
+    await using store = await own.start();
+    await store.db
+      .insertInto('devices')
+      .values({ ...device, status: 'unknown' } as never)
+      .execute();
+    await store.db
+      .insertInto('device_samples')
+      .values([sample(1, 10), sample(2, 20)])
+      .execute();
+    const transition = { device_id: 'd', capability: 'on', at: 1, value: 'true' };
+    await store.db.insertInto('device_transitions').values(transition).execute();
+    assert.equal((await own.engine.make(file, passphrase)).kind, 'done');
+    await store.db.deleteFrom('device_samples').execute();
+    await store.db.deleteFrom('device_transitions').execute();
+    await store.db
+      .insertInto('device_samples')
+      .values([sample(2, 21), sample(3, 30)])
+      .execute();
+    await addZone(store, 'Attic');
+  }
+  assert.equal((await own.engine.restore(file, passphrase, ['history', 'device_types'])).kind, 'done');
+  await using store = await own.start();
+  const rows = await store.db.selectFrom('device_samples').select(['at', 'value']).orderBy('at').execute();
+  assert.deepEqual(
+    rows.map(({ at, value }) => [at, value]),
+    [
+      [1, 10],
+      [2, 21],
+      [3, 30],
+    ],
+  );
+  const transitions = await store.db.selectFrom('device_transitions').select('value').execute();
+  assert.deepEqual(
+    transitions.map(({ value }) => value),
+    ['true'],
+  );
+  assert.deepEqual(await namesOf(store), ['Attic'], 'other parts are untouched');
+});
+
+test('people and automations can be restored alone', async () => {
+  await using own = await station();
+  const file = join(own.dataDir, '../a.age');
+  const automation = (id: string, name: string) => ({
+    id,
+    name,
+    mode: 'single',
+    flow: '{}',
+    revision: 1,
+    created_at: 1,
+    updated_at: 1,
+  });
+  {
+    await using store = await own.start();
+    await addUser(store, 'olena');
+    await store.db.updateTable('station').set({ owner_id: 'olena' }).execute();
+    await store.db
+      .insertInto('automations')
+      .values([automation('a', 'Evening'), automation('b', 'Morning')] as never)
+      .execute();
+    assert.equal((await own.engine.make(file, passphrase)).kind, 'done');
+    await store.db.updateTable('automations').set({ name: 'Changed' }).where('id', '=', 'a').execute();
+    await store.db.deleteFrom('automations').where('id', '=', 'b').execute();
+    await store.db
+      .insertInto('automations')
+      .values([automation('c', 'Newer')] as never)
+      .execute();
+    await store.db.deleteFrom('users').execute();
+    await addUser(store, 'taras');
+  }
+  assert.equal((await own.engine.restore(file, passphrase, ['people', 'automations'])).kind, 'done');
+  await using store = await own.start();
+  const automations = await store.db.selectFrom('automations').select('name').orderBy('name').execute();
+  assert.deepEqual(
+    automations.map(({ name }) => name),
+    ['Evening', 'Morning'],
+  );
+  const users = await store.db.selectFrom('users').select('id').execute();
+  assert.deepEqual(
+    users.map(({ id }) => id),
+    ['olena'],
+  );
+  assert.equal((await store.db.selectFrom('station').select('owner_id').executeTakeFirst())?.owner_id, 'olena');
+});
+
+test('a backup of a newer release is refused before it is unpacked', async () => {
+  await using old = await station();
+  const file = join(old.dataDir, 'a.age');
+  const known = migrations as StationMigration[];
+  const newer = { name: '9999-newer', up: async () => undefined };
+  known.push(newer);
+  try {
+    await backedUp(old, file);
+  } finally {
+    known.pop();
+  }
+  assert.equal(reasonOf(await old.engine.verify(file, passphrase)), 'too_new');
+});
+
+test('one at a time, also beside another process', async () => {
+  const first = Promise.withResolvers<void>();
+  await using own = await station({
+    run: async (job, options) => {
+      await first.promise;
+      return runBackupJob(job, options);
+    },
+  });
+  await (await own.start())[Symbol.asyncDispose]();
+  const file = join(own.dataDir, 'a.age');
+  const running = own.engine.make(file, passphrase);
+  assert.equal(own.engine.progress()?.work, 'make');
+  assert.equal(reasonOf(await own.engine.make(file, passphrase)), 'running');
+  await mkdir(join(own.dataDir, 'backup-work'));
+  {
+    using lock = lockFolder(join(own.dataDir, 'backup-work'));
+    assert.notEqual(lock, null);
+    first.resolve();
+    assert.equal(reasonOf(await running), 'running');
+  }
+  assert.equal((await own.engine.make(file, passphrase)).kind, 'done');
+  assert.equal(own.engine.progress(), null);
+});
+
+test('a cancelled backup leaves no file', async () => {
+  await using own = await station();
+  await (await own.start())[Symbol.asyncDispose]();
+  const seen: (BackupProgress | null)[] = [];
+  using _subscription = own.engine.changes.subscribe((progress) => {
+    seen.push(progress);
+    if (progress?.phase === 'packing') own.engine.cancel();
+  });
+  await mkdir(join(own.dataDir, 'to'));
+  assert.equal(reasonOf(await own.engine.make(join(own.dataDir, 'to/a.age'), passphrase)), 'cancelled');
+  assert.deepEqual(await readdir(join(own.dataDir, 'to')), []);
+  assert.equal(seen.at(-1), null);
+});
+
+test('a passphrase that is too short is refused', async () => {
+  await using own = await station();
+  assert.equal(reasonOf(await own.engine.make(join(own.dataDir, 'a.age'), 'short')), 'passphrase_short');
+});

@@ -1,0 +1,253 @@
+import { join } from 'node:path';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { createBackoff } from '@station/kit/retry';
+import { runLoop } from '@station/kit/loop';
+import { describeError, StationError } from '@station/kit/station-error';
+import { createWaker } from '@station/kit/wakeable';
+import type { BackupPlace, BackupSettingsPut, BackupTrouble, BackupView } from '@station/protocol/backup-api';
+import { folderState, markFolder } from '../adapters/backup-folder.ts';
+import { makeFolder, removeTree } from '../adapters/backup-files.ts';
+import { DestinationFault } from '../core/backup-destination.ts';
+import type { BackendConditions } from '../core/conditions.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
+import type { BackupEngine } from './backup-engine.ts';
+import { backupFileName } from './backup-name-decide.ts';
+import { nextNight, nightDue } from './backup-schedule.ts';
+import { type BackupSettingsStore, changedSettings, type KeptSettings, shownSettings } from './backup-settings.ts';
+import { folderOf, listBackups, removeExpired, type Shelf, type ShelfParts, shelvesOf } from './kept-backups.ts';
+import type { VerifiedStore } from './verified-store.ts';
+
+/** Makes backups at night and by hand, brings each to its destinations, and removes old ones. */
+export type BackupKeeper = AsyncDisposable & {
+  view(): Promise<BackupView>;
+  /** @throws StationError conflict when the folder cannot be used. */
+  change(settings: BackupSettingsPut): Promise<void>;
+  /**
+   * Begins to make a backup. @param passphrase null: the stored one.
+   * @throws StationError conflict when one is being made, or no passphrase is stored.
+   */
+  begin(passphrase: string | null): Promise<void>;
+  /** The work that `begin` started last; resolves when it has ended. */
+  ended(): Promise<void>;
+  shelves(): Promise<Shelf[]>;
+  cancel(): void;
+};
+
+export type KeeperParts = ShelfParts & {
+  engine: BackupEngine;
+  settings: BackupSettingsStore;
+  verified: VerifiedStore;
+  conditions: Pick<BackendConditions, 'set'>;
+  station: { read(): Promise<{ name: string; time_zone: string }> };
+  isSupported: boolean;
+  trustedTime: Pick<TrustedTime, 'areAgesTrue'>;
+  clock: Clock;
+  logger: BackendLogger;
+  random: () => number;
+};
+
+type Keeper = KeeperParts & { sending: BackupPlace | null; work: Promise<void> | null; stopping: AbortController };
+
+const turnMs = 60_000;
+const oldAfterMs = 3 * 24 * 3600_000;
+
+export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
+  const { clock, engine, logger, random, settings, isSupported } = parts;
+  const stopping = new AbortController();
+  const keeper: Keeper = { ...parts, sending: null, work: null, stopping };
+  const running = isSupported
+    ? runLoop({
+        turn: () => turn(keeper),
+        waker: createWaker(clock),
+        clock,
+        signal: stopping.signal,
+        backoff: createBackoff({ initialMs: turnMs, maxMs: 3600_000, jitter: 0.2, random }),
+        onFailure: ({ error }) =>
+          logger.event('unexpected_error', { where: 'nightly backup', message: describeError(error) }),
+      })
+    : Promise.resolve();
+  return {
+    view: () => view(keeper),
+    change: (put) => change(keeper, put),
+    begin: (passphrase) => begin(keeper, passphrase),
+    ended: async () => keeper.work ?? undefined,
+    shelves: async () => shelvesOf(parts, await settings.read()),
+    cancel: () => engine.cancel(),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort(new Error('The backend stops'));
+      engine.cancel();
+      await running;
+      await keeper.work;
+    },
+  };
+}
+
+async function turn(keeper: Keeper): Promise<number> {
+  const { settings, station, clock } = keeper;
+  const kept = await settings.read();
+  const state = await settings.readState();
+  if (kept.nightly && kept.passphrase !== null && state !== null && keeper.work === null) {
+    const { time_zone: timeZone } = await station.read();
+    const due = nightDue(state, { at: kept.at, timeZone, now: clock.now() });
+    if (due.state.doneAt !== state.doneAt || due.state.triedAt !== state.triedAt) await settings.writeState(due.state);
+    if (due.isDue) await startWork(keeper, kept, kept.passphrase);
+  }
+  await noteAge(keeper, kept);
+  return turnMs;
+}
+
+/** Conditions of the present, also after a restart. */
+async function noteAge(keeper: Keeper, kept: KeptSettings): Promise<void> {
+  const { settings, conditions, verified, clock } = keeper;
+  const state = await settings.readState();
+  const { trouble = null } = state ?? {};
+  conditions.set(
+    'backup_failed',
+    trouble !== null,
+    trouble === null ? {} : { place: trouble.place, reason: trouble.reason },
+  );
+  const places: BackupPlace[] = ['station', 'folder', 'webdav'];
+  const times = (await Promise.all(places.map((place) => verified.of(place)))).flatMap((known) => [...known.values()]);
+  // A new schedule has three days for its first one.
+  const newest = Math.max(state?.doneAt ?? 0, ...times);
+  conditions.set('backup_old', kept.nightly && state !== null && clock.now() - newest > oldAfterMs);
+}
+
+async function begin(keeper: Keeper, passphrase: string | null): Promise<void> {
+  const kept = await keeper.settings.read();
+  const chosen = passphrase ?? kept.passphrase;
+  if (chosen === null) throw new StationError('conflict', 'No passphrase is stored. Send one.');
+  if (keeper.work !== null || keeper.engine.progress() !== null)
+    throw new StationError('conflict', 'A backup is being made, checked or restored.');
+  void startWork(keeper, kept, chosen);
+}
+
+function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Promise<void> {
+  const work = makeAndNote(keeper, kept, passphrase).finally(() => {
+    keeper.work = null;
+    keeper.sending = null;
+  });
+  keeper.work = work;
+  return work;
+}
+
+/** Never rejects: what went wrong is kept as trouble. */
+async function makeAndNote(keeper: Keeper, kept: KeptSettings, passphrase: string): Promise<void> {
+  const { settings, clock, logger } = keeper;
+  const at = clock.now();
+  let trouble: Omit<BackupTrouble, 'at'> | null;
+  try {
+    trouble = await makeOne(keeper, kept, passphrase);
+  } catch (error) {
+    logger.event('unexpected_error', { where: 'backup', message: describeError(error) });
+    trouble = { place: null, reason: 'failed' };
+  }
+  if (keeper.stopping.signal.aborted) return;
+  const before = await settings.readState();
+  const next = { doneAt: trouble === null ? at : (before?.doneAt ?? at), triedAt: at };
+  // One that a person cancelled is no trouble.
+  const noted =
+    trouble?.reason === 'cancelled' ? (before?.trouble ?? null) : trouble && { at: isoTime(at), ...trouble };
+  await settings.writeState({ ...next, trouble: noted });
+  await noteAge(keeper, kept);
+}
+
+/** @returns the first thing that went wrong; the work goes on as far as it can. */
+async function makeOne(
+  keeper: Keeper,
+  kept: KeptSettings,
+  passphrase: string,
+): Promise<Omit<BackupTrouble, 'at'> | null> {
+  const { engine, verified, station, trustedTime, clock, stopping } = keeper;
+  const shelves = shelvesOf(keeper, kept);
+  const found = await usableFolder(keeper, kept);
+  const folder = folderOf(keeper, found.place);
+  await makeFolder(folder);
+  const name = backupFileName((await station.read()).name, isoTime(clock.now()));
+  const path = join(folder, name);
+  const made = await engine.make(path, passphrase);
+  if (made.kind === 'refused') return { place: null, reason: made.reason };
+  const checked = await engine.verify(path, passphrase);
+  if (checked.kind === 'refused') {
+    await removeTree(path);
+    return { place: null, reason: checked.reason };
+  }
+  await verified.add(found.place, name, clock.now());
+  let trouble = found.trouble;
+  for (const shelf of shelves) {
+    const { destination } = shelf;
+    try {
+      if (destination.place === 'webdav') {
+        keeper.sending = 'webdav';
+        await destination.put(path, name, stopping.signal);
+        await verified.add('webdav', name, clock.now());
+      }
+      // A folder that is not there is the trouble that is noted already.
+      const isThere = destination.place !== 'folder' || found.place === 'folder';
+      if (isThere && trustedTime.areAgesTrue()) await removeExpired(shelf, verified, clock.now());
+    } catch (error) {
+      if (!(error instanceof DestinationFault)) throw error;
+      trouble ??= { place: destination.place, reason: error.reason };
+    }
+  }
+  return trouble;
+}
+
+/** The folder, or the station's own disk while the folder is not there: the backup is then made all the same. */
+async function usableFolder(
+  { backupDir }: Keeper,
+  { folderMark }: KeptSettings,
+): Promise<{ place: 'station' | 'folder'; trouble: Omit<BackupTrouble, 'at'> | null }> {
+  if (folderMark === null) return { place: 'station', trouble: null };
+  const state = backupDir === null ? 'not_mounted' : await folderState(backupDir, folderMark);
+  if (state === 'ready') return { place: 'folder', trouble: null };
+  return { place: 'station', trouble: { place: 'folder', reason: state } };
+}
+
+async function change(keeper: Keeper, put: BackupSettingsPut): Promise<void> {
+  const { settings, backupDir, clock } = keeper;
+  const kept = await settings.read();
+  const folderMark = put.folder ? await chooseFolder(backupDir, kept) : null;
+  const next = changedSettings(kept, put, folderMark);
+  if (next.nightly && next.passphrase === null)
+    throw new StationError('conflict', 'Nightly backups need a passphrase.');
+  await settings.write(next);
+  const state = await settings.readState();
+  const now = clock.now();
+  if (state === null || (next.nightly && !kept.nightly))
+    await settings.writeState({ doneAt: now, triedAt: now, trouble: state?.trouble ?? null });
+}
+
+/** The disk that is there now is marked, unless the one of before is only away. */
+async function chooseFolder(backupDir: string | null, { folderMark }: KeptSettings): Promise<string> {
+  if (backupDir === null) throw new StationError('conflict', 'BACKUP_DIR is not set.');
+  try {
+    return await markFolder(backupDir);
+  } catch (error) {
+    if (!(error instanceof DestinationFault)) throw error;
+    if (folderMark !== null) return folderMark;
+    throw new StationError('conflict', 'The folder for backups cannot be used.', { details: { reason: error.reason } });
+  }
+}
+
+async function view(keeper: Keeper): Promise<BackupView> {
+  const { engine, settings, verified, station, backupDir, isSupported, clock } = keeper;
+  const kept = await settings.read();
+  const state = await settings.readState();
+  const { time_zone: timeZone } = await station.read();
+  const after = Math.min(state?.doneAt ?? clock.now(), clock.now());
+  const nextAt =
+    kept.nightly && kept.passphrase !== null ? Math.max(nextNight(kept.at, timeZone, after), clock.now()) : null;
+  return {
+    settings: shownSettings(kept),
+    ...(await listBackups(shelvesOf(keeper, kept), verified)),
+    folder: backupDir === null ? 'unset' : await folderState(backupDir, kept.folderMark),
+    isWorking: keeper.work !== null || engine.progress() !== null,
+    progress: engine.progress(),
+    sending: keeper.sending,
+    trouble: state?.trouble ?? null,
+    nextAt: nextAt === null || nextAt === Infinity ? null : isoTime(nextAt),
+    isSupported,
+  };
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { BackupView } from '@station/protocol/backup-api';
+import type { HttpServer } from '../http/server.ts';
+import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { until } from '../testing/until.ts';
+import { startWebdavServer } from './testing/webdav-server.ts';
+
+const passphrase = 'four plain words here';
+const usual = { nightly: false, at: '03:00', keep: { daily: 7, weekly: 4 }, folder: false, webdav: null };
+
+async function stationOf(running: RunningBackend) {
+  const headers = bearer((await running.setUp()).accessToken);
+  const { http } = running;
+  const view = async (): Promise<BackupView> => (await http.inject({ url: '/api/backup', headers })).json();
+  const change = (payload: object) => http.inject({ method: 'PUT', url: '/api/backup/settings', headers, payload });
+  const make = async (): Promise<BackupView> => {
+    const begun = await http.inject({ method: 'POST', url: '/api/backup', headers, payload: { passphrase } });
+    assert.equal(begun.statusCode, 202, begun.body);
+    await until('the backup ends', async () => !(await view()).isWorking);
+    return view();
+  };
+  return { http, headers, view, change, make };
+}
+
+async function download(http: HttpServer, headers: Record<string, string>, id: string): Promise<Buffer> {
+  const link = await http.inject({ method: 'POST', url: `/api/backup/${id}/link`, headers });
+  assert.equal(link.statusCode, 200, link.body);
+  const { path } = link.json<{ path: string }>();
+  const got = await http.inject({ url: path });
+  assert.equal(got.statusCode, 200, got.body);
+  assert.match(String(got.headers['content-disposition']), /^attachment; filename="station-.*\.age"$/);
+  assert.equal((await http.inject({ url: path })).statusCode, 404, 'an address works once');
+  return got.rawPayload;
+}
+
+async function upload(
+  http: HttpServer,
+  at: string,
+  begin: object,
+  content: Buffer,
+  headers: Record<string, string> = {},
+) {
+  const begun = await http.inject({ method: 'POST', url: `${at}/uploads`, headers, payload: begin });
+  if (begun.statusCode !== 200) return { status: begun.statusCode, code: begun.json<{ code: string }>().code, id: '' };
+  const { id } = begun.json<{ id: string }>();
+  const piece = 1024 * 1024;
+  for (let offset = 0; offset < content.length; offset += piece) {
+    const payload = content.subarray(offset, offset + piece);
+    const url = `/api/backup/uploads/${id}?offset=${offset}`;
+    const sent = await http.inject({
+      method: 'PUT',
+      url,
+      headers: { ...headers, 'content-type': 'application/octet-stream' },
+      payload,
+    });
+    assert.equal(sent.statusCode, 200, sent.body);
+  }
+  return { status: 200, code: '', id };
+}
+
+test('a backup is made, verified, downloaded, and restored onto a new station with its set-up code', async () => {
+  await using running = await runBackend();
+  const { http, headers, make, view } = await stationOf(running);
+  assert.deepEqual((await view()).faults, []);
+  const { backups, trouble } = await make();
+  assert.deepEqual([trouble, backups.length, backups[0]?.place], [null, 1, 'station']);
+  assert.notEqual(backups[0]?.verifiedAt, null);
+  const file = await download(http, headers, backups[0]!.id);
+  assert.equal(file.length, backups[0]?.bytes);
+
+  let restarts = 0;
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  {
+    await using fresh = await runBackend({ dataDir, onRestart: () => (restarts += 1) });
+    const code = (await fresh.setupCode()).trim();
+    const at = '/api/setup/backup';
+    const wrong = await upload(fresh.http, at, { bytes: file.length, code: 'BBBB-BBBB-BBBB' }, file);
+    assert.deepEqual([wrong.status, wrong.code], [403, 'setup_code_invalid']);
+    const { id } = await upload(fresh.http, at, { bytes: file.length, code }, file);
+    const restore = (payload: object) => fresh.http.inject({ method: 'POST', url: `${at}/restore`, payload });
+    const refused = await restore({ upload: id, passphrase: 'not the passphrase' });
+    assert.deepEqual([refused.statusCode, refused.json().details], [422, { reason: 'passphrase_wrong' }]);
+    assert.equal(restarts, 0);
+    const answer = await restore({ upload: id, passphrase });
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.deepEqual(answer.json().missing, ['agent']);
+    await until('a restart is asked for', () => restarts === 1);
+  }
+  await using restored = await runBackend({ dataDir });
+  const login = await restored.http.inject({ method: 'POST', url: '/api/auth/login', payload: owner });
+  const { email, password } = owner;
+  const again = await restored.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
+  assert.deepEqual([login.statusCode, again.statusCode], [400, 200]);
+});
+
+test('on a station with an owner nobody restores with the set-up code, and only the owner has backups', async () => {
+  await using running = await runBackend();
+  const { http } = await stationOf(running);
+  const begun = await upload(http, '/api/setup/backup', { bytes: 10, code: 'BBBB-BBBB-BBBB' }, Buffer.alloc(0));
+  assert.deepEqual([begun.status, begun.code], [409, 'setup_already_done']);
+  const payload = { upload: 'x'.repeat(43), passphrase };
+  const restore = await http.inject({ method: 'POST', url: '/api/setup/backup/restore', payload });
+  assert.equal(restore.json().code, 'setup_already_done');
+  assert.equal((await http.inject({ url: '/api/backup' })).statusCode, 401);
+});
+
+test('an upload takes its pieces in order, repeated ones too, and no more than it was begun with', async () => {
+  await using running = await runBackend();
+  const { http, headers } = await stationOf(running);
+  const begun = await http.inject({ method: 'POST', url: '/api/backup/uploads', headers, payload: { bytes: 6 } });
+  const { id } = begun.json<{ id: string }>();
+  const put = async (offset: number, payload: string) => {
+    const url = `/api/backup/uploads/${id}?offset=${offset}`;
+    const type = { 'content-type': 'application/octet-stream' };
+    const answer = await http.inject({ method: 'PUT', url, headers: { ...headers, ...type }, payload });
+    return answer.json<{ received?: number; code?: string }>();
+  };
+  assert.deepEqual(await put(3, 'def'), { ...(await put(3, 'def')) });
+  assert.equal((await put(3, 'def')).code, 'conflict');
+  assert.equal((await put(0, 'abc')).received, 3);
+  assert.equal((await put(0, 'abc')).received, 3);
+  assert.equal((await put(3, 'defg')).code, 'payload_too_large');
+  assert.equal((await put(3, 'def')).received, 6);
+  const restore = await http.inject({
+    method: 'POST',
+    url: '/api/backup/restore',
+    headers,
+    payload: { upload: id, passphrase },
+  });
+  assert.deepEqual([restore.statusCode, restore.json().details], [422, { reason: 'not_recognised' }]);
+});
+
+test('backups go to the folder; when its disk is away, to the station, and nothing is written into the empty folder', async () => {
+  await using folder = await temporaryFolder();
+  const stick = join(folder.path, 'stick');
+  await mkdir(stick);
+  await using running = await runBackend({ env: { BACKUP_DIR: stick } });
+  const { change, make, view, http, headers } = await stationOf(running);
+  assert.equal((await change({ ...usual, folder: true, passphrase })).statusCode, 200);
+  const { backups } = await make();
+  assert.deepEqual(
+    backups.map(({ place }) => place),
+    ['folder'],
+  );
+  await rm(stick, { recursive: true });
+  await mkdir(stick);
+  assert.equal((await view()).folder, 'not_mounted');
+  const away = await make();
+  assert.deepEqual([away.trouble?.place, away.trouble?.reason], ['folder', 'not_mounted']);
+  assert.deepEqual(
+    away.backups.map(({ place }) => place),
+    ['station'],
+  );
+  assert.deepEqual(away.faults, [{ place: 'folder', reason: 'not_mounted' }]);
+  assert.deepEqual(await readdir(stick), []);
+  const { body } = await http.inject({ url: '/api/conditions', headers });
+  assert.match(body, /backup_failed/);
+});
+
+test('a backup reaches a WebDAV server, is read back, listed, and deleted; the password never leaves the station', async () => {
+  await using server = await startWebdavServer({ username: 'station', password: 'secret of the NAS' });
+  await using running = await runBackend();
+  const { change, make, view, http, headers } = await stationOf(running);
+  const webdav = { url: server.url, username: 'station', password: 'wrong' };
+  await change({ ...usual, webdav, passphrase });
+  assert.equal((await make()).trouble?.reason, 'login_refused');
+  const set = await change({ ...usual, webdav: { ...webdav, password: 'secret of the NAS' } });
+  assert.equal(set.body.includes('secret of the NAS'), false);
+  // The same server keeps its password.
+  await change({ ...usual, webdav: { url: server.url, username: 'station' } });
+  const { backups, trouble } = await make();
+  assert.equal(trouble, null);
+  const remote = backups.find(({ place }) => place === 'webdav');
+  assert.notEqual(remote?.verifiedAt ?? null, null);
+  assert.deepEqual(await download(http, headers, remote!.id), [...server.files.values()][0]);
+  const gone = await http.inject({ method: 'DELETE', url: `/api/backup/${remote!.id}`, headers });
+  assert.equal(gone.statusCode, 204, gone.body);
+  assert.equal(server.files.size, 0);
+  await server[Symbol.asyncDispose]();
+  assert.deepEqual((await view()).faults, [{ place: 'webdav', reason: 'unreachable' }]);
+  assert.equal(running.logger.lines.join('').includes('secret of the NAS'), false);
+});

@@ -1,0 +1,42 @@
+import type { BackupJob, BackupOutcome, BackupResult, JobContext, JobOptions } from './backup-job.ts';
+import { placesIn } from './backup-places.ts';
+import { BackupRefused, refusedFor } from './backup-refused.ts';
+import { makeBackup } from './make-backup.ts';
+import { prepareRestore } from './prepare-restore.ts';
+import { withScratch } from './scratch.ts';
+import { verifyBackup } from './verify-backup.ts';
+
+/** Does a job in this process. Never throws. What an earlier, interrupted job left is removed first. */
+export async function runBackupJob(job: BackupJob, options: JobOptions): Promise<BackupOutcome> {
+  const places = placesIn(job.dataDir);
+  try {
+    const result = await withScratch(places, () => doJob(job, { ...options, places }));
+    return result === null ? refusedFor('running') : { kind: 'done', ...result };
+  } catch (error) {
+    return outcomeOf(error, options.signal);
+  }
+}
+
+function doJob(job: BackupJob, context: JobContext): Promise<BackupResult> {
+  switch (job.work) {
+    case 'make':
+      return makeBackup(job, context);
+    case 'verify':
+      return verifyBackup(job, context);
+    case 'restore':
+      return prepareRestore(job, context);
+  }
+}
+
+function outcomeOf(error: unknown, signal: AbortSignal): BackupOutcome {
+  if (error instanceof BackupRefused) return refusedFor(error.reason, error.cause);
+  if (signal.aborted) return refusedFor('cancelled');
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  const sqliteCode = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null;
+  if (code === 'ENOSPC' || code === 'EDQUOT' || sqliteCode === sqliteFull) return refusedFor('no_space', error);
+  const isForbidden = code === 'EACCES' || code === 'EROFS' || code === 'EPERM';
+  return refusedFor(isForbidden ? 'not_writable' : 'failed', error);
+}
+
+/** sqlite.org/rescode.html */
+const sqliteFull = 13;

@@ -1,0 +1,144 @@
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createHash } from 'node:crypto';
+import { createZstdDecompress } from 'node:zlib';
+import { Value } from 'typebox/value';
+import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
+import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
+import { countRows, findDamageInCopy, readTexts } from '../adapters/sqlite.ts';
+import { migrations } from '../store/migrations/all.ts';
+import { decryptAge } from './age.ts';
+import type { BackupResult, JobContext } from './backup-job.ts';
+import { databaseName, isBackupName } from './backup-places.ts';
+import { BackupRefused } from './backup-refused.ts';
+import { sumLine, throttled } from './make-backup.ts';
+import { readTar } from './tar.ts';
+
+/** Of the manifest, and of the sums. */
+const maxTextBytes = 1024 * 1024;
+
+/**
+ * Unpacks a backup into a folder and checks all of it: passphrase, completeness, sums, format and migrations, and every page of the
+ * database. Nothing outside the folder is touched.
+ * @param spaceFactor free space that must be there before it begins, in sizes of the content.
+ * @throws BackupRefused, or the error of the file system.
+ */
+export async function unpackBackup(
+  { file, passphrase, into, spaceFactor }: { file: string; passphrase: string; into: string; spaceFactor: number },
+  { onProgress, signal, ...context }: JobContext & { work: 'verify' | 'restore' },
+): Promise<BackupResult> {
+  const bytes = await fileBytes(file);
+  if (bytes === null) throw new BackupRefused('not_readable');
+  const report = throttled(onProgress);
+  let manifest: BackupManifest | null = null;
+  const unpacked = new Map<string, string>();
+  let areSumsRight = false;
+  let doneBytes = 0;
+  await makeFolder(into);
+  const onFile = async (entry: Entry, content: AsyncIterable<Buffer>): Promise<void> => {
+    if (manifest === null) {
+      manifest = await readManifest(entry, content);
+      if ((await freeBytes(into)) < spaceFactor * totalOf(manifest)) throw new BackupRefused('no_space');
+      return;
+    }
+    if (entry.name === backupSumsName) {
+      const sums = manifest.files.map(({ name }) => sumLine(unpacked.get(name) ?? '', name)).join('');
+      areSumsRight = (await readText(entry, content)) === sums;
+      return;
+    }
+    const expected = manifest.files.find(({ name }) => name === entry.name);
+    if (expected === undefined || expected.bytes !== entry.bytes || unpacked.has(entry.name)) {
+      throw new BackupRefused('damaged');
+    }
+    const totalBytes = totalOf(manifest);
+    const sum = await writeAndSum(join(into, entry.name), content, (count) => {
+      doneBytes += count;
+      report({ work: context.work, phase: 'unpacking', doneBytes, totalBytes });
+    });
+    unpacked.set(entry.name, sum);
+  };
+  try {
+    await pipeline(
+      () => readChunks(file),
+      (sealed: AsyncIterable<Buffer>) => decryptAge(sealed, passphrase),
+      createZstdDecompress(),
+      (plain: AsyncIterable<Buffer>) => readTar(plain, onFile),
+      { signal },
+    );
+  } catch (error) {
+    throw isBadCompression(error) ? new BackupRefused('damaged', error) : error;
+  }
+  // An assignment inside a callback is not seen by the type checker.
+  const read = manifest as BackupManifest | null;
+  if (read === null || unpacked.size !== read.files.length || !areSumsRight) throw new BackupRefused('damaged');
+  report({ work: context.work, phase: 'checking', doneBytes: 0, totalBytes: 0 });
+  checkDatabase(join(into, databaseName), read);
+  return { manifest: read, bytes };
+}
+
+const totalOf = ({ files }: BackupManifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Errors of zlib have codes such as `ZSTD_error_prefix_unknown` and `Z_DATA_ERROR`. */
+const isBadCompression = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^(ZSTD_|Z_|ERR_BROTLI)/.test(String(error.code));
+
+type Entry = { name: string; bytes: number };
+
+async function readText({ bytes }: Entry, content: AsyncIterable<Buffer>): Promise<string> {
+  if (bytes > maxTextBytes) throw new BackupRefused('damaged');
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function readManifest(entry: Entry, content: AsyncIterable<Buffer>): Promise<BackupManifest> {
+  if (entry.name !== backupManifestName || entry.bytes > maxTextBytes) throw new BackupRefused('not_recognised');
+  const value = parseJson(await readText(entry, content));
+  // Before its form: that of a newer format is not known here.
+  const format = typeof value === 'object' && value !== null && 'format' in value ? value.format : null;
+  if (typeof format === 'number' && format > backupFormat) throw new BackupRefused('too_new');
+  if (!Value.Check(BackupManifest, value)) throw new BackupRefused('damaged');
+  const names = value.files.map((file) => file.name);
+  if (!names.every(isBackupName) || !names.includes(databaseName)) throw new BackupRefused('damaged');
+  const known = new Set(migrations.map((migration) => migration.name));
+  // Migrations that its release did not know either are left from a rollback; that release worked with them.
+  if (!value.knownMigrations.every((migration) => known.has(migration))) throw new BackupRefused('too_new');
+  return value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+async function writeAndSum(
+  path: string,
+  content: AsyncIterable<Buffer>,
+  onBytes: (count: number) => void,
+): Promise<string> {
+  const hash = createHash('sha256');
+  await makeFolder(dirname(path));
+  async function* summed(): AsyncGenerator<Buffer> {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  }
+  await writeChunks(path, summed());
+  return hash.digest('hex');
+}
+
+function checkDatabase(file: string, manifest: BackupManifest): void {
+  const damage = findDamageInCopy(file);
+  if (damage !== null) throw new BackupRefused('damaged', new Error(damage));
+  const done = readTexts(file, 'select name from kysely_migration order by name').map(({ name }) => name);
+  const rows = countRows(file);
+  const isSame =
+    done.join() === manifest.migrations.join() &&
+    Object.entries(manifest.rows).every(([table, count]) => rows[table] === count);
+  if (!isSame) throw new BackupRefused('damaged', new Error('The database is not the one that the manifest describes'));
+}

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { StationError } from '@station/kit/station-error';
+import { fileBytes, freeBytes, makeFolder, removeTree } from '../adapters/backup-files.ts';
+import { writePieceAt } from '../adapters/upload-file.ts';
+import { newToken } from '../core/secrets.ts';
+
+/** A backup that is being uploaded in pieces. One at a time: a new one replaces it. */
+export type Uploads = {
+  /** @param bytes its whole size. @returns its id, which nobody can guess. @throws StationError disk_space_low. */
+  begin(bytes: number): Promise<string>;
+  /**
+   * Appends a piece. A piece that is already there is taken again, so that a lost answer can be repeated.
+   * @returns bytes on disk. @throws StationError not_found, conflict (a piece is missing), payload_too_large.
+   */
+  append(id: string, offset: number, piece: Uint8Array): Promise<number>;
+  /** Path of a complete upload. @throws StationError not_found, conflict. */
+  complete(id: string): Promise<string>;
+  remove(): Promise<void>;
+};
+
+/** Left free for the station itself. */
+const spareBytes = 64 * 1024 * 1024;
+
+/** @param folder is emptied: an upload does not survive a restart. */
+export async function openUploads(folder: string): Promise<Uploads> {
+  await removeTree(folder);
+  let current: { id: string; path: string; bytes: number } | null = null;
+  const find = (id: string) => {
+    if (current?.id !== id) throw new StationError('not_found', 'There is no such upload. Begin it again.');
+    return current;
+  };
+  const remove = async (): Promise<void> => {
+    current = null;
+    await removeTree(folder);
+  };
+  return {
+    begin: async (bytes) => {
+      await remove();
+      await makeFolder(folder);
+      if ((await freeBytes(folder)) < bytes + spareBytes)
+        throw new StationError('disk_space_low', 'There is not enough free space for this backup.');
+      const id = newToken();
+      current = { id, path: join(folder, `${id}.age`), bytes };
+      return id;
+    },
+    append: async (id, offset, piece) => {
+      const { path, bytes } = find(id);
+      const there = (await fileBytes(path)) ?? 0;
+      if (offset > there) throw new StationError('conflict', 'A piece before this one is missing.');
+      if (offset + piece.length > bytes)
+        throw new StationError('payload_too_large', 'This is more than the upload was begun with.');
+      await writePieceAt(path, offset, piece);
+      return Math.max(there, offset + piece.length);
+    },
+    complete: async (id) => {
+      const { path, bytes } = find(id);
+      if ((await fileBytes(path)) !== bytes) throw new StationError('conflict', 'The upload is not complete.');
+      return path;
+    },
+    remove,
+  };
+}
