@@ -77,6 +77,8 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
       const role = roles.find((known) => known === payload['role']);
       if (typeof userId !== 'string' || userId === '' || role === undefined) return null;
       const issuedAt = Math.round((iat ?? 0) * 1000);
+      // Issued while the clock was ahead: it would be valid for years.
+      if (issuedAt > moment() + toleranceSeconds * 1000) return null;
       if (isRevoked(userId, issuedAt)) return null;
       const expiresAt = exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000;
       return { userId, role, issuedAt, expiresAt };

@@ -30,6 +30,8 @@ export type Written = {
   before: StatesBefore;
   /** External ids of devices whose report exceeded the limits of a state, once for each report. */
   cut: readonly string[];
+  /** Their ids. */
+  cutIds: readonly string[];
 };
 
 /** Events of devices. They are emitted after they are on disk, in the order they occurred. */
@@ -68,10 +70,13 @@ export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
 
 /** Content of a valid message of a device. `at`: time of receipt, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &
-  /** `sentAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. */
+  /**
+   * `sentAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. `isOverRate`: the
+   * device sends faster than its history takes; all but the history takes it.
+   */
   (
-    | { kind: 'state'; state: Readonly<Record<string, unknown>>; sentAt?: number }
-    | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
+    | { kind: 'state'; state: Readonly<Record<string, unknown>>; sentAt?: number; isOverRate?: true }
+    | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>>; isOverRate?: true }
     /** `quietSince`: offline is valid only if no message of the device arrived after this time. */
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
     | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }

@@ -4,7 +4,7 @@ export type State = Readonly<Record<string, unknown>>;
 /** Limit of a whole state: each message of a device reads, writes and broadcasts all of it. */
 export const maxStateKeys = 256;
 /** Size of a state as JSON in UTF-8. */
-export const maxStateBytes = 256 * 1024;
+export const maxStateBytes = 64 * 1024;
 
 /**
  * A full state still takes numbers of about 25 bytes each, so it can grow to this size. It is read whole: cutting it here would lose

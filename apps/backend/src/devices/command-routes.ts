@@ -2,11 +2,12 @@ import { Type } from 'typebox';
 import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import { commonActions } from '@station/protocol/common-commands';
 import { DeviceTypes as DeviceTypesBody } from '@station/protocol/device-types';
-import { Id } from '@station/protocol/rest';
+import { Id, PageQuery } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { userOf } from '../http/access.ts';
+import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import { type CommandResult, type Commands, maxCommandBytes } from '../core/commands.ts';
@@ -20,14 +21,19 @@ export type CommandRoutesParts = {
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
 export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
-  app.get('/api/device-types', typesRoute, async () => [...parts.types.list()]);
+  app.get('/api/device-types', typesRoute, async (request, reply) =>
+    pageOf({ request, reply }, [...parts.types.list()], ({ type }) => type),
+  );
   app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
 }
 
 const tags = ['devices'];
 const forUsers = { access: 'user' } as const;
 
-const typesRoute = { config: forUsers, schema: { tags, response: { 200: DeviceTypesBody } } };
+const typesRoute = {
+  config: forUsers,
+  schema: { tags, querystring: PageQuery, response: { 200: DeviceTypesBody } },
+};
 
 const commandRoute = {
   config: forUsers,

@@ -86,8 +86,9 @@ type Pending = {
   change: CommandChange;
   confirmation: Confirmation;
   /** Sends it once more; null: it must not be repeated, was repeated already, or was sent by another process. */
-  repeat: (() => Promise<void>) | null;
-  expiresAt: number;
+  repeat: ((leftMs: number) => Promise<void>) | null;
+  /** Monotonic time: a clock that is set changes no wait. */
+  untilMs: number;
   timer: NodeJS.Timeout;
 };
 
@@ -108,7 +109,7 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
   const excess = excessOf(tracker.stationId, device.externalId, payload);
   if (excess !== null) return excess;
   const publish = (expiresInMs: number): Promise<void> => tracker.publish(device.externalId, payload, expiresInMs);
-  const repeat = isRepeatable(type, action) ? () => publish(Math.max(0, expiresAt - clock.now())) : null;
+  const repeat = isRepeatable(type, action) ? publish : null;
   // Tracked before it is sent: the device may answer before the broker does.
   track(tracker, { change, expiresAt, confirmation, repeat });
   try {
@@ -194,7 +195,8 @@ function handleReports(tracker: Tracker, reports: readonly DeviceReport[]): void
 /** The device has connected, perhaps after a restart in which it lost the command. */
 function repeatCommands({ pending, store, clock, logger }: Tracker, deviceId: string): void {
   for (const command of pending.values()) {
-    if (command.change.deviceId !== deviceId || command.expiresAt <= clock.now()) continue;
+    const leftMs = command.untilMs - clock.monotonic();
+    if (command.change.deviceId !== deviceId || leftMs <= 0) continue;
     const confirmation = afterRestart(command.confirmation);
     if (confirmation !== command.confirmation) {
       command.confirmation = confirmation;
@@ -206,19 +208,21 @@ function repeatCommands({ pending, store, clock, logger }: Tracker, deviceId: st
     const { repeat } = command;
     command.repeat = null;
     // If it fails, the command expires.
-    repeat?.().catch(() => undefined);
+    repeat?.(leftMs).catch(() => undefined);
   }
 }
 
 const acknowledgementOnly: Confirmation = { by: 'acknowledgement' };
 
-function track(tracker: Tracker, command: Omit<Pending, 'timer'>): void {
+function track(tracker: Tracker, given: Omit<Pending, 'timer' | 'untilMs'> & { expiresAt: number }): void {
   const { pending, clock, expiryMs } = tracker;
-  const { change, expiresAt } = command;
+  const { expiresAt, ...command } = given;
+  const { change } = command;
   if (pending.has(change.commandId)) return;
   const expire = (): void => void end(tracker, [change.commandId], expired);
-  const timer = setTimeout(expire, Math.min(expiryMs, Math.max(0, expiresAt - clock.now()))).unref();
-  pending.set(change.commandId, { ...command, timer });
+  const leftMs = Math.min(expiryMs, Math.max(0, expiresAt - clock.now()));
+  const timer = setTimeout(expire, leftMs).unref();
+  pending.set(change.commandId, { ...command, untilMs: clock.monotonic() + leftMs, timer });
 }
 
 /** Ends them on disk and emits it, unless another replica was first. Retries until done: no command may stay pending. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import type { Device, DeviceEvent, DeviceRemoval, HistoryPoint, Zone } from '@station/protocol/devices';
+import type { Device, DeviceEvent, DeviceRemoval, Zone } from '@station/protocol/devices';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';
@@ -61,6 +61,7 @@ test('devices are listed by name with their latest reports, and without their to
     stateAt: '1970-01-01T00:00:02.000Z',
     stateTimes: {},
     fault: null,
+    dropped: null,
     firmwareVersion: '1.0.0',
     chip: 'esp32',
   });
@@ -159,28 +160,5 @@ test('events are read page by page, for one device and for all', async () => {
   assert.equal((await all.call('GET', `/api/devices/${nobody}/events`)).statusCode, 404);
   for (const query of ['limit=0', 'limit=9999', 'limit=x', 'before=x', 'page=2']) {
     assert.equal((await all.call('GET', `/api/activity?${query}`)).statusCode, 400, query);
-  }
-});
-
-test('the history of a capability is read for a time range', async () => {
-  await using all = await withDevices();
-  const hall = await all.add('Hall');
-  const now = Date.now();
-  await all.report(
-    ...[3, 2, 1].map(
-      (ago) => ({ kind: 'state', deviceId: hall, at: now - ago * 60_000, state: { temperature: 20 + ago } }) as const,
-    ),
-  );
-  const from = new Date(now - 150_000).toISOString();
-  const points = (await all.call('GET', `/api/devices/${hall}/history?capability=temperature&from=${from}`)).json<
-    HistoryPoint[]
-  >();
-  assert.deepEqual(
-    points.map(({ value }) => value),
-    [22, 21],
-  );
-  assert.equal(points[0]?.at, new Date(now - 120_000).toISOString());
-  for (const query of ['from=x&capability=t', `from=${from}`, `from=${from}&to=2001-01-01&capability=t`]) {
-    assert.equal((await all.call('GET', `/api/devices/${hall}/history?${query}`)).statusCode, 400, query);
   }
 });

@@ -6,29 +6,27 @@ import {
   DeviceRemoval,
   Devices,
   EventsQuery,
-  History,
-  HistoryQuery,
   type DeviceEvent as EventBody,
 } from '@station/protocol/devices';
-import { Id } from '@station/protocol/rest';
+import { Id, maxAnswerBytes, PageQuery } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import type { ActivityRow, ActivityStore } from './activity-store.ts';
 import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
+import { findUnstorable } from '../core/storable-text.ts';
 import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
-import type { HistoryStore } from './history-store.ts';
 import type { ZoneStore } from './zones.ts';
 import { removeDevice } from './removed-devices.ts';
-import type { HttpServer, RequestOf } from '../http/server.ts';
+import { feedPage, fitting, linkNext } from '../http/pages.ts';
+import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 
 export type DeviceRoutesParts = {
   devices: DeviceStore;
   zones: ZoneStore;
   activity: ActivityStore;
-  history: HistoryStore;
   /** Receives an event for each device that is changed or removed here. */
   events: DeviceHub;
   /** Sends a removed device its last command. */
@@ -39,25 +37,52 @@ export type DeviceRoutesParts = {
 
 /** /api/devices and /api/activity (contracts, section 9). */
 export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesParts): Promise<void> {
-  app.get('/api/devices', listRoute, () => listDevices(parts));
+  app.get('/api/devices', listRoute, (request, reply) => listDevices(parts, request, reply));
   app.get('/api/devices/:id', getRoute, (request) => getDevice(parts, request));
   app.patch('/api/devices/:id', changeRoute, (request) => changeDevice(parts, request));
   app.delete('/api/devices/:id', removeRoute, (request) => remove(parts, request));
-  app.get('/api/devices/:id/events', eventsRoute, (request) => getEvents(parts, request));
-  app.get('/api/devices/:id/history', historyRoute, (request) => getHistory(parts, request));
-  app.get('/api/activity', activityRoute, (request) => getActivity(parts, request));
+  app.get('/api/devices/:id/events', eventsRoute, (request, reply) => getEvents(parts, request, reply));
+  app.get('/api/activity', activityRoute, (request, reply) => getActivity(parts, request, reply));
 }
 
 const Params = Type.Object({ id: Id });
 const defaultLimit = 50;
 const forUsers = { access: 'user' } as const;
+const forHeavy = { ...forUsers, heavy: 'answer' } as const;
 const forAdmins = { access: { station: 'admin' } } as const;
 const tags = ['devices'];
 
-const listRoute = { config: forUsers, schema: { tags, response: { 200: Devices } } };
+const listRoute = { config: forHeavy, schema: { tags, querystring: PageQuery, response: { 200: Devices } } };
 
-async function listDevices({ devices }: DeviceRoutesParts) {
-  return (await devices.list()).map(toDevice);
+/** Reads only the rows of the page: all states together may be larger than the memory that the backend has. */
+async function listDevices(
+  { devices }: DeviceRoutesParts,
+  request: RequestOf<typeof listRoute>,
+  reply: ReplyOf<typeof listRoute>,
+) {
+  const { rows, isLast } = await devices.page(readCursor(request.query.after), maxAnswerBytes);
+  const page = fitting(rows.map(toDevice));
+  const last = page.at(-1);
+  if (last !== undefined && (!isLast || page.length < rows.length)) {
+    linkNext({ request, reply }, 'after', writeCursor(last));
+  }
+  return page;
+}
+
+/** The place in the order by name and id, also of a device that was removed meanwhile. */
+const writeCursor = ({ name, id }: { name: string; id: string }): string =>
+  Buffer.from(JSON.stringify([name, id])).toString('base64url');
+
+/** @throws {StationError} `bad_request` */
+function readCursor(cursor: string | undefined): { name: string; id: string } | null {
+  if (cursor === undefined) return null;
+  try {
+    const [name, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
+    if (typeof name === 'string' && typeof id === 'string' && findUnstorable([name, id]) === null) return { name, id };
+  } catch {
+    // Told below.
+  }
+  throw new StationError('bad_request', '"after" must come from the previous page.');
 }
 
 const getRoute = { config: forUsers, schema: { tags, params: Params, response: { 200: Device } } };
@@ -97,36 +122,31 @@ async function remove(parts: DeviceRoutesParts, request: RequestOf<typeof remove
 }
 
 const eventsRoute = {
-  config: forUsers,
+  config: forHeavy,
   schema: { tags, params: Params, querystring: EventsQuery, response: { 200: DeviceEvents } },
 };
 
-async function getEvents(parts: DeviceRoutesParts, request: RequestOf<typeof eventsRoute>) {
+async function getEvents(
+  parts: DeviceRoutesParts,
+  request: RequestOf<typeof eventsRoute>,
+  reply: ReplyOf<typeof eventsRoute>,
+) {
   const { id: deviceId } = await find(parts, request.params.id);
   const { before = null, limit = defaultLimit } = request.query;
-  return (await parts.activity.page({ deviceId, before, limit })).map(toEvent);
+  const events = (await parts.activity.page({ deviceId, before, limit })).map(toEvent);
+  return feedPage({ request, reply }, events, limit);
 }
 
-const activityRoute = { config: forUsers, schema: { tags, querystring: EventsQuery, response: { 200: DeviceEvents } } };
+const activityRoute = { config: forHeavy, schema: { tags, querystring: EventsQuery, response: { 200: DeviceEvents } } };
 
-async function getActivity({ activity }: DeviceRoutesParts, request: RequestOf<typeof activityRoute>) {
+async function getActivity(
+  { activity }: DeviceRoutesParts,
+  request: RequestOf<typeof activityRoute>,
+  reply: ReplyOf<typeof activityRoute>,
+) {
   const { before = null, limit = defaultLimit } = request.query;
-  return (await activity.page({ deviceId: null, before, limit })).map(toEvent);
-}
-
-const historyRoute = {
-  config: forUsers,
-  schema: { tags, params: Params, querystring: HistoryQuery, response: { 200: History } },
-};
-
-async function getHistory(parts: DeviceRoutesParts, request: RequestOf<typeof historyRoute>) {
-  const { capability, from, to } = request.query;
-  const [fromMs, toMs] = [Date.parse(from), to === undefined ? parts.clock.now() : Date.parse(to)];
-  if (!(fromMs < toMs))
-    throw new StationError('bad_request', '"from" and "to" must be times, and "from" must be earlier.');
-  const { id: deviceId } = await find(parts, request.params.id);
-  const points = await parts.history.read({ deviceId, capability, fromMs, toMs });
-  return points.map(({ at, ...values }) => ({ at: isoTime(at), ...values }));
+  const events = (await activity.page({ deviceId: null, before, limit })).map(toEvent);
+  return feedPage({ request, reply }, events, limit);
 }
 
 /** @throws (rejects) `not_found` */
@@ -138,10 +158,18 @@ async function find({ devices }: DeviceRoutesParts, id: string): Promise<DeviceR
 
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
 
+/** Events from before the limit on their data may be this large or larger. */
+const oldEventBytes = 64 * 1024;
+
+function dataOf(text: string): Record<string, unknown> {
+  const data = JSON.parse(text) as Record<string, unknown>;
+  return Buffer.byteLength(text) < oldEventBytes ? data : { action: data['action'] };
+}
+
 const toEvent = ({ id, device_id, kind, data, at }: ActivityRow): EventBody => ({
   id,
   deviceId: device_id,
   kind,
-  data: JSON.parse(data) as Record<string, unknown>,
+  data: dataOf(data),
   at: isoTime(at),
 });

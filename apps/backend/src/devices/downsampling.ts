@@ -5,13 +5,12 @@ import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
-import { secondMs } from '../store/device-samples.ts';
+import { largestSample, secondMs } from '../store/device-samples.ts';
+import { countHour } from '../store/device-storage.ts';
+import { hourPartsBefore, nextHourPart, removeHourPart, valuesWithParts } from '../store/hour-parts.ts';
+import { hourMs } from './history-decide.ts';
 
 type Parts = Pick<Store, 'db' | 'kind'>;
-
-export const hourMs = 60 * 60 * 1000;
-/** Rows that one statement deletes. */
-export const rowsAtOnce = 2_000;
 
 /**
  * Aggregates the samples of finished hours, one value of one device and one hour at a time, because a SQLite statement blocks the process.
@@ -20,31 +19,45 @@ export const rowsAtOnce = 2_000;
  * It finishes one hour before the next. After an interruption it continues at the last stored hour and repeats it, because that hour may be
  * incomplete. Times are times of receipt, so no sample arrives for an earlier hour.
  * @param before end of the range, milliseconds since the epoch; the start of an hour.
+ * @param again samples were moved to times from here on: hours that are already summed up are summed up again.
  * @returns the first error of values that could not be aggregated; null: all were.
  * @throws (rejects) when the database fails.
  */
-export async function sumUpHours(parts: Parts, before: number, signal?: AbortSignal): Promise<Error | null> {
+export async function sumUpHours(
+  parts: Parts,
+  before: number,
+  signal?: AbortSignal,
+  again = Infinity,
+): Promise<Error | null> {
   let leftOut: Error | null = null;
   const last = await sql<{ hour: number }>`select coalesce(max(hour), 0) as hour from device_hours`.execute(parts.db);
-  let from = last.rows[0]?.hour ?? 0;
+  let from = Math.min(last.rows[0]?.hour ?? 0, startOfHour(again));
+  const add = async (value: Value, hour: number): Promise<boolean> => {
+    await nextTurn();
+    if (signal?.aborted) return false;
+    try {
+      await sumUp(parts, value, hour, before);
+    } catch (error) {
+      // A bad value must not stop the run every time. A failing database must stop it: otherwise all values would be left out.
+      if (!isOfData(error)) throw error;
+      leftOut ??= new Error(`Values of device ${value.deviceId} cannot be summed up`, { cause: error });
+    }
+    return true;
+  };
+  for (const { at, ...value } of await hourPartsBefore(parts, Math.min(from, before))) {
+    if (!(await add(value, startOfHour(at)))) return leftOut;
+  }
   const values = await valuesWithSamples(parts);
   for (;;) {
     const hour = await nextHour(parts, from);
     if (hour === null || hour >= before) return leftOut;
-    for (const value of values) {
-      await nextTurn();
-      if (signal?.aborted) return leftOut;
-      try {
-        await sumUp(parts, value, hour);
-      } catch (error) {
-        // A bad value must not stop the run every time. A failing database must stop it: otherwise all values would be left out.
-        if (!isOfData(error)) throw error;
-        leftOut ??= new Error(`Values of device ${value.deviceId} cannot be summed up`, { cause: error });
-      }
-    }
+    for (const value of values) if (!(await add(value, hour))) return leftOut;
     from = hour + hourMs;
   }
 }
+
+/** Also of an hour before 1970. */
+export const startOfHour = (at: number): number => Math.floor(at / hourMs) * hourMs;
 
 /** The data is wrong, not the database: class 22, data exceptions (PostgreSQL, appendix A). SQLite has no such errors. */
 const isOfData = (error: unknown): boolean =>
@@ -54,7 +67,8 @@ type Value = { deviceId: string; capability: string };
 
 /** Skips from key to key: a scan of all samples would block for as long as the work that is split here. */
 async function valuesWithSamples({ db }: Parts): Promise<Value[]> {
-  const values: Value[] = [];
+  const keyOf = ({ deviceId, capability }: Value): string => JSON.stringify([deviceId, capability]);
+  const values = new Map((await valuesWithParts({ db })).map((value) => [keyOf(value), value]));
   for (const { id: deviceId } of await db.selectFrom('devices').select('id').orderBy('id').execute()) {
     for (let capability: string | undefined = ''; capability !== undefined;) {
       const next = await db
@@ -66,54 +80,65 @@ async function valuesWithSamples({ db }: Parts): Promise<Value[]> {
         .limit(1)
         .executeTakeFirst();
       capability = next?.capability;
-      if (capability !== undefined) values.push({ deviceId, capability });
+      if (capability !== undefined) values.set(keyOf({ deviceId, capability }), { deviceId, capability });
     }
     await nextTurn();
   }
-  return values;
+  return [...values.values()];
 }
 
-/** Hour of the first sample at or after `from`. */
+/** Hour of the first sample at or after `from`, also of one that was deleted before it was summed up. */
 async function nextHour({ db }: Parts, from: number): Promise<number | null> {
   const query = sql<{ at: number | null }>`select min(at) as at from device_samples where at >= ${from}`;
-  const at = (await query.execute(db)).rows[0]?.at ?? null;
-  return at === null ? null : at - (at % hourMs);
+  const times = [(await query.execute(db)).rows[0]?.at ?? null, await nextHourPart({ db }, from)];
+  const at = Math.min(...times.filter((time) => time !== null));
+  return Number.isFinite(at) ? startOfHour(at) : null;
 }
 
-async function sumUp({ db, kind }: Parts, { deviceId, capability }: Value, hour: number): Promise<void> {
-  // All samples of a row lie in one second, so they belong to the hour of the row.
-  await sql`
-    insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
-    select ${deviceId}, ${capability}, cast(${hour} as bigint), count(*), sum(value), min(value), max(value)
-    from ${samplesOf(kind, { deviceId, capability, fromMs: hour, toMs: hour + hourMs })}
-    having count(*) > 0
-    on conflict (device_id, capability, hour) do update
-    set samples = excluded.samples, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest
-    where excluded.samples >= device_hours.samples`.execute(db);
-}
-
-/** Deletes rows in blocks and yields to the event loop between them. A partial deletion is harmless. */
-export async function deleteRows(
+/** @param before as in {@link sumUpHours}: the last hour before it is summed up once more by the next run. */
+async function sumUp(
   { db, kind }: Parts,
-  table: 'device_samples' | 'device_hours' | 'device_events' | 'device_commands',
-  where: RawBuilder<unknown>,
-  signal?: AbortSignal,
+  { deviceId, capability }: Value,
+  hour: number,
+  before: number,
 ): Promise<void> {
-  // Physical row ids: sqlite.org/rowidtable.html; PostgreSQL's manual, section 5.6.
-  const place = kind === 'postgres' ? sql`ctid` : sql`rowid`;
-  const rows = sql`select ${place} from ${sql.table(table)} where ${where} limit ${sql.lit(rowsAtOnce)}`;
-  const statement = sql`delete from ${sql.table(table)} where ${place} in (${rows})`;
-  for (let removed = rowsAtOnce; removed === rowsAtOnce && !signal?.aborted;) {
-    await nextTurn();
-    removed = Number((await statement.execute(db)).numAffectedRows ?? 0);
-  }
+  const stretch = { deviceId, capability, fromMs: hour, toMs: hour + hourMs };
+  await db.transaction().execute(async (transaction) => {
+    const stored = transaction.selectFrom('device_hours').select('hour').where('device_id', '=', deviceId);
+    const known = await stored.where('capability', '=', capability).where('hour', '=', hour).executeTakeFirst();
+    // All samples of a row lie in one second, so they belong to the hour of the row.
+    const { rows } = await sql`
+      insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
+      select ${deviceId}, ${capability}, cast(${hour} as bigint), cast(sum(samples) as bigint), sum(total), min(lowest), max(highest)
+      from (
+        select count(*) as samples, sum(value) as total, min(value) as lowest, max(value) as highest
+        from ${samplesOf(kind, stretch)}
+        union all
+        select samples, total, lowest, highest from device_hour_parts
+        where device_id = ${deviceId} and capability = ${capability} and at >= ${hour} and at < ${hour + hourMs}
+      ) as summed
+      having sum(samples) > 0
+      on conflict (device_id, capability, hour) do update
+      set samples = excluded.samples, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest
+      where excluded.samples >= device_hours.samples returning hour`.execute(transaction);
+    if (known === undefined && rows.length > 0) await countHour(transaction, kind, { deviceId, capability });
+    if (hour + hourMs < before) await removeHourPart(transaction, stretch);
+  });
 }
+
+/**
+ * Samples before that time whose hour is summed up: no others are ever deleted, whatever the clock says. Values too large to add up are in no
+ * hour.
+ */
+export const isSummedUp = (
+  before: number,
+): RawBuilder<unknown> => sql`at < ${before} and (abs(value) > ${largestSample} or exists (
+  select 1 from device_hours
+  where device_hours.device_id = device_samples.device_id and device_hours.capability = device_samples.capability
+    and device_hours.hour = device_samples.at - device_samples.at % ${sql.lit(hourMs)}))`;
 
 /** One value of one device in a time range, milliseconds since the epoch; `toMs` is exclusive. */
 export type Stretch = { deviceId: string; capability: string; fromMs: number; toMs: number };
-
-/** No device measures more. Sums of numbers near the limit of a double overflow; so do squares, which PostgreSQL's `avg` adds up. */
-const largest = 1e100;
 
 /**
  * Single samples, `given(at, value)`, from rows that hold all samples of a second (`SampleRow`). It leaves out values too large to add up
@@ -132,12 +157,12 @@ export function samplesOf(kind: Store['kind'], stretch: Stretch): RawBuilder<unk
   const rows = sql`${where} and at > ${fromMs - secondMs} and at < ${toMs + secondMs}`;
   return sql`(
     select at, value from device_samples
-    where ${where} and at >= ${fromMs} and at < ${toMs} and abs(value) <= ${largest}
+    where ${where} and at >= ${fromMs} and at < ${toMs} and abs(value) <= ${largestSample}
     union all
     select at + ${after}, ${laterValue}
     from device_samples, ${later}
     where ${rows} and later is not null and at + ${after} >= ${fromMs} and at + ${after} < ${toMs}
-      and abs(${laterValue}) <= ${largest}
+      and abs(${laterValue}) <= ${largestSample}
   ) as given`;
 }
 

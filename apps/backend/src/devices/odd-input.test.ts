@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { NumberHistory } from '@station/protocol/device-history';
 import type { Device } from '@station/protocol/devices';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { addDevice, connectDevice, type DeviceLogin } from '../testing/test-device.ts';
+import { until } from '../testing/until.ts';
 
 type Running = Awaited<ReturnType<typeof runBackend>>;
 
@@ -28,6 +30,35 @@ async function deviceOf({ http }: Running, headers: Record<string, string>, { id
   return (await http.inject({ url: `/api/devices/${id}`, headers })).json<Device>();
 }
 
+test('an event of more than 4 KiB costs only itself, and more than 256 values only those that do not fit', async () => {
+  await using all = await withDevice();
+  const event = (length: number) =>
+    JSON.stringify({ event: 'device_event', data: { action: 'a', text: 'x'.repeat(length) } });
+  const most = 4 * 1024 - '{"action":"a","text":""}'.length;
+  await all.send('event', event(most));
+  await all.send('event', event(most + 1));
+  await all.send('state', '{"state":{"temperature":20}}');
+  const faulty = await all.shown();
+  assert.deepEqual(
+    [faulty.fault?.code, faulty.fault?.count, faulty.state],
+    ['event_too_large', 1, { temperature: 20 }],
+  );
+  const stored = await all.running.backend.db.selectFrom('device_events').select('data').execute();
+  assert.deepEqual(
+    stored.map(({ data }) => (JSON.parse(data) as { text: string }).text.length),
+    [most],
+  );
+  await all.send('event', event(0));
+  assert.equal((await all.shown()).fault, null);
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`n${n}`, n]));
+  await all.send('state', JSON.stringify({ state: many }));
+  await until('the fault', async () => (await all.shown()).fault?.code === 'state_full');
+  assert.equal(Object.keys((await all.shown()).state).length, 256);
+  await all.send('state', '{"state":{"temperature":21}}');
+  await until('the end of the fault', async () => (await all.shown()).fault === null);
+  assert.equal((await all.shown()).state['temperature'], 21);
+});
+
 test('a bad value costs its key alone; the device shows the fault until a good state comes', async () => {
   await using all = await withDevice();
   await all.send('state', '{"state":{"temperature":20,"humidity":40}}');
@@ -49,7 +80,7 @@ test('a bad value costs its key alone; the device shows the fault until a good s
     url: `/api/devices/${all.login.id}/history?${query}`,
     headers: all.headers,
   });
-  const points = history.json<{ lowest: number; highest: number }[]>();
+  const { points } = history.json<NumberHistory>();
   assert.deepEqual(
     [Math.min(...points.map(({ lowest }) => lowest)), Math.max(...points.map(({ highest }) => highest))],
     [20, 21],

@@ -9,6 +9,7 @@ import type { DeviceRemoval } from '@station/protocol/devices';
 import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import { isSameHash } from '../core/secrets.ts';
+import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { StrangerAnswer, StrangerMessage } from '../mqtt/ports.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import type { RemovedDeviceRow, RemovedDevices } from '../store/removed-device-store.ts';
@@ -27,6 +28,7 @@ export type RemovedDeviceParts = {
   /** Whether the device was added again although the database, an older copy, does not say so. */
   wasAddedAgain: (removal: { externalId: string; deviceId: string }) => boolean;
   events: DeviceEvents;
+  trustedTime?: TrustedTime;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -51,7 +53,7 @@ type Memory = {
 
 /** Tells removed devices that they were removed, and ends their logins. Only these devices are ever told so (contracts, section 8). */
 export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceService {
-  const { removed, events, clock, logger } = parts;
+  const { removed, events, trustedTime = alwaysTrusted, clock, logger } = parts;
   const memory: Memory = { found: new Map(), toldMs: new Map() };
   const ending = new AbortController();
   const following = events.subscribe((event) => {
@@ -60,7 +62,13 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
   const turn = async (): Promise<number> => {
     for (const removal of await removed.withLogin()) {
       const { login_until: loginUntil, answers, answered_at: answeredAt } = removal;
-      const ended = decideLoginEnd({ now: clock.now(), loginUntil, answers, answeredAt });
+      const ended = decideLoginEnd({
+        now: clock.now(),
+        isNowTrue: trustedTime.areAgesTrue(),
+        loginUntil,
+        answers,
+        answeredAt,
+      });
       if (ended !== null) await endLogin(parts, memory, removal, ended);
     }
     return checkEveryMs;

@@ -41,7 +41,7 @@ test('a device that invents more and more names keeps a small state and history,
   const { events, broadcast } = socket;
   for (let message = 0; message < 30; message++) {
     const names = Array.from({ length: 20 }, (_, n) => [`m${message} n${n}`, message]);
-    const texts = [`t${message}`, 'x'.repeat(15_000)];
+    const texts = [`t${message}`, 'x'.repeat(3_750)];
     const news: DeviceReport = { kind: 'state', deviceId, at: message, state: Object.fromEntries([...names, texts]) };
     const usual: DeviceReport = { kind: 'state', deviceId, at: message, state: { 'm0 n0': message } };
     const { reports, before, cut } = await all.write(news, usual);

@@ -7,6 +7,8 @@ import {
   UnknownDevice,
   UnknownDevices as UnknownDevicesBody,
 } from '@station/protocol/unknown-devices';
+import { PageQuery } from '@station/protocol/rest';
+import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { UnknownDevices } from './unknown-devices.ts';
@@ -25,7 +27,9 @@ export type UnknownDeviceRoutesParts = {
 /** /api/unknown-devices (contracts, sections 8 and 9). */
 export async function registerUnknownDeviceRoutes(app: HttpServer, parts: UnknownDeviceRoutesParts): Promise<void> {
   const { unknown } = parts;
-  app.get('/api/unknown-devices', listRoute, () => unknown.list());
+  app.get('/api/unknown-devices', listRoute, async (request, reply) =>
+    pageOf({ request, reply }, await unknown.list(), ({ externalId }) => externalId),
+  );
   app.post('/api/unknown-devices/:externalId/accept', acceptRoute, (request, reply) => accept(parts, request, reply));
   app.post('/api/unknown-devices/:externalId/block', blockRoute, (request) => block(parts, request, true));
   app.delete('/api/unknown-devices/:externalId/block', blockRoute, (request) => block(parts, request, false));
@@ -39,7 +43,10 @@ const Params = Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 
 const forAdmins = { access: { station: 'admin' } } as const;
 const tags = ['devices'];
 
-const listRoute = { config: forAdmins, schema: { tags, response: { 200: UnknownDevicesBody } } };
+const listRoute = {
+  config: forAdmins,
+  schema: { tags, querystring: PageQuery, response: { 200: UnknownDevicesBody } },
+};
 
 const acceptRoute = {
   config: forAdmins,

@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import { NewZone, Zone, type Zone as ZoneBody, Zones } from '@station/protocol/devices';
-import { Id } from '@station/protocol/rest';
+import { Id, PageQuery } from '@station/protocol/rest';
+import { pageOf } from '../http/pages.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Database, DatabaseTransaction, ZonesTable } from '../store/schema.ts';
 
@@ -66,8 +67,10 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
   const forAdmins = { access: { station: 'admin' } } as const;
   const tags = ['zones'];
 
-  app.get('/api/zones', { config: { access: 'user' }, schema: { tags, response: { 200: Zones } } }, async () =>
-    (await zones.list()).map(toZone),
+  app.get(
+    '/api/zones',
+    { config: { access: 'user' }, schema: { tags, querystring: PageQuery, response: { 200: Zones } } },
+    async (request, reply) => pageOf({ request, reply }, (await zones.list()).map(toZone), ({ id }) => id),
   );
 
   app.post(

@@ -2,13 +2,15 @@ import { dirname } from 'node:path';
 import { Kysely, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
+import { createEmitter } from '@station/kit/emitter';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
+import { type DatabaseSpace, spaceOfPostgres, spaceOfSqlite } from './database-space.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
-import { createSqliteDialect } from '../adapters/sqlite.ts';
+import { createSqliteDialect, isDamage } from '../adapters/sqlite.ts';
 import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
 
 export type Store = AsyncDisposable & {
@@ -16,6 +18,9 @@ export type Store = AsyncDisposable & {
   kind: DatabaseConfig['kind'];
   /** True when a query succeeds. Never throws. */
   answers(): Promise<boolean>;
+  /** Calls `listener` with each error of the database, until disposed. */
+  onError(listener: (error: unknown) => void): Disposable;
+  space: DatabaseSpace;
 };
 
 const copyEveryMs = 24 * 60 * 60 * 1000;
@@ -40,10 +45,12 @@ export async function openStore(options: {
 }): Promise<Store> {
   const { config, migrations, replicaId = null, logger } = options;
   await using opening = new AsyncDisposableStack();
+  const errors = createEmitter<unknown>();
+  const onError = errors.emit;
   const opened =
     config.kind === 'sqlite'
-      ? await openSqlite(config.file, options)
-      : { db: await openPostgres({ url: config.url, replicaId, logger }), copy: null, copies: null };
+      ? await openSqlite(config.file, { ...options, onError })
+      : { db: await openPostgres({ url: config.url, replicaId, onError, logger }), copy: null, copies: null };
   const { db } = opened;
   opening.defer(() => db.destroy());
   const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);
@@ -57,25 +64,34 @@ export async function openStore(options: {
     db,
     kind: config.kind,
     answers: () => answersInTime(db),
+    onError: errors.subscribe,
+    space: opened.copies === null ? spaceOfPostgres(db) : opened.space,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 
 type Opened =
-  | { db: Database; copy: (kind: CopyKind) => Promise<void>; copies: DatabaseCopies }
+  | { db: Database; copy: (kind: CopyKind) => Promise<void>; copies: DatabaseCopies; space: DatabaseSpace }
   | { db: Database; copy: null; copies: null };
 
 async function openSqlite(
   file: string,
-  options: { clock: Clock; disk: Disk; logger: BackendLogger; onDamage: () => void },
+  options: {
+    clock: Clock;
+    disk: Disk;
+    logger: BackendLogger;
+    onDamage: () => void;
+    onError: (error: unknown) => void;
+  },
 ): Promise<Opened> {
   const { clock, disk, logger } = options;
   await disk.makeDirectory(dirname(file), 0o700);
   const copies = createDatabaseCopies({ directory: copiesDirectory(file), disk, clock });
   const database = await openOrRestore({ file, disk, clock, copies, logger });
   let suspected = false;
-  const onDamage = (error: Error): void => {
-    if (suspected) return;
+  const onError = (error: unknown): void => {
+    options.onError(error);
+    if (suspected || !isDamage(error)) return;
     suspected = true;
     logger.event('database_damaged', { file: 'station.sqlite', reason: error.message });
     suspectDamage(disk, file, error.message)
@@ -84,9 +100,11 @@ async function openSqlite(
       )
       .finally(options.onDamage);
   };
+  const db = new Kysely<Schema>({ dialect: createSqliteDialect(database, onError) });
   return {
-    db: new Kysely<Schema>({ dialect: createSqliteDialect(database, onDamage) }),
+    db,
     copies,
+    space: spaceOfSqlite(db, file, copies, disk),
     copy: async (kind) => {
       const { name } = await copies.take(database, kind);
       logger.event('database_copied', { copy: name, reason: kind });

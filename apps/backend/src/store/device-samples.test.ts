@@ -57,13 +57,7 @@ test('a clock that was set back does not cause two rows with one key', () => {
   );
 });
 
-test('true and false become 1 and 0; other values are left out', () => {
-  const rows = sampleRows([state(1, { on: true, off: false, colour: 'red', nothing: null, far: Infinity })]);
-  assert.deepEqual(
-    rows.map(({ capability, value }) => [capability, value]),
-    [
-      ['on', 1],
-      ['off', 0],
-    ],
-  );
+test('only finite numbers are samples', () => {
+  const rows = sampleRows([state(1, { t: 1.5, on: true, colour: 'red', nothing: null, far: Infinity })]);
+  assert.deepEqual(rows, [{ deviceId: 'a', capability: 't', at: 1, value: 1.5 }]);
 });

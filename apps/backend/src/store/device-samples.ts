@@ -13,22 +13,24 @@ export type SampleRow = {
 
 export const secondMs = 1_000;
 
+/** No device measures more. Sums of numbers near the limit of a double overflow; so do squares, which PostgreSQL's `avg` adds up. */
+export const largestSample = 1e100;
+
 /**
- * Packs the numbers of states into few rows, because a row costs far more than a value. True and false become 1 and 0; of two values in
- * one millisecond the later one is kept.
+ * Packs the numbers of states into few rows, because a row costs far more than a value. Of two values in one millisecond
+ * the later one is kept.
  * @returns no two rows with the same device, capability and time.
  */
 export function sampleRows(reports: readonly DeviceReport[]): SampleRow[] {
   const rows: SampleRow[] = [];
   const seconds = new Map<number, Map<string, Map<string, SampleRow>>>();
   for (const report of reports) {
-    if (report.kind !== 'state') continue;
+    if (report.kind !== 'state' || isOverRate(report)) continue;
     const { deviceId, at, state } = report;
     const ofDevice = inner(inner(seconds, Math.floor(at / secondMs)), deviceId);
     for (const capability of Object.keys(state)) {
-      const given = state[capability];
-      const value = typeof given === 'boolean' ? Number(given) : given;
-      if (typeof value !== 'number' || !Number.isFinite(value)) continue;
+      const value = sampleOf(state[capability]);
+      if (value === null) continue;
       const row = ofDevice.get(capability);
       if (row !== undefined) {
         add(row, at - row.at, value);
@@ -41,6 +43,14 @@ export function sampleRows(reports: readonly DeviceReport[]): SampleRow[] {
   }
   return rows;
 }
+
+/** Null: it is no number to draw. */
+export const sampleOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+/** The history does not take it; the latest state does. */
+export const isOverRate = (report: DeviceReport): boolean =>
+  (report.kind === 'state' || report.kind === 'event') && report.isOverRate === true;
 
 function add(row: SampleRow, afterMs: number, value: number): void {
   const last = row.later?.at(-1);

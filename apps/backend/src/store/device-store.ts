@@ -1,14 +1,21 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { sql } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
-import type { Device as DeviceBody } from '@station/protocol/devices';
+import type { Device as DeviceBody, DroppedHistory } from '@station/protocol/devices';
 import { readFault } from '../core/device-faults.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
 import { forgetStrangers, removeDevice, type RemovedDeviceRow } from './removed-device-store.ts';
-import type { Database, DevicesTable } from './schema.ts';
+import type { Database, DatabaseTransaction, DeviceStorageTable, DevicesTable } from './schema.ts';
 
-export type DeviceRow = DevicesTable;
+/** A device with what its history lost; null: nothing was counted yet. */
+export type DeviceRow = DevicesTable & { [K in keyof Losses]: Losses[K] | null };
+type Losses = Pick<
+  DeviceStorageTable,
+  'rate_events' | 'rate_values' | 'size_events' | 'size_values' | 'dropped_since' | 'dropped_at'
+>;
+const losses = ['rate_events', 'rate_values', 'size_events', 'size_values', 'dropped_since', 'dropped_at'] as const;
 
 type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
 
@@ -18,6 +25,12 @@ type AcceptedDevice = NewDevice & { firmwareVersion: string | null; chip: string
 export type DeviceStore = {
   /** Sorted by name. */
   list(): Promise<DeviceRow[]>;
+  /**
+   * The next devices by name whose stored states have about `maxBytes` together, at least one.
+   * @param after name and id of the last device of the previous page; null: from the first.
+   * @returns also whether no more follow.
+   */
+  page(after: { name: string; id: string } | null, maxBytes: number): Promise<{ rows: DeviceRow[]; isLast: boolean }>;
   findById(id: string): Promise<DeviceRow | null>;
   findByExternalId(externalId: string): Promise<DeviceRow | null>;
   /** @returns id of the device whose token has this hash. */
@@ -34,13 +47,39 @@ export type DeviceStore = {
   remove(id: string): Promise<RemovedDeviceRow | null>;
 };
 
+/** Rows of a page; each needs some hundred bytes without its state. */
+const pageRows = 500;
+
+/** Ids of the first rows whose states fit; at least one. */
+function firstIds(sizes: readonly { id: string; bytes: number }[], maxBytes: number): string[] {
+  let bytes = 0;
+  const cut = sizes.findIndex((row) => (bytes += row.bytes) > maxBytes);
+  return sizes.slice(0, cut === -1 ? sizes.length : Math.max(1, cut)).map(({ id }) => id);
+}
+
 export function createDeviceStore({ db, clock }: { db: Database; clock: Clock }): DeviceStore {
   const first = async (query: { executeTakeFirst(): Promise<DeviceRow | undefined> }): Promise<DeviceRow | null> =>
     (await query.executeTakeFirst()) ?? null;
-  const all = () => db.selectFrom('devices').selectAll();
+  const all = () =>
+    db
+      .selectFrom('devices')
+      .leftJoin('device_storage', 'device_storage.device_id', 'devices.id')
+      .selectAll('devices')
+      .select(losses);
 
   return {
     list: () => all().orderBy('name').orderBy('id').execute(),
+    page: async (after, maxBytes) => {
+      // Compared as the list is ordered. SQLite knows the length of a text without reading it.
+      const rest = after === null ? sql`` : sql`where (name, id) > (${after.name}, ${after.id})`;
+      const sizes = await sql<{ id: string; bytes: number }>`
+        select id, octet_length(state) as bytes from devices ${rest} order by name, id limit ${pageRows + 1}`.execute(
+        db,
+      );
+      const ids = firstIds(sizes.rows.slice(0, pageRows), maxBytes);
+      const rows = ids.length === 0 ? [] : await all().where('id', 'in', ids).orderBy('name').orderBy('id').execute();
+      return { rows, isLast: ids.length === sizes.rows.length };
+    },
     findById: (id) => first(all().where('id', '=', id)),
     findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
@@ -59,19 +98,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
         return { id, token };
       });
     },
-    accept: ({ tokenHash, firmwareVersion, chip, ...device }) => {
-      const row = newDeviceRow(device, tokenHash ?? `unknown:${randomUUIDv7()}`, clock.now());
-      return db.transaction().execute(async (transaction) => {
-        await transaction
-          .insertInto('devices')
-          .values({ ...row, firmware_version: firmwareVersion, chip })
-          .onConflict((conflict) => conflict.column('external_id').doNothing())
-          .execute();
-        await forgetStrangers(transaction, [device.externalId]);
-        const query = transaction.selectFrom('devices').select('id').where('external_id', '=', device.externalId);
-        return (await query.executeTakeFirstOrThrow()).id;
-      });
-    },
+    accept: (device) => db.transaction().execute((transaction) => acceptDevice(transaction, device, clock.now())),
     change: async (id, { name, zoneId }) => {
       const set = { ...(name === undefined ? {} : { name }), ...(zoneId === undefined ? {} : { zone_id: zoneId }) };
       const updated = await db.updateTable('devices').set(set).where('id', '=', id).executeTakeFirst();
@@ -81,12 +108,29 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
   };
 }
 
+/** As {@link DeviceStore.accept}, within a transaction. */
+export async function acceptDevice(
+  transaction: DatabaseTransaction,
+  { tokenHash, firmwareVersion, chip, ...device }: AcceptedDevice,
+  now: number,
+): Promise<string> {
+  const row = newDeviceRow(device, tokenHash ?? `unknown:${randomUUIDv7()}`, now);
+  await transaction
+    .insertInto('devices')
+    .values({ ...row, firmware_version: firmwareVersion, chip })
+    .onConflict((conflict) => conflict.column('external_id').doNothing())
+    .execute();
+  await forgetStrangers(transaction, [device.externalId]);
+  const query = transaction.selectFrom('devices').select('id').where('external_id', '=', device.externalId);
+  return (await query.executeTakeFirstOrThrow()).id;
+}
+
 /** The row of a device that was never heard. */
 export function newDeviceRow(
   { externalId, type, name, zoneId }: NewDevice,
   deviceToken: string,
   now: number,
-): DeviceRow {
+): DevicesTable {
   return {
     ...{ id: randomUUIDv7(), external_id: externalId, type, name, zone_id: zoneId, device_token: deviceToken },
     status: 'unknown',
@@ -119,9 +163,23 @@ export function toDevice(row: DeviceRow): DeviceBody {
     state: readState(row.state),
     stateAt: time(row.state_at),
     stateTimes: stateTimesOf(readValueTimes(row.value_times), row.state_at),
+    dropped: toDropped(row),
     fault: fault && { code: fault.code, at: isoTime(fault.at), count: fault.count },
     firmwareVersion: row.firmware_version,
     chip: row.chip,
     createdAt: isoTime(row.created_at),
   };
+}
+
+function toDropped(row: DeviceRow): DroppedHistory | null {
+  const { dropped_since: since, dropped_at: at } = row;
+  if (since === null || at === null) return null;
+  const [rateEvents, rateValues] = [row.rate_events ?? 0, row.rate_values ?? 0];
+  const [sizeEvents, sizeValues] = [row.size_events ?? 0, row.size_values ?? 0];
+  const reasons = [
+    ...(rateEvents + rateValues > 0 ? (['rate'] as const) : []),
+    ...(sizeEvents + sizeValues > 0 ? (['size'] as const) : []),
+  ];
+  const [events, values] = [rateEvents + sizeEvents, rateValues + sizeValues];
+  return { events, values, reasons, since: isoTime(since), at: isoTime(at) };
 }

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createMergedState, type MergedState, type State } from '../core/device-state.ts';
 import { readValueTimes, type ValueTimes, valueTimesAfter, valueTimesText } from '../core/value-times.ts';
-import { type SampleRow, sampleRows } from './device-samples.ts';
+import { isOverRate, sampleOf, type SampleRow, sampleRows } from './device-samples.ts';
+import { createTransitionFold, type TransitionRow } from './transition-fold.ts';
 
 /** The changes of one device by a batch of reports; null leaves a column unchanged. */
 export type DeviceChange = {
@@ -26,7 +27,8 @@ type DeviceEventRow = {
   id: string;
   deviceId: string;
   kind: string;
-  data: Readonly<Record<string, unknown>>;
+  /** JSON object. */
+  data: string;
   at: number;
 };
 
@@ -35,17 +37,23 @@ export type FoldedReports = {
   changes: DeviceChange[];
   events: DeviceEventRow[];
   samples: SampleRow[];
+  /** What the history does not take, by device; `at`: time of the last. */
+  overRate: ReadonlyMap<string, OverRate>;
+  transitions: TransitionRow[];
   /** The reports without values that exceed the limits of a state. */
   taken: DeviceReport[];
   /** Ids of devices with left-out values, once for each report. */
   cut: string[];
 };
 
+type OverRate = { events: number; values: number; at: number };
+
 /** Columns of a device that reports a state. */
 export type StoredState = { state: string; state_at: number | null; value_times: string | null };
 
 /**
- * Folds reports, in order of arrival, into rows: one change a device, every event, every numeric value that fits into the state.
+ * Folds reports, in order of arrival, into rows: one change a device, every event and every number that fits into the state, except those of
+ * reports that are over the rate of their device's history, and every change of another value.
  * @param before stored states by device.
  * @param newId makes the ids of events; they must sort by time.
  */
@@ -59,6 +67,8 @@ export function foldReports(
   const cut: string[] = [];
   const changes = new Map<string, DeviceChange>();
   const events: DeviceEventRow[] = [];
+  const overRate = new Map<string, OverRate>();
+  const transitions = createTransitionFold();
   for (const report of reports) {
     const change = changes.get(report.deviceId) ?? unchanged(report.deviceId);
     changes.set(report.deviceId, change);
@@ -68,7 +78,9 @@ export function foldReports(
       case 'state': {
         const fold = states.get(deviceId) ?? foldOf(before.get(deviceId));
         states.set(deviceId, fold);
+        const stateBefore = fold.merged.state();
         const state = addReport(fold, report.state, at);
+        transitions.state(report, stateBefore, state);
         if (state !== report.state) {
           kept = { ...report, state };
           cut.push(deviceId);
@@ -76,11 +88,13 @@ export function foldReports(
         break;
       }
       case 'event':
-        events.push({ id: newId(), deviceId, kind: report.eventKind, data: report.data, at });
+        if (report.isOverRate === true) break;
+        events.push({ id: newId(), deviceId, kind: report.eventKind, data: JSON.stringify(report.data), at });
         break;
       case 'status':
         change.status = report.status;
         change.statusAt = at;
+        transitions.status(deviceId, at, report.status);
         break;
       case 'handshake':
         change.firmwareVersion = report.firmwareVersion;
@@ -91,6 +105,7 @@ export function foldReports(
         change.fault = report.fault === null ? '' : JSON.stringify(report.fault);
         break;
     }
+    if (isOverRate(kept)) countOverRate(overRate, kept);
     taken.push(kept);
     // A last will is not a message that the device itself sent.
     if (report.kind !== 'status' || report.status === 'online') change.lastSeenAt = at;
@@ -98,7 +113,16 @@ export function foldReports(
   for (const [deviceId, { merged, stateAt, times }] of states) {
     Object.assign(changes.get(deviceId)!, { state: merged.state(), stateAt, valueTimes: valueTimesText(times) });
   }
-  return { changes: [...changes.values()], events, samples: sampleRows(taken), taken, cut };
+  const [samples, rows] = [sampleRows(taken), transitions.rows()];
+  return { changes: [...changes.values()], events, samples, transitions: rows, overRate, taken, cut };
+}
+
+function countOverRate(counts: Map<string, OverRate>, report: DeviceReport): void {
+  const { deviceId, at } = report;
+  const { events, values } = counts.get(deviceId) ?? { events: 0, values: 0 };
+  const more =
+    report.kind === 'state' ? Object.values(report.state).filter((value) => sampleOf(value) !== null).length : 0;
+  counts.set(deviceId, { events: events + (report.kind === 'event' ? 1 : 0), values: values + more, at });
 }
 
 /** The state of a device within a batch. */

@@ -54,7 +54,7 @@ async function openDatabase(): Promise<AsyncDisposable & { db: Kysely<unknown> }
 }
 
 const sqlite = (folder: string): Dialect =>
-  createSqliteDialect(openSqliteFile(join(folder, 'test.sqlite')), (error) => assert.fail(error));
+  createSqliteDialect(openSqliteFile(join(folder, 'test.sqlite')), (error) => assert.ifError(error));
 
 async function postgres(server: string, owner: string, opening: AsyncDisposableStack): Promise<Dialect> {
   const { url } = opening.use(await postgresDatabase(server, owner));

@@ -18,13 +18,17 @@ export const storeName = 'station-backend ';
 export const connectionSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 11000';
 
-/** @param replicaId null: there is only this backend. */
+/**
+ * @param options.replicaId null: there is only this backend.
+ * @param options.onError called with each error of a query.
+ */
 export async function openPostgres(options: {
   url: string;
   replicaId: string | null;
-  logger: BackendLogger;
+  onError: (error: unknown) => void;
+  logger: Pick<BackendLogger, 'event'>;
 }): Promise<Database> {
-  const { url, replicaId, logger } = options;
+  const { url, replicaId, onError, logger } = options;
   // Loaded only when it is used: most stations run on SQLite.
   const { default: pg } = await import('pg');
   const int8 = 20;
@@ -49,5 +53,10 @@ export async function openPostgres(options: {
     // Queued before the first query of the connection. If it fails, that query fails too.
     client.query(connectionSettings).catch(() => undefined);
   });
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  return new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool }),
+    log: (event) => {
+      if (event.level === 'error') onError(event.error);
+    },
+  });
 }

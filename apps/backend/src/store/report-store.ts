@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
+import { countReports } from './device-storage.ts';
+import { insertTransitions } from './device-transitions.ts';
 import { type DeviceChange, type FoldedReports, foldReports, jsonRows, type StoredState } from './fold-reports.ts';
-import type { Database, DatabaseTransaction } from './schema.ts';
-
-type Kind = 'sqlite' | 'postgres';
+import type { Database, DatabaseKind as Kind, DatabaseTransaction } from './schema.ts';
 
 /** Writes further rows in the transaction of a batch, before the devices are updated. */
 export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
 
 /**
- * Writes a batch of reports in one transaction with five statements, whatever its size. It leaves out reports of devices that were removed
+ * Writes a batch of reports in one transaction with at most eight statements, whatever its size. It leaves out reports of devices that were removed
  * meanwhile. Resolved means on disk.
  * @param newId of events; see `createEventIds`.
  * @param writeAlong further writes of the same transaction.
@@ -25,11 +25,13 @@ export async function writeReports(
     const found = await readStates(transaction, kind, reports);
     const folded = foldReports(reports, found, newId);
     await writeAlong?.(transaction, kind, folded);
+    const transitions = await insertTransitions(transaction, kind, folded.transitions);
     await updateDevices(transaction, kind, folded.changes);
     await insertEvents(transaction, kind, folded);
     await insertSamples(transaction, kind, folded);
+    await countReports(transaction, kind, folded, transitions);
     const before = new Map(found.values().map(({ id, state }) => [id, state]));
-    return { reports: folded.taken, before, cut: externalIds(folded.cut, found) };
+    return { reports: folded.taken, before, cut: externalIds(folded.cut, found), cutIds: folded.cut };
   });
 }
 
@@ -105,12 +107,11 @@ export async function insertEvents(
   { events }: FoldedReports,
 ): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map((event) => ({ ...event, data: JSON.stringify(event.data) }));
   const columns = { id: 'text', deviceId: 'text', kind: 'text', data: 'text', at: 'bigint' } as const;
   await sql`
     insert into device_events (id, device_id, kind, data, at)
     select given.id, given."deviceId", given.kind, given.data, given.at
-    from ${jsonRows(kind, rows, columns)} join devices on devices.id = given."deviceId"`.execute(transaction);
+    from ${jsonRows(kind, events, columns)} join devices on devices.id = given."deviceId"`.execute(transaction);
 }
 
 export async function insertSamples(

@@ -2,6 +2,7 @@ import type { Generated, Kysely, Transaction } from 'kysely';
 import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
 import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
+import type { Provisioning } from '@station/protocol/provisioning';
 import type { Role } from '@station/protocol/rest';
 
 /**
@@ -20,6 +21,10 @@ export type Schema = {
   device_events: DeviceEventsTable;
   device_samples: DeviceSamplesTable;
   device_hours: DeviceHoursTable;
+  device_hour_parts: HourPartsTable;
+  device_storage: DeviceStorageTable;
+  device_transitions: DeviceTransitionsTable;
+  station_runs: StationRunsTable;
   device_commands: DeviceCommandsTable;
   replicas: ReplicasTable;
   leadership: LeadershipTable;
@@ -35,15 +40,20 @@ export type Schema = {
   removed_logins: RemovedLoginsTable;
   wifi_changes: WifiChangesTable;
   wifi_change_devices: WifiChangeDevicesTable;
+  provisionings: ProvisioningsTable;
+  backup_files: BackupFilesTable;
   removed_devices: RemovedDevicesTable;
   unknown_devices: UnknownDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
   cloud_set_aside: CloudSetAsideTable;
   cloud_commands: CloudCommandsTable;
+  clock_state: ClockStateTable;
+  clock_periods: ClockPeriodsTable;
 };
 
 export type Database = Kysely<Schema>;
+export type DatabaseKind = 'sqlite' | 'postgres';
 export type DatabaseTransaction = Transaction<Schema>;
 
 export type UsersTable = {
@@ -210,7 +220,7 @@ export type DeviceEventsTable = {
   at: number;
 };
 
-/** Every numeric value; kept for some days. */
+/** Every number; kept for some days. Releases before migration 0027 also wrote booleans, as 0 and 1. */
 type DeviceSamplesTable = {
   device_id: string;
   capability: string;
@@ -231,6 +241,57 @@ type DeviceHoursTable = {
   lowest: number;
   highest: number;
 };
+
+/** The sum of samples of one hour that were deleted, because the storage was full, before their hour was summed up. */
+type HourPartsTable = {
+  device_id: string;
+  capability: string;
+  /** Time of the latest of them: it moves with the samples when the clock is corrected. */
+  at: number;
+  samples: number;
+  total: number;
+  lowest: number;
+  highest: number;
+};
+
+/** What the history of a device takes and lost; no row: nothing was written yet. Bytes as `store/device-storage.ts` counts them. */
+export type DeviceStorageTable = {
+  device_id: string;
+  events_bytes: number;
+  samples_bytes: number;
+  hours_bytes: number;
+  transitions_bytes: number;
+  /** Not stored, because the device sent faster than its history takes. */
+  rate_events: number;
+  rate_values: number;
+  /** Deleted before their time, because the storage was full. */
+  size_events: number;
+  size_values: number;
+  /** First and latest of these losses; null: none. The counts start again after a quiet week. */
+  dropped_since: number | null;
+  dropped_at: number | null;
+};
+
+/**
+ * Since when a value holds that is not a number, and whether a device is online (capability ''). The next row of the capability ends it. Hours
+ * that are not recent and have many changes are one row with `span`.
+ */
+type DeviceTransitionsTable = {
+  device_id: string;
+  capability: string;
+  at: number;
+  /** JSON of a boolean or a short text; null: not known. With `span`: the value that held longest. */
+  value: string | null;
+  /** Milliseconds that a row summarises; null: one change. */
+  span: number | null;
+  /** Part of that time, without times offline, in which `value` held. */
+  share: number | null;
+  /** Changes in that time. 0 without `span`: the value only continues after such a time. */
+  changes: number | null;
+};
+
+/** One row for each time that a backend ran. */
+type StationRunsTable = { id: string; started_at: number; /** Last known time. */ alive_at: number };
 
 /** Complete files that the proxy serves, as reported by the agent. */
 export type FirmwareImagesTable = {
@@ -350,6 +411,37 @@ export type NotificationsTable = {
   at: number;
 };
 
+/** One row for each time that a device is added. Open: `queued`, `writing` or `waiting`; one of them for each external id. */
+export type ProvisioningsTable = {
+  /** UUIDv7: sorts by time. */
+  id: string;
+  external_id: string;
+  device_type: string | null;
+  name: string;
+  /** 1: a device that the station has gets this name. */
+  name_given: number;
+  zone_id: string | null;
+  zone_given: number;
+  method: Provisioning['method'];
+  /** Of the candidate; null without radio. */
+  address: string | null;
+  /** 1: the station had this device when it began. */
+  had_device: number;
+  status: Provisioning['status'];
+  error: Provisioning['error'];
+  started_by: string | null;
+  started_at: number;
+  changed_at: number;
+  ends_at: number | null;
+  device_id: string | null;
+  /** Of the login that was made; null: none, or it ended. */
+  token_hash: string | null;
+  /** Since when a handshake can only come from a device with this login; null: not yet. */
+  login_at: number | null;
+  /** Sealed JSON: the Wi-Fi, and the token while it has to be written or given to the broker. Null when it ended. */
+  secrets: string | null;
+};
+
 type DeviceCommandsTable = {
   id: string;
   device_id: string;
@@ -424,4 +516,34 @@ type CloudCommandsTable = {
   /** The backend run that received it, and the time by that run's monotonic clock. */
   life: Generated<string>;
   monotonic_at: Generated<number>;
+};
+
+/** Backup files that were verified; the files themselves are listed at their destination. */
+type BackupFilesTable = { place: string; name: string; verified_at: number };
+
+/** One row; none before the first start. */
+type ClockStateTable = {
+  /** Always 'clock'. */
+  id: 'clock';
+  boot_id: string;
+  /** Since the machine started. */
+  uptime_ms: number;
+  /** The time of the station, and that of the wall clock at the same moment. */
+  at: number;
+  wall_at: number;
+  /** 1: the clock was known to be right. */
+  trusted: number;
+};
+
+/** Times in a period are provisional. It is deleted once they are corrected. */
+export type ClockPeriodsTable = {
+  id: string;
+  boot_id: string;
+  from_at: number;
+  /** Inclusive; null: it lasts. */
+  to_at: number | null;
+  /** Correction of its times; null: not known yet. All but the history is corrected when this is written. */
+  step_ms: number | null;
+  /** The part of the history that is not corrected: up to here when the step is forward, from here when it is back. */
+  rest_at: number | null;
 };

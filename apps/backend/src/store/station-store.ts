@@ -37,7 +37,23 @@ export function createStationStore(db: Database): StationStore {
   };
 }
 
-/** Creates the station's only row at the first start. Later, a configured STATION_ID overrides the stored one. */
+/** Row of `settings`: the id of the station whose backup was restored here. */
+const restoredIdKey = 'restored_station_id';
+
+/** From now on the station has this id, whatever STATION_ID says: its devices know it by this one. */
+export async function keepStationId(db: DatabaseTransaction, stationId: string, at: number): Promise<void> {
+  await db
+    .insertInto('settings')
+    .values({ key: restoredIdKey, value: stationId, updated_at: at })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: stationId, updated_at: at }))
+    .execute();
+  await db.updateTable('station').set({ station_id: stationId }).where('id', '=', 'station').execute();
+}
+
+/**
+ * Creates the station's only row at the first start. Later, a configured STATION_ID overrides the stored one, unless that one came with a
+ * restored backup.
+ */
 export async function ensureStation(
   db: Database,
   options: { stationId: string | null; generateId: () => string; timeZone: string; clock: Clock },
@@ -55,7 +71,15 @@ export async function ensureStation(
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
   if (options.stationId === null) return;
-  await db.updateTable('station').set({ station_id: options.stationId }).where('id', '=', 'station').execute();
+  const restored = db.selectFrom('settings').select('value').where('key', '=', restoredIdKey);
+  if ((await restored.executeTakeFirst()) !== undefined) return;
+  // Only when it differs: a station whose disk is full must start.
+  await db
+    .updateTable('station')
+    .set({ station_id: options.stationId })
+    .where('id', '=', 'station')
+    .where('station_id', '!=', options.stationId)
+    .execute();
 }
 
 /** @returns false when the station already has an owner. */

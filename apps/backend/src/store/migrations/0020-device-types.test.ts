@@ -22,7 +22,7 @@ async function openDatabase(): Promise<AsyncDisposable & { db: Kysely<unknown> }
 
 async function dialectIn(folder: string, opening: AsyncDisposableStack): Promise<Dialect> {
   if (postgresUrl === null) {
-    return createSqliteDialect(openSqliteFile(join(folder, 'test.sqlite')), (error) => assert.fail(error));
+    return createSqliteDialect(openSqliteFile(join(folder, 'test.sqlite')), (error) => assert.ifError(error));
   }
   const { url } = opening.use(await postgresDatabase(postgresUrl, folder));
   const pool = new pg.Pool({ connectionString: url });

@@ -18,6 +18,12 @@ import { neverHarm } from './0021-never-harm.ts';
 import { oddInput } from './0022-odd-input.ts';
 import { wifiChanges } from './0023-wifi-changes.ts';
 import { firmwareModes } from './0024-firmware-modes.ts';
+import { provisionings } from './0025-provisionings.ts';
+import { clock } from './0026-clock.ts';
+import { transitions } from './0027-transitions.ts';
+import { deviceStorage } from './0028-device-storage.ts';
+import { backupFiles } from './0029-backup-files.ts';
+import { hourParts } from './0030-hour-parts.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -40,4 +46,10 @@ export const migrations: readonly StationMigration[] = [
   oddInput,
   wifiChanges,
   firmwareModes,
+  provisionings,
+  clock,
+  transitions,
+  deviceStorage,
+  backupFiles,
+  hourParts,
 ];

@@ -1,0 +1,201 @@
+import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
+import { describeError } from '@station/kit/station-error';
+import type { Leadership } from '../core/leadership.ts';
+import type { DiskTenant } from '../core/space.ts';
+import type { Store } from '../store/database.ts';
+import type { DatabaseSizes } from '../store/database-space.ts';
+import { historyKinds } from '../store/device-storage.ts';
+import {
+  countedBytes,
+  type DroppedTotals,
+  droppedTotals,
+  isHistoryMeasured,
+  largestUsage,
+  measureHistory,
+} from '../store/history-rows.ts';
+import { beginRelief, endRelief } from '../store/relief.ts';
+import { trimRows } from '../store/row-limits.ts';
+import { shedOldest } from '../store/shed-history.ts';
+import { decideRelief, type ReliefFacts } from './relief-decide.ts';
+import { decideStorage, kindToShed, roomOf, type StorageStep } from './storage-decide.ts';
+
+export type StorageKeeper = AsyncDisposable &
+  DiskTenant & {
+    budgetBytes: number;
+    dropped(): DroppedTotals;
+  };
+
+type KeeperParts = {
+  store: Pick<Store, 'db' | 'kind' | 'space'>;
+  budgetBytes: number;
+  /** Number of reports that wait to be written. */
+  waiting: () => number;
+  leadership: Leadership;
+  clock: Clock;
+  logger: BackendLogger;
+};
+
+const lookEveryMs = 2_000;
+/** Tables with a limit of rows grow by some thousand rows a minute at most. */
+const trimEveryMs = 60_000;
+/** Between two steps, so that the messages of devices are written. */
+const stepPauseMs = 20;
+/** History that one step deletes: some milliseconds of work. */
+const shedAtOnceBytes = 128 * 1024;
+const mostWaitingWhenQuiet = 50;
+const logEveryMs = 60 * 60_000;
+
+type KeeperState = {
+  isShedding: boolean;
+  hasHistory: boolean;
+  mostRowBytes: number | null;
+  usedBytes: number;
+  dropped: DroppedTotals;
+};
+
+/** Keeps the database and its copies within the budget, and returns free space to the disk. */
+export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
+  const { store, leadership, clock, logger } = parts;
+  const stopping = new AbortController();
+  const state: KeeperState = {
+    isShedding: false,
+    hasHistory: true,
+    mostRowBytes: null,
+    usedBytes: 0,
+    dropped: { rateEvents: 0, rateValues: 0, sizeEvents: 0, sizeValues: 0 },
+  };
+  const apply = createExecutors(parts, state);
+  const sleep = (ms: number): Promise<void> => clock.sleep(ms, stopping.signal).catch(() => undefined);
+  const step = async (): Promise<StorageStep> => {
+    const next = await decideNext(parts, state);
+    state.isShedding = next.kind === 'shed';
+    await apply(next);
+    return next;
+  };
+  const run = async (): Promise<void> => {
+    let [isMeasured, trimmedMs] = [false, -Infinity];
+    while (!stopping.signal.aborted) {
+      let pauseMs = lookEveryMs;
+      try {
+        if (leadership.isLeader()) {
+          isMeasured ||= await measureOnce(parts, stopping.signal);
+          if (clock.monotonic() - trimmedMs >= trimEveryMs) {
+            trimmedMs = clock.monotonic();
+            await trimRows(store);
+          }
+          const { kind } = await step();
+          if (kind === 'shed' || kind === 'give_back' || kind === 'remove_copy') pauseMs = stepPauseMs;
+        }
+        state.dropped = await droppedTotals(store);
+      } catch (error) {
+        logger.event('unexpected_error', {
+          where: 'keeping the storage within its budget',
+          message: describeError(error),
+        });
+      }
+      await sleep(pauseMs);
+    }
+  };
+  const running = run();
+  return {
+    budgetBytes: parts.budgetBytes,
+    usedBytes: () => state.usedBytes,
+    dropped: () => state.dropped,
+    relieve: async (missingBytes, signal) => {
+      if (!leadership.isLeader()) return;
+      state.mostRowBytes = decideRelief(await reliefFacts(parts, missingBytes));
+      try {
+        for (let kind = ''; kind !== 'wait' && !signal.aborted && !stopping.signal.aborted;) {
+          await sleep(stepPauseMs);
+          ({ kind } = await step());
+        }
+      } finally {
+        state.mostRowBytes = null;
+      }
+    },
+    settle: async () => {
+      if (leadership.isLeader()) await endRelief(store);
+    },
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function decideNext({ store, budgetBytes, waiting }: KeeperParts, state: KeeperState): Promise<StorageStep> {
+  const sizes = await store.space.measure();
+  state.usedBytes = totalOf(sizes);
+  return decideStorage({
+    ...sizes,
+    budgetBytes,
+    isCopied: store.kind === 'sqlite',
+    hasHistory: state.hasHistory,
+    isQuiet: waiting() < mostWaitingWhenQuiet,
+    isShedding: state.isShedding,
+    mostRowBytes: state.mostRowBytes,
+  });
+}
+
+async function reliefFacts({ store, budgetBytes, clock }: KeeperParts, missingBytes: number): Promise<ReliefFacts> {
+  const { fileBytes, freeBytes, copies } = await store.space.measure();
+  // Before everything is counted, nothing goes.
+  const historyBytes = (await isHistoryMeasured(store)) ? await countedBytes(store) : 0;
+  return {
+    ...{ missingBytes, fileBytes, freeBytes, historyBytes },
+    spareCopyBytes: copies.slice(1).reduce((sum, { bytes }) => sum + bytes, 0),
+    startedBytes: historyBytes === 0 ? 0 : await beginRelief(store, historyBytes, clock.now()),
+    roomBytes: roomOf({ budgetBytes, isCopied: store.kind === 'sqlite' }).rowBytes,
+  };
+}
+
+const totalOf = ({ fileBytes, diskBytes, logBytes, copies }: DatabaseSizes): number =>
+  copies.reduce((sum, { bytes }) => sum + bytes, Math.max(fileBytes, diskBytes) + logBytes);
+
+/** What an earlier release wrote is not counted yet. */
+async function measureOnce({ store, clock }: KeeperParts, signal: AbortSignal): Promise<boolean> {
+  if (!(await isHistoryMeasured(store))) await measureHistory(store, clock.now(), signal);
+  return true;
+}
+
+function createExecutors(
+  { store, clock, logger }: KeeperParts,
+  state: KeeperState,
+): (step: StorageStep) => Promise<void> {
+  let [bytes, wasOverBudget] = [0, false];
+  const counter = createRateLimitedCounter<'shed'>({
+    clock,
+    everyMs: logEveryMs,
+    report: () => {
+      logger.event('history_dropped', { bytes });
+      bytes = 0;
+    },
+  });
+  const shed = async (): Promise<void> => {
+    const usage = await largestUsage(store);
+    state.hasHistory = usage !== null;
+    if (usage === null) return;
+    const { deviceId } = usage;
+    const at = clock.now();
+    bytes += await shedOldest(store, { deviceId, of: kindToShed(usage, historyKinds), bytes: shedAtOnceBytes, at });
+    counter.count('shed', undefined);
+  };
+  return async (step) => {
+    switch (step.kind) {
+      case 'shed':
+        return shed();
+      case 'give_back':
+        return store.space.giveBack();
+      case 'checkpoint':
+        return store.space.checkpoint();
+      case 'remove_copy':
+        return store.space.removeCopy(step.path);
+      case 'wait':
+        state.hasHistory = true;
+        if (step.isOverBudget && !wasOverBudget) logger.event('storage_over_budget', { bytes: state.usedBytes });
+        wasOverBudget = step.isOverBudget;
+    }
+  };
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  dayMs,
+  decideEarlierSteps,
+  decideStart,
+  decideTime,
+  earliestMs,
+  type KeptTime,
+  type StartFacts,
+  type TimeFacts,
+  type TimeStart,
+  type TimeStep,
+} from './station-time-decide.ts';
+
+const now = Date.UTC(2026, 10, 23, 12);
+const minute = 60_000;
+const year = 365 * dayMs;
+const kept: KeptTime = { bootId: 'a', uptimeMs: 10 * minute, atMs: now, wallMs: now, isTrusted: true };
+const booted: StartFacts = { wallMs: now + minute, bootId: 'b', uptimeMs: minute, kept, newestMs: now - minute };
+const sameBoot: StartFacts = { ...booted, bootId: 'a', uptimeMs: 11 * minute };
+const unsure: KeptTime = { ...kept, wallMs: 5_000, isTrusted: false };
+
+const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
+  {
+    story: 'a new station takes the time that it finds',
+    facts: { ...booted, kept: null, newestMs: null },
+    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+  },
+  {
+    story: 'a new station in 1970 begins with the oldest possible time',
+    facts: { ...booted, wallMs: 5_000, kept: null, newestMs: null },
+    is: { lineMs: earliestMs, judgedOffsetMs: 5_000 - earliestMs, holdMs: dayMs },
+  },
+  {
+    story: 'a short pause is believed',
+    facts: booted,
+    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+  },
+  {
+    story: 'a pause of a month is believed, and nothing is deleted for a day',
+    facts: { ...booted, wallMs: now + 30 * dayMs },
+    is: { lineMs: now + 30 * dayMs, judgedOffsetMs: 0, holdMs: dayMs },
+  },
+  {
+    story: 'a boot in 1970 continues after the last time',
+    facts: { ...booted, wallMs: 5_000 },
+    is: { lineMs: now + 1, judgedOffsetMs: 5_000 - now - 1, holdMs: dayMs },
+  },
+  {
+    story: 'a boot in 1970 continues after the newest row',
+    facts: { ...booted, wallMs: 5_000, newestMs: now + 30_000 },
+    is: { lineMs: now + 30_001, judgedOffsetMs: 5_000 - now - 30_001, holdMs: dayMs },
+  },
+  {
+    story: 'a boot at an old saved time continues after the last time',
+    facts: { ...booted, wallMs: now - 11 * minute },
+    is: { lineMs: now + 1, judgedOffsetMs: -11 * minute - 1, holdMs: dayMs },
+  },
+  {
+    story: 'a clock that NTP had corrected back a little is believed',
+    facts: { ...booted, wallMs: now - 9 * minute },
+    is: { lineMs: now - 9 * minute, judgedOffsetMs: 0, holdMs: 0 },
+  },
+  {
+    story: 'a clock that is years ahead is not believed',
+    facts: { ...booted, wallMs: now + 5 * year },
+    is: { lineMs: now + 1, judgedOffsetMs: 5 * year - 1, holdMs: dayMs },
+  },
+  {
+    story: 'a restart within a boot goes on',
+    facts: sameBoot,
+    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+  },
+  {
+    story: 'a clock that was set while the backend did not run is judged anew',
+    facts: { ...sameBoot, wallMs: now + year },
+    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+  },
+  {
+    story: 'a restart within an unsure boot keeps the time of the station',
+    facts: { ...sameBoot, kept: unsure, wallMs: 5_000 + minute },
+    is: { lineMs: now + minute, judgedOffsetMs: 5_000 - now, holdMs: dayMs },
+  },
+];
+
+for (const { story, facts, is } of starts) {
+  test(`start: ${story}`, () => assert.deepEqual(decideStart(facts), is));
+}
+
+const steady: TimeFacts = {
+  ...{ word: 'unknown', wallMs: now, lineMs: now, knownMs: now, judgedOffsetMs: 0 },
+  ...{ steadyMs: 0, holdMs: 0 },
+};
+const in1970: TimeFacts = { ...steady, wallMs: 5_000, judgedOffsetMs: 5_000 - now, holdMs: dayMs };
+
+const steps: { story: string; facts: TimeFacts; is: TimeStep }[] = [
+  { story: 'the agent says that it is right', facts: { ...steady, word: 'right' }, is: { kind: 'trust', stepMs: 0 } },
+  {
+    story: 'NTP answered',
+    facts: { ...in1970, word: 'right', wallMs: now + dayMs },
+    is: { kind: 'trust', stepMs: dayMs },
+  },
+  { story: 'the agent says that it is wrong', facts: { ...steady, word: 'wrong' }, is: { kind: 'wait' } },
+  {
+    story: 'the agent does not believe a clock that jumped',
+    facts: { ...steady, word: 'wrong', wallMs: now + year },
+    is: { kind: 'wait' },
+  },
+  { story: 'nobody knows, and nothing speaks against it', facts: steady, is: { kind: 'trust', stepMs: 0 } },
+  {
+    story: 'nobody knows, and it has to run for a day first',
+    facts: { ...steady, holdMs: dayMs, steadyMs: dayMs - 1 },
+    is: { kind: 'wait' },
+  },
+  {
+    story: 'nobody knows, and it ran for a day',
+    facts: { ...steady, holdMs: dayMs, steadyMs: dayMs },
+    is: { kind: 'trust', stepMs: 0 },
+  },
+  { story: 'nobody set a clock that shows 1970', facts: { ...in1970, steadyMs: year }, is: { kind: 'wait' } },
+  {
+    story: 'somebody set a clock that showed 1970',
+    facts: { ...in1970, wallMs: now + 2 * dayMs },
+    is: { kind: 'follow', stepMs: 2 * dayMs, holdMs: dayMs },
+  },
+  {
+    story: 'somebody set it by some minutes',
+    facts: { ...steady, wallMs: now - 5 * minute },
+    is: { kind: 'trust', stepMs: -5 * minute },
+  },
+  {
+    story: 'somebody set it by a year',
+    facts: { ...steady, wallMs: now + 180 * dayMs },
+    is: { kind: 'follow', stepMs: 180 * dayMs, holdMs: dayMs },
+  },
+  {
+    story: 'somebody set it to a time long before what is stored',
+    facts: { ...steady, wallMs: now - 2 * dayMs },
+    is: { kind: 'wait' },
+  },
+  {
+    story: 'somebody took back a jump of a year',
+    facts: { ...steady, lineMs: now + year, wallMs: now + minute },
+    is: { kind: 'trust', stepMs: minute - year },
+  },
+  {
+    story: 'somebody took back half of a jump of a year',
+    facts: { ...steady, lineMs: now + year, wallMs: now + 180 * dayMs },
+    is: { kind: 'follow', stepMs: 180 * dayMs - year, holdMs: dayMs },
+  },
+  { story: 'somebody set it to 1980', facts: { ...steady, wallMs: 10 * year }, is: { kind: 'wait' } },
+];
+
+for (const { story, facts, is } of steps) {
+  test(`running: ${story}`, () => assert.deepEqual(decideTime(facts), is));
+}
+
+test('periods of earlier boots stay before this one, in their order', () => {
+  const period = (id: string, fromMs: number, toMs: number) => ({ id, fromMs, toMs });
+  assert.deepEqual(
+    [...decideEarlierSteps(1_000, [period('a', 100, 200), period('b', 300, 400)])],
+    [
+      ['b', 0],
+      ['a', 0],
+    ],
+  );
+  // The clock of the earlier boots was ahead.
+  assert.deepEqual(
+    [...decideEarlierSteps(1_000, [period('a', 5_000, 5_200), period('b', 5_300, 5_400)])],
+    [
+      ['b', -4_400],
+      ['a', -4_300],
+    ],
+  );
+});

@@ -1,0 +1,131 @@
+/**
+ * Is the clock right, and what time is it until then? All times are milliseconds. `line` is the time of the station while the clock is not
+ * known to be right: it begins after everything that is stored, and runs with the monotonic clock.
+ */
+
+/** No station ran this program earlier. */
+export const earliestMs = Date.UTC(2026, 0, 1);
+/** A smaller difference is drift, which the clock may follow at once. */
+export const stepLimitMs = 10_000;
+const minuteMs = 60_000;
+export const dayMs = 24 * 60 * minuteMs;
+/** The stored time may be ahead by this much: NTP corrected the clock right before the end. */
+const toleranceMs = 10 * minuteMs;
+/** A clock further ahead than this is rather wrong than right after so long without power. */
+const longestPauseMs = 400 * dayMs;
+/** An agent that is configured may take this long until it first answers. */
+export const agentGraceMs = minuteMs;
+
+/** The last time that was stored. */
+export type KeptTime = {
+  bootId: string;
+  /** Since the machine started. */
+  uptimeMs: number;
+  /** Of the station, and of the wall clock at that moment. */
+  atMs: number;
+  wallMs: number;
+  isTrusted: boolean;
+};
+
+export type StartFacts = {
+  wallMs: number;
+  bootId: string;
+  uptimeMs: number;
+  kept: KeptTime | null;
+  /** Time of the newest row; null: there is none. */
+  newestMs: number | null;
+};
+
+export type TimeStart = {
+  lineMs: number;
+  /** Difference between wall clock and line that nobody has caused since it was judged. */
+  judgedOffsetMs: number;
+  /** Without a word of the agent, the clock must run this long without a jump before something is deleted because of its age. */
+  holdMs: number;
+};
+
+/** The station's time when the backend starts. */
+export function decideStart({ wallMs, bootId, uptimeMs, kept, newestMs }: StartFacts): TimeStart {
+  if (kept !== null && kept.bootId === bootId && uptimeMs >= kept.uptimeMs) {
+    const lineMs = kept.atMs + uptimeMs - kept.uptimeMs;
+    const holdMs = kept.isTrusted ? 0 : dayMs;
+    // Slow drift while the backend did not run; the monotonic clock is no more exact.
+    if (kept.isTrusted && Math.abs(wallMs - lineMs) <= stepLimitMs) {
+      return { lineMs: wallMs, judgedOffsetMs: 0, holdMs };
+    }
+    return { lineMs, judgedOffsetMs: kept.wallMs - kept.atMs, holdMs };
+  }
+  const known = kept === null && newestMs === null ? null : Math.max(kept?.atMs ?? 0, newestMs ?? 0);
+  if (isPlausible(wallMs, known)) {
+    const isLong = known !== null && wallMs - known > dayMs;
+    return { lineMs: wallMs, judgedOffsetMs: 0, holdMs: isLong ? dayMs : 0 };
+  }
+  const lineMs = Math.max((known ?? 0) + 1, earliestMs);
+  return { lineMs, judgedOffsetMs: wallMs - lineMs, holdMs: dayMs };
+}
+
+const isPlausible = (wallMs: number, known: number | null): boolean =>
+  wallMs >= earliestMs && (known === null || (wallMs >= known - toleranceMs && wallMs <= known + longestPauseMs));
+
+/** What the agent says about the clock of the machine; `unknown`: there is none, it does not answer, or it is too old to know. */
+export type ClockWord = 'right' | 'wrong' | 'unknown';
+
+export type TimeFacts = {
+  word: ClockWord;
+  wallMs: number;
+  lineMs: number;
+  judgedOffsetMs: number;
+  /** What the line would be without the jumps that nobody confirmed. */
+  knownMs: number;
+  /** Time since the last jump, or since the start. */
+  steadyMs: number;
+  holdMs: number;
+};
+
+export type TimeStep =
+  /** The clock is right; the station's time changes by `stepMs`. */
+  | { kind: 'trust'; stepMs: number }
+  /** Somebody set the clock, but nobody says that it is right: people see its time, and nothing is deleted for `holdMs`. */
+  | { kind: 'follow'; stepMs: number; holdMs: number }
+  | { kind: 'wait' };
+
+const wait: TimeStep = { kind: 'wait' };
+
+/** What happens while the clock is not known to be right. */
+export function decideTime(facts: TimeFacts): TimeStep {
+  const { word, wallMs, lineMs, judgedOffsetMs, knownMs, steadyMs, holdMs } = facts;
+  const stepMs = wallMs - lineMs;
+  if (word === 'right') return { kind: 'trust', stepMs };
+  if (word === 'wrong') return wait;
+  // A clock never jumps by itself: NTP or a person set it.
+  const wasSet = Math.abs(stepMs - judgedOffsetMs) > stepLimitMs;
+  if (wasSet && wallMs >= earliestMs) {
+    // Somebody took back a jump that nobody had confirmed.
+    if (knownMs !== lineMs && Math.abs(wallMs - knownMs) <= toleranceMs) return { kind: 'trust', stepMs };
+    // Before what is stored, the clock is rather wrong; and its rows would be among those of that time.
+    if (wallMs < knownMs - dayMs) return wait;
+    return Math.abs(stepMs) > dayMs ? { kind: 'follow', stepMs, holdMs: dayMs } : { kind: 'trust', stepMs };
+  }
+  if (Math.abs(stepMs) > stepLimitMs) return wait;
+  return steadyMs >= holdMs ? { kind: 'trust', stepMs } : wait;
+}
+
+/** Rows from `fromMs` to `toMs` were written while the clock was not known to be right. */
+export type UnsurePeriod = { id: string; fromMs: number; toMs: number };
+
+/**
+ * Steps of the periods of earlier boots, whose clocks nobody measured. They happened before this boot began. A period that ends before
+ * that stays where it is, right after what was stored before it; a later one is moved so that it ends there.
+ * @param beganMs the true time at which this boot began.
+ * @param periods oldest first.
+ */
+export function decideEarlierSteps(beganMs: number, periods: readonly UnsurePeriod[]): Map<string, number> {
+  const steps = new Map<string, number>();
+  let latestMs = beganMs;
+  for (const { id, fromMs, toMs } of periods.toReversed()) {
+    const stepMs = Math.min(0, latestMs - toMs);
+    steps.set(id, stepMs);
+    latestMs = fromMs + stepMs;
+  }
+  return steps;
+}

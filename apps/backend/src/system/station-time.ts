@@ -1,0 +1,308 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '@station/kit/clock';
+import { createEmitter, type Emitter } from '@station/kit/emitter';
+import type { BackendLogger } from '@station/kit/logger';
+import { runLoop } from '@station/kit/loop';
+import { constantBackoff } from '@station/kit/retry';
+import { describeError } from '@station/kit/station-error';
+import { createWaker, type Waker } from '@station/kit/wakeable';
+import type { Boot } from '../adapters/boot.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
+import type { ClockPeriod, ClockStore } from '../store/clock-store.ts';
+import type { AgentClock } from './agent-clock.ts';
+import {
+  agentGraceMs,
+  type ClockWord,
+  decideEarlierSteps,
+  decideStart,
+  decideTime,
+  stepLimitMs,
+} from './station-time-decide.ts';
+
+export type StationTimeParts = {
+  /** Of the machine; its wall clock may jump at any time. */
+  machine: Clock;
+  boot: Boot;
+  store: ClockStore;
+  /** Null: there is no agent. Never rejects. */
+  askAgent: (() => Promise<AgentClock>) | null;
+  /** Sums up the hours from this time on again: samples were moved there. */
+  sumUpAgain: (fromMs: number, signal: AbortSignal) => Promise<void>;
+  logger: BackendLogger;
+  /** Time for messages that are just being written. */
+  settleMs?: number;
+};
+
+export type StationTime = AsyncDisposable & {
+  /** The time of the station: it never falls behind what is stored, and jumps only when the right time becomes known. */
+  clock: Clock;
+  trusted: TrustedTime;
+  source(): AgentClock['source'];
+  /** Whether the clock needs a person or NTP, and since when its times are provisional. */
+  isDoubtful(): boolean;
+  /** Looks again now. @throws (rejects) when the database fails. */
+  check(): Promise<void>;
+  /** A person says that the clock of the machine is right, until it is set again. */
+  confirm(): Promise<void>;
+  /** Calls `listener` when `isDoubtful` may have changed. */
+  onChange(listener: () => void): Disposable;
+};
+
+const checkEveryMs = 10_000;
+const keepEveryMs = 60_000;
+const retryMs = 5_000;
+const defaultSettleMs = 5_000;
+/** Rows that are written while the correction begins still belong to the period. Far less than the smallest step. */
+const lateMs = 2_000;
+
+type State = StationTimeParts & {
+  line: { atMs: number; monotonicMs: number };
+  isTrusted: boolean;
+  judgedOffsetMs: number;
+  /** Monotonic time since which the line goes on without a gap: since the machine, or this process, started. */
+  beganMs: number;
+  /** Sum of the jumps that were followed without a word of the agent or a person. */
+  followedMs: number;
+  /** Time of the station right after its last step forward: later times may turn out to be too late. */
+  aheadFromMs: number | null;
+  /** `isJump`: the clock jumped while this backend ran. */
+  hold: { sinceMs: number; ms: number; isJump: boolean };
+  answer: AgentClock;
+  isConfirmed: boolean;
+  /** The one that lasts. */
+  period: ClockPeriod | null;
+  /** All that are on disk. */
+  periods: ClockPeriod[];
+  /** Monotonic time of the last write, and of the last correction. */
+  keptMs: number;
+  correctedMs: number;
+  steps: Emitter<number>;
+  changes: Emitter<undefined>;
+  waker: Waker;
+  corrector: Waker;
+};
+
+/**
+ * Opens the station's time. Resolved means: the agent was asked once, and an unsure period is on disk.
+ * @throws (rejects) when the database cannot be read.
+ */
+export async function openStationTime(parts: StationTimeParts): Promise<StationTime> {
+  const { machine, logger } = parts;
+  const state = await readState(parts);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const onFailure = ({ error }: { error: unknown }): void =>
+    logger.event('unexpected_error', { where: 'the time of the station', message: describeError(error) });
+  let turning = Promise.resolve();
+  const check = (): Promise<void> => {
+    const next = turning.then(() => turn(state));
+    turning = next.catch(() => undefined);
+    return next;
+  };
+  // A full disk must not prevent the start; the loop tries again.
+  await check().catch((error: unknown) => onFailure({ error }));
+  const common = { clock: machine, signal, backoff: constantBackoff(retryMs), onFailure };
+  const running = [
+    runLoop({ ...common, turn: () => check().then(() => checkEveryMs), waker: state.waker }),
+    runLoop({ ...common, turn: () => correctHistory(state, signal).then(() => Infinity), waker: state.corrector }),
+  ];
+  return {
+    clock: { ...machine, now: () => now(state), monotonic: machine.monotonic, sleep: machine.sleep },
+    trusted: trustedOf(state),
+    source: () => (state.isConfirmed ? 'person' : state.answer.source),
+    isDoubtful: () => !state.isTrusted && (state.answer.word === 'wrong' || state.hold.isJump || isApart(state)),
+    check,
+    confirm: () => {
+      state.isConfirmed = true;
+      return check();
+    },
+    onChange: (listener) => state.changes.subscribe(listener),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await Promise.all(running);
+      await keep(state).catch((error: unknown) => onFailure({ error }));
+    },
+  };
+}
+
+/** The station's time is not the clock's. While both agree, nobody needs to do anything. */
+const isApart = (state: State): boolean => Math.abs(state.machine.now() - now(state)) > stepLimitMs;
+
+async function readState(parts: StationTimeParts): Promise<State> {
+  const { machine, boot, store, askAgent } = parts;
+  const [kept, newestMs, periods] = [await store.kept(), await store.newest(), await store.periods()];
+  const facts = { wallMs: machine.now(), bootId: boot.id, uptimeMs: boot.uptimeMs(), kept, newestMs };
+  const { lineMs, judgedOffsetMs, holdMs } = decideStart(facts);
+  const monotonicMs = machine.monotonic();
+  return {
+    ...parts,
+    line: { atMs: lineMs, monotonicMs },
+    ...{ isTrusted: false, isConfirmed: false, judgedOffsetMs, periods, followedMs: 0, aheadFromMs: null },
+    beganMs: kept?.bootId === boot.id ? monotonicMs - boot.uptimeMs() : monotonicMs,
+    hold: { sinceMs: monotonicMs, ms: Math.max(holdMs, askAgent === null ? 0 : agentGraceMs), isJump: false },
+    answer: { word: 'unknown', source: 'unknown' },
+    period: periods.find(({ boot_id, to_at }) => boot_id === boot.id && to_at === null) ?? null,
+    keptMs: -Infinity,
+    // What an earlier run wrote is on disk.
+    correctedMs: -Infinity,
+    ...{ steps: createEmitter<number>(), changes: createEmitter<undefined>() },
+    ...{ waker: createWaker(machine), corrector: createWaker(machine) },
+  };
+}
+
+function trustedOf(state: State): TrustedTime {
+  return {
+    isTrusted: () => state.isTrusted,
+    areAgesTrue: () => state.isTrusted && state.periods.length === 0,
+    unsureSince: () => {
+      const from = state.periods.map(({ from_at, step_ms }) => from_at + Math.min(0, step_ms ?? 0));
+      if (!state.isTrusted && state.period === null) from.push(state.line.atMs);
+      return from.length === 0 ? null : Math.min(...from);
+    },
+    subscribe: (listener) => state.steps.subscribe(listener),
+  };
+}
+
+const lineOf = ({ line, machine }: State): number => Math.floor(line.atMs + machine.monotonic() - line.monotonicMs);
+
+/** A jump of the wall clock is noticed here, before anything is written with its time. */
+function now(state: State): number {
+  const lineMs = lineOf(state);
+  if (!state.isTrusted) return lineMs;
+  const wallMs = state.machine.now();
+  if (Math.abs(wallMs - lineMs) <= stepLimitMs) return wallMs;
+  doubt(state, lineMs);
+  return lineMs;
+}
+
+/** The clock was set, or the agent does not trust it any more. */
+function doubt(state: State, lineMs: number): void {
+  setLine(state, lineMs);
+  state.isTrusted = false;
+  state.isConfirmed = false;
+  state.judgedOffsetMs = 0;
+  state.hold = { sinceMs: state.line.monotonicMs, ms: 0, isJump: false };
+  state.waker.wake();
+}
+
+function setLine(state: State, atMs: number): void {
+  state.line = { atMs, monotonicMs: state.machine.monotonic() };
+}
+
+async function turn(state: State): Promise<void> {
+  const { machine, askAgent, changes } = state;
+  const before = { wasTrusted: state.isTrusted, word: state.answer.word };
+  const offsetMs = (): number => machine.now() - machine.monotonic();
+  const askedAtMs = offsetMs();
+  state.answer = (await askAgent?.()) ?? { word: 'unknown', source: 'unknown' };
+  const { word } = state.answer;
+  const nowMs = now(state);
+  // The clock was set meanwhile: the answer may be about the time before.
+  if (Math.abs(offsetMs() - askedAtMs) > stepLimitMs) return state.waker.wake();
+  if (state.isTrusted && word === 'wrong' && !state.isConfirmed) doubt(state, nowMs);
+  if (state.isTrusted) setLine(state, nowMs);
+  else await judge(state, state.isConfirmed ? 'right' : word);
+  const isChanged = before.wasTrusted !== state.isTrusted || before.word !== word;
+  if (isChanged || machine.monotonic() - state.keptMs >= keepEveryMs) await keep(state);
+  if (isChanged) changes.emit(undefined);
+}
+
+async function judge(state: State, word: ClockWord): Promise<void> {
+  const { machine, store, boot, hold, judgedOffsetMs, logger } = state;
+  const lineMs = lineOf(state);
+  const facts = { word, wallMs: machine.now(), lineMs, judgedOffsetMs, knownMs: lineMs - state.followedMs };
+  const step = decideTime({ ...facts, steadyMs: machine.monotonic() - hold.sinceMs, holdMs: hold.ms });
+  if (step.kind === 'wait') {
+    if (state.period !== null) return;
+    state.period = await store.begin(boot.id, state.line.atMs, timeOf(state));
+    state.periods = await store.periods();
+    logger.event('clock_untrusted', { stationTimeMs: lineOf(state), wallMs: facts.wallMs });
+    return;
+  }
+  await beginAhead(state, step.stepMs);
+  await endPeriods(state, step.stepMs);
+  const jumpMs = machine.now() - lineOf(state);
+  setLine(state, machine.now());
+  state.judgedOffsetMs = 0;
+  state.isTrusted = step.kind === 'trust';
+  if (Math.abs(jumpMs) > stepLimitMs) state.aheadFromMs = jumpMs > 0 ? state.line.atMs : null;
+  state.followedMs = word === 'right' ? 0 : state.followedMs + jumpMs;
+  if (step.kind === 'follow') {
+    state.hold = { sinceMs: machine.monotonic(), ms: step.holdMs, isJump: true };
+    state.period = await store.begin(boot.id, state.line.atMs, timeOf(state));
+    state.periods = await store.periods();
+  }
+  if (Math.abs(jumpMs) > stepLimitMs) {
+    logger.event('clock_corrected', { stepMs: jumpMs, trusted: state.isTrusted, by: state.answer.source });
+    state.steps.emit(jumpMs);
+  }
+  state.corrector.wake();
+}
+
+/** The clock was ahead, although somebody had said that it is right: what was written since then is a period, too. */
+async function beginAhead(state: State, stepMs: number): Promise<void> {
+  const { store, boot, period, aheadFromMs } = state;
+  if (period !== null || aheadFromMs === null || lineOf(state) + stepMs >= aheadFromMs) return;
+  state.period = await store.begin(boot.id, aheadFromMs, timeOf(state));
+  state.periods = await store.periods();
+}
+
+/** Everything but the history is corrected before the time changes, so that no wait ends early or late. */
+async function endPeriods(state: State, stepMs: number): Promise<void> {
+  const { store, period, machine } = state;
+  const open = state.periods.filter(({ step_ms }) => step_ms === null);
+  if (open.length === 0 && Math.abs(stepMs) < stepLimitMs) return;
+  // Whole seconds, rounded down: the samples of a second share a row, and corrected rows never follow those of the right time.
+  const wholeMs = Math.floor(stepMs / 1000) * 1000;
+  const toMs = lineOf(state) + lateMs;
+  const earlier = open.filter(({ id }) => id !== period?.id);
+  const newest = earlier.length === 0 ? null : await store.newest();
+  const periods = earlier.map(({ id, from_at, to_at }) => ({
+    id,
+    fromMs: from_at,
+    toMs: to_at ?? Math.max(from_at, newest ?? 0),
+  }));
+  const beganMs = (period?.from_at ?? state.line.atMs) + wholeMs;
+  const steps = decideEarlierSteps(beganMs, periods);
+  const ofEarlier = periods.map(({ id, toMs: endMs }) => ({ id, toMs: endMs, stepMs: steps.get(id) ?? 0 }));
+  const waitsFromMs = lineOf(state) - (machine.monotonic() - state.beganMs);
+  const ends = [
+    ...ofEarlier.map((end) => ({ ...end, waitsFromMs: null })),
+    { id: period?.id ?? null, toMs, stepMs: wholeMs, waitsFromMs },
+  ];
+  state.periods = await store.end(ends, stepLimitMs);
+  state.period = null;
+  state.correctedMs = state.machine.monotonic();
+}
+
+const timeOf = (state: State) => ({
+  bootId: state.boot.id,
+  uptimeMs: state.boot.uptimeMs(),
+  atMs: now(state),
+  wallMs: state.machine.now(),
+  isTrusted: state.isTrusted,
+});
+
+async function keep(state: State): Promise<void> {
+  await state.store.keep(timeOf(state));
+  state.keptMs = state.machine.monotonic();
+}
+
+/** In small transactions, so that messages of devices are written meanwhile. */
+async function correctHistory(state: State, signal: AbortSignal): Promise<void> {
+  const { machine, store, logger, sumUpAgain, settleMs = defaultSettleMs } = state;
+  for (const period of state.periods.filter(({ step_ms }) => step_ms !== null)) {
+    const leftMs = state.correctedMs + settleMs - machine.monotonic();
+    if (leftMs > 0) await machine.sleep(leftMs, signal);
+    while (!(await store.correct(period))) {
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+    const stepMs = period.step_ms ?? 0;
+    if (stepMs < 0) await sumUpAgain(period.from_at + stepMs, signal);
+    signal.throwIfAborted();
+    await store.forget(period.id);
+    state.periods = state.periods.filter(({ id }) => id !== period.id);
+    logger.event('history_corrected', { fromMs: period.from_at, stepMs });
+  }
+}
