@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { isoTime } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
+import { readDiskSpace } from './adapters/disk-space.ts';
 import type { Automations } from './automations/automations.ts';
+import type { BackupEngine } from './backup/backup-engine.ts';
+import type { BackupKeeper } from './backup/backup-keeper.ts';
+import { finishRestore } from './backup/finish-restore.ts';
+import { restoreParts } from './backup/restore-parts.ts';
 import type { Cloud, CloudTuning } from './cloud/cloud.ts';
 import { type BroadcastTap, createBroadcastTap } from './cloud/notifications.ts';
+import { createAgentClient } from './adapters/agent-client.ts';
+import { readBoot } from './adapters/boot.ts';
 import type { BackendConfig } from './config.ts';
 import { type AccessTokens, createAccessTokens } from './core/access-tokens.ts';
 import type { Commands } from './core/commands.ts';
@@ -12,23 +19,35 @@ import { type BackendConditions, createBackendConditions } from './core/conditio
 import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader, type Leadership } from './core/leadership.ts';
+import { alwaysTrusted, type TrustedTime } from './core/trusted-time.ts';
 import { deriveSecrets } from './core/secrets.ts';
+import type { SpaceWatch } from './core/space.ts';
+import { startOfHour, sumUpHours } from './devices/downsampling.ts';
 import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
 import type { RunningStrangers } from './devices/strangers.ts';
+import { keepRecentLog, type RecentLog } from './doctor/recent-log.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 import { readJwtSecret, refreshKeyOf } from './people/sessions.ts';
+import type { Radio } from './provisioning/radio.ts';
 import type { SettingsStore } from './provisioning/settings-store.ts';
+import type { Provisioning } from './provisioning/provisioning.ts';
 import type { WifiChanges } from './provisioning/wifi-change.ts';
 import type { WifiOffers } from './provisioning/wifi-offer.ts';
 import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
+import type { StorageKeeper } from './storage/storage-keeper.ts';
 import { openStore, type Store } from './store/database.ts';
+import { createClockStore } from './store/clock-store.ts';
 import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
 import { migrations } from './store/migrations/all.ts';
 import { openSecretBox, type SecretBox } from './store/secret-box.ts';
+import { startSpaceWatch } from './store/space-watch.ts';
 import { createStationStore, ensureStation, type StationStore } from './store/station-store.ts';
+import { startStorageHealth, type StorageHealth } from './store/storage-health.ts';
+import { askForClock } from './system/agent-clock.ts';
+import { openStationTime, type StationTime } from './system/station-time.ts';
 
 export type BackendHooks = {
   /** The database file is damaged: stop and start again; the start repairs it. */
@@ -38,6 +57,8 @@ export type BackendHooks = {
   /** The agent requested a restart: stop and start again. */
   onRestart(): void;
   cloudTuning?: CloudTuning;
+  /** Used by tests only, instead of Bluetooth. */
+  radio?: Radio;
   /** Used by tests only. */
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };
@@ -51,6 +72,10 @@ export type Features = {
   automations: Automations;
   cloud: Cloud | null;
   wifi: Wifi;
+  provisioning: Provisioning;
+  backups: BackupEngine;
+  keeper: StorageKeeper;
+  backupKeeper: BackupKeeper;
 };
 
 /** The networks of the station and its devices. */
@@ -59,8 +84,13 @@ type Wifi = { settings: SettingsStore; offers: WifiOffers; changes: WifiChanges 
 /** What every feature uses. */
 export type Foundations = {
   config: BackendConfig;
-  /** With several backends, its clock follows the database's clock. */
+  /** Its clock is the station's time; with several backends, that of the database. */
   host: Host;
+  /** Its wall clock may be wrong. */
+  machine: Pick<Clock, 'now'>;
+  trustedTime: TrustedTime;
+  /** Null with several backends. */
+  stationTime: StationTime | null;
   store: Store;
   station: StationStore;
   stationId: string;
@@ -68,9 +98,14 @@ export type Foundations = {
   types: RunningDeviceTypes;
   events: DeviceEvents;
   conditions: BackendConditions;
+  /** Whether the database can be written. */
+  storage: StorageHealth;
+  /** Free space of the disk that holds DATA_DIR. */
+  space: SpaceWatch;
   hub: SocketHub;
   /** Receives every message that is broadcast at `/ws`. */
   tap: BroadcastTap;
+  recentLog: RecentLog;
   tokens: AccessTokens;
   refreshKey: Buffer;
   /** Random bytes from which all replicas derive the same set-up code; unset: there is one backend. */
@@ -91,13 +126,17 @@ export async function openFoundations(
   const { disk, logger } = machine;
   const { database, dataDir, jwtSecret, replicaId } = config;
   await disk.makeDirectory(dataDir, 0o700);
+  if (database.kind === 'sqlite') await finishRestore({ dataDir, disk, logger });
   const opening = { config: database, replicaId, migrations, clock: machine.clock, disk, logger, onDamage };
   const store = opened.use(await openStore(opening));
+  if (database.kind === 'sqlite') await restoreParts({ dataDir, db: store.db, disk, logger });
   const tap = createBroadcastTap();
   const hub = tap.on(createSocketHub());
   const replicas = await startReplicas(config, machine, store, hub);
   if (replicas !== null) opened.use(replicas);
-  const host = { ...machine, clock: replicas?.clock ?? machine.clock };
+  const stationTime = replicas === null ? opened.use(await openTime(config, machine, store)) : null;
+  const clock = replicas?.clock ?? stationTime?.clock ?? machine.clock;
+  const host = { ...machine, clock };
   const secret = await readJwtSecret({ configured: jwtSecret, disk, path: join(dataDir, 'jwt-secret') });
   logger.keepSecret(secret);
   const tokens = createAccessTokens({ secret, clock: host.clock });
@@ -107,6 +146,9 @@ export async function openFoundations(
   const station = await openStation(config, host, store);
   const events = createDeviceEvents(logger);
   const types = opened.use(await openDeviceTypes(config, host, store, hub));
+  const conditions = openConditions(opened, host, hub, stationTime);
+  const readSpace = () => readDiskSpace(dataDir);
+  const watching = { store, conditions, readSpace, clock: machine.clock, logger };
   return {
     config,
     host,
@@ -115,9 +157,15 @@ export async function openFoundations(
     devices: createDeviceStore({ db: store.db, clock: host.clock }),
     types,
     events: replicas?.share(events) ?? events,
-    conditions: openConditions(host, hub),
+    conditions,
+    storage: opened.use(startStorageHealth(watching)),
+    space: opened.use(startSpaceWatch(watching)),
+    machine: machine.clock,
+    trustedTime: stationTime?.trusted ?? alwaysTrusted,
+    stationTime,
     hub,
     tap,
+    recentLog: opened.use(keepRecentLog(logger)),
     tokens,
     refreshKey: refreshKeyOf(secret),
     setupSeed: shared?.setupSeed,
@@ -142,12 +190,36 @@ const openDeviceTypes = (
     logger,
   });
 
-const openConditions = ({ clock, logger }: Host, hub: SocketHub): BackendConditions =>
-  createBackendConditions({
-    clock,
+function openConditions(
+  opened: AsyncDisposableStack,
+  { clock, logger }: Host,
+  hub: SocketHub,
+  stationTime: StationTime | null,
+): BackendConditions {
+  const onChanged = (): void =>
+    hub.broadcast({ type: 'conditions_changed', at: isoTime(clock.now()) }, 'conditions_changed');
+  const conditions = createBackendConditions({ clock, logger, onChanged });
+  const judgeClock = (): void => conditions.set('clock_untrusted', stationTime?.isDoubtful() ?? false);
+  if (stationTime !== null) opened.use(stationTime.onChange(judgeClock));
+  judgeClock();
+  return conditions;
+}
+
+async function openTime(config: BackendConfig, { clock: machine, logger }: Host, store: Store): Promise<StationTime> {
+  const agent = config.agent && createAgentClient(config.agent, config.agentToken);
+  const time = await openStationTime({
+    machine,
+    boot: await readBoot(randomUUID),
+    store: createClockStore(store),
+    askAgent: agent && (() => askForClock(agent)),
+    sumUpAgain: async (fromMs, signal) => {
+      const now = time.clock.now();
+      await sumUpHours(store, startOfHour(now), signal, fromMs);
+    },
     logger,
-    onChanged: () => hub.broadcast({ type: 'conditions_changed', at: isoTime(clock.now()) }, 'conditions_changed'),
   });
+  return time;
+}
 
 /** Null for a single backend: it does not load the code of the replicas. */
 async function startReplicas(

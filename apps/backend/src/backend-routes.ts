@@ -1,10 +1,17 @@
+import { join } from 'node:path';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { registerAutomationRoutes } from './automations/automation-routes.ts';
 import type { BackendHooks, Features, Foundations } from './backend-foundations.ts';
+import { registerBackupRoutes } from './backup/backup-routes.ts';
+import { createDownloadLinks } from './backup/download-links.ts';
+import { registerRestoreRoutes } from './backup/restore-routes.ts';
+import { openUploads } from './backup/uploads.ts';
+import { createVerifiedStore } from './backup/verified-store.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
 import { createActivityStore } from './devices/activity-store.ts';
 import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
 import { registerDeviceRoutes } from './devices/device-routes.ts';
+import { registerHistoryRoutes } from './devices/history-routes.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { registerUnknownDeviceRoutes } from './devices/unknown-device-routes.ts';
 import { createZoneStore, registerZoneRoutes } from './devices/zones.ts';
@@ -19,15 +26,22 @@ import {
 } from './http/caller.ts';
 import { registerConditionsRoute } from './http/conditions.ts';
 import { collectRoutes, type DescribedRoute, registerDocsRoutes } from './http/docs.ts';
-import { registerHealthRoute } from './http/health.ts';
+import { type HealthChecks, registerHealthRoute } from './http/health.ts';
 import { createMetrics, registerMetrics } from './http/metrics.ts';
+import { queueHeavyReads } from './http/read-queue.ts';
 import { closingSignal, type HttpServer } from './http/server.ts';
 import { registerWebApp } from './http/web-app.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
+import type { SetupGate } from './people/auth-routes.ts';
 import { registerPeopleRoutes } from './people/people.ts';
+import { registerProvisioningRoutes } from './provisioning/provisioning-routes.ts';
 import { registerSettingsRoutes } from './provisioning/settings.ts';
 import { registerWifiChangeRoutes } from './provisioning/wifi-change-routes.ts';
 import { registerSocketRoute } from './socket/connection.ts';
+import type { DroppedTotals } from './store/history-rows.ts';
+import { secretsOf } from './config.ts';
+import { registerStationDoctor } from './doctor/station-doctor.ts';
+import { registerClockRoutes } from './system/clock-routes.ts';
 import { registerSystemRoutes } from './system/system-routes.ts';
 
 /** Registers every route. @returns all of them, with their access rules. */
@@ -43,6 +57,7 @@ export async function registerRoutes(
   const { db } = store;
   const routes = collectRoutes(app);
   const closing = closingSignal(app);
+  queueHeavyReads(app);
   enforceAccess(app, {
     verifyToken: createVerifyToken(tokens),
     requireStationRole: createRequireStationRole(station),
@@ -51,27 +66,42 @@ export async function registerRoutes(
   });
   await registerHealth(app, foundations, features);
   await registerConditionsRoute(app, foundations);
-  await registerPeopleRoutes(app, {
+  const gate = await registerPeopleRoutes(app, {
     ...host,
     db,
     station,
     accessTokens: tokens,
+    trustedTime: foundations.trustedTime,
     refreshKey,
     stationCode: config.stationCode,
     setupSeed,
     dataDir,
     version,
   });
+  await registerBackups(app, foundations, features, { gate, onRestart });
   const { changes } = features.wifi;
   await registerSettingsRoutes(app, { ...features.wifi, onOffer: changes.notify });
   await registerWifiChangeRoutes(app, features.wifi);
   await registerDevices(app, foundations, features);
+  const { has: hasZone } = createZoneStore({ db, clock });
+  const { settings } = features.wifi;
+  await registerProvisioningRoutes(app, { ...features.provisioning, settings, hasZone });
   const agent = createAgentClient(config.agent, config.agentToken);
   await registerFirmwareRoutes(app, { firmware: features.firmware, agent });
   await registerOtaRoutes(app, { firmware: features.firmware, devices, types });
   await registerAutomationRoutes(app, { automations: features.automations.service });
   await registerCloudRoutes(app, { cloud: features.cloud });
+  await registerStationDoctor(app, {
+    ...{ config, store, agent, clock, closing },
+    secrets: secretsOf(config),
+    readSecret: features.wifi.settings.readSecret,
+    conditions: foundations.conditions.list,
+    trustedTime: foundations.trustedTime,
+    log: foundations.recentLog,
+  });
   await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });
+  const { stationTime: time } = foundations;
+  await registerClockRoutes(app, { agent, time, clock, machine: foundations.machine });
   const describe = async () => {
     const { station_id: id, name } = await station.read();
     return { version, station: { id, name } };
@@ -83,18 +113,51 @@ export async function registerRoutes(
   return routes;
 }
 
+async function registerBackups(
+  app: HttpServer,
+  { config, host, store }: Foundations,
+  { backups: engine, backupKeeper: keeper }: Features,
+  { gate, onRestart }: { gate: SetupGate; onRestart: () => void },
+): Promise<void> {
+  const copies = join(config.dataDir, 'backup-uploads');
+  const uploads = await openUploads(copies);
+  const verified = createVerifiedStore(store.db);
+  await registerBackupRoutes(app, { keeper, verified, links: createDownloadLinks(host.clock) });
+  await registerRestoreRoutes(app, { engine, keeper, uploads, copies, ...gate, onRestart });
+}
+
 /** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */
 const linkGapMs = 2_000;
 
-async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt }: Features): Promise<void> {
-  const { config, store, hub, replicas } = foundations;
+/** Over the rate of a device, and because the storage was full. */
+const droppedHistory: Readonly<Record<string, (totals: DroppedTotals) => number>> = {
+  rate_events: ({ rateEvents }) => rateEvents,
+  rate_values: ({ rateValues }) => rateValues,
+  size_events: ({ sizeEvents }) => sizeEvents,
+  size_values: ({ sizeValues }) => sizeValues,
+};
+
+async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt, keeper }: Features): Promise<void> {
+  const { config, storage, hub, replicas } = foundations;
   const metrics = createMetrics();
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
   await registerMetrics(app, metrics);
   for (const reason of dropReasons) {
     metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were dropped.', () => mqtt.dropped.count(reason));
   }
-  const checks = { database: () => store.answers(), mqtt: () => mqtt.isReadyWithin(linkGapMs) };
+  metrics.gauge(
+    'station_storage_budget_bytes',
+    'Most space of the database with its copies.',
+    () => keeper.budgetBytes,
+  );
+  metrics.gauge('station_storage_used_bytes', 'Space of the database with its copies.', keeper.usedBytes);
+  for (const [name, read] of Object.entries(droppedHistory)) {
+    metrics.gauge(`station_history_dropped_${name}`, 'History that was dropped.', () => read(keeper.dropped()));
+  }
+  const checks: HealthChecks = {
+    database: storage.check,
+    mqtt: async () => ((await mqtt.isReadyWithin(linkGapMs)) ? null : 'not connected'),
+  };
   const replica = () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() };
   await registerHealthRoute(app, { checks, version: config.version, replica });
 }
@@ -107,7 +170,8 @@ async function registerDevices(app: HttpServer, foundations: Foundations, featur
   const zones = createZoneStore({ db: store.db, clock });
   const activity = createActivityStore(store.db);
   const history = createHistoryStore({ store, clock });
-  await registerDeviceRoutes(app, { devices, zones, activity, history, events, publish, clock, logger });
+  await registerDeviceRoutes(app, { devices, zones, activity, events, publish, clock, logger });
+  await registerHistoryRoutes(app, { store, devices, history, clock });
   await registerUnknownDeviceRoutes(app, {
     unknown: strangers.unknown,
     devices,

@@ -1,7 +1,21 @@
 import { join } from 'node:path';
+import { describeError } from '@station/kit/station-error';
+import type { ServerMessage } from '@station/protocol/socket';
+import { createAgentClient } from './adapters/agent-client.ts';
+import { findBackendProgram, runInProcess } from './adapters/backup-process.ts';
+import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts';
+import { readDiskSpace } from './adapters/disk-space.ts';
 import { type Automations, createAutomations } from './automations/automations.ts';
 import { type BackendHooks, type Features, type Foundations, openFoundations } from './backend-foundations.ts';
 import { registerRoutes } from './backend-routes.ts';
+import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
+import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
+import { type KeeperParts, startBackupKeeper } from './backup/backup-keeper.ts';
+import { placesIn } from './backup/backup-places.ts';
+import { createBackupSettings } from './backup/backup-settings.ts';
+import { confirmRestore } from './backup/finish-restore.ts';
+import { removeLeftovers } from './backup/scratch.ts';
+import { createVerifiedStore } from './backup/verified-store.ts';
 import type { Cloud } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
 import type { BackendConfig } from './config.ts';
@@ -10,6 +24,7 @@ import type { DeviceEvents } from './core/device-events.ts';
 import { readState } from './core/device-state.ts';
 import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
+import { watchersOf } from './core/watchers.ts';
 import { openAddedDevices } from './devices/added-devices.ts';
 import { createCommands } from './devices/commands.ts';
 import { startDeviceMessages } from './devices/device-messages.ts';
@@ -22,14 +37,23 @@ import type { DescribedRoute } from './http/docs.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
 import type { Strangers, WriteReports } from './mqtt/ports.ts';
-import { createSettingsStore } from './provisioning/settings-store.ts';
+import { type Expected, openExpectedDevices } from './provisioning/expected-devices.ts';
+import { type Provisioning, startProvisioning } from './provisioning/provisioning.ts';
+import { createProvisioningStore, type ProvisioningStore } from './provisioning/provisioning-store.ts';
+import { type Radio, startRadio } from './provisioning/radio.ts';
+import { askForPause } from './provisioning/radio-pause.ts';
+import { createSettingsStore, type SettingsStore } from './provisioning/settings-store.ts';
 import { startWifiChanges } from './provisioning/wifi-change.ts';
 import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
 import { createWifiOffers } from './provisioning/wifi-offer.ts';
 import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
 import { createRemovedLogins } from './store/removed-device-store.ts';
+import { completeTransitions } from './store/device-transitions.ts';
 import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
+import { defaultBudget, outboxRoom } from './storage/storage-decide.ts';
+import { type StorageKeeper, startStorageKeeper } from './storage/storage-keeper.ts';
+import { startStationRuns } from './store/station-runs.ts';
 import { startAgentEvents } from './system/agent-link.ts';
 
 export type Backend = AsyncDisposable & {
@@ -61,6 +85,8 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   const routes = await registerRoutes(app, foundations, features, hooks);
   await begin();
   const url = await app.listen({ port: config.port, host: config.host });
+  await settleBackups(config, host);
+  starting.use(await openAgentReturn(config, host));
   const running = starting.move();
   return {
     url,
@@ -84,44 +110,161 @@ async function startFeatures(
   // Starts before MQTT: it publishes each report of a device at /ws.
   const messages = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
   const logins = await importDevicesFile(foundations);
-  const strangers = await openStrangers(opened, foundations);
-  const mqtt = opened.use(await startBrokerLink(foundations, logins, strangers));
+  // Before MQTT: the last known time of the previous run is still on disk.
+  await completeTransitions(store).catch((error: unknown) =>
+    // A station whose disk is full must start; the next start tries again.
+    logger.event('unexpected_error', { where: 'completing the history', message: describeError(error) }),
+  );
+  opened.use(await startStationRuns({ db: store.db, clock, logger }));
+  // Opens before MQTT, too: it recognises devices that are being added.
+  const expecting = openExpected(opened, foundations);
+  const strangers = await openStrangers(opened, foundations, expecting.expected);
+  const mqtt = opened.use(await startBrokerLink(foundations, logins, strangers, expecting.expected));
   const commands = opened.use(startCommands(foundations, mqtt));
   await commands.load();
   const { isLeader } = leadership;
   const parts = { db: store.db, hub, events, commands, isLeader, clock, logger };
   const firmware = opened.use(startFirmware({ config: config.firmware, ...parts }));
-  const cloud = await startCloudLink(foundations, commands, mqtt, hooks);
+  const budgetBytes = await storageBudget(config);
+  const cloud = await startCloudLink(foundations, commands, mqtt, { ...hooks, budgetBytes });
   if (cloud !== null) opened.use(cloud);
   const wifi = openWifiChanges(foundations, mqtt);
   opened.use(wifi.changes);
+  const radio = opened.use(hooks.radio ?? (await openRadio(opened, foundations)));
+  const provisioning = opened.use(openProvisioning(foundations, { mqtt, radio, ...expecting }));
   const automations = opened.use(startAutomations(foundations, commands, mqtt));
   opened.use(startAgentEvents(config, host, hub));
-  const history = createHistoryStore({ store, clock });
+  const backups = opened.use(openBackups(foundations));
+  const backupKeeper = opened.use(startBackupKeeper(keeperParts(foundations, backups, wifi.settings)));
+  const history = createHistoryStore({ store, trustedTime: foundations.trustedTime, clock });
   opened.use(startHousekeeping({ history, also: [automations.prune], leadership, clock, logger }));
+  const keeper = opened.use(startKeeper(foundations, mqtt, budgetBytes));
+  opened.use(foundations.space.onPressure(keeper));
   const begin = async (): Promise<void> => {
     // Health is ready from the first answer. A backend without its broker still serves people.
     await mqtt.isReadyWithin(brokerWaitMs);
     replicas?.begin([messages.reload, commands.load]);
     await automations.begin();
   };
-  return { features: { mqtt, strangers, commands, firmware, automations, cloud, wifi }, begin };
+  return {
+    features: {
+      mqtt,
+      strangers,
+      commands,
+      firmware,
+      automations,
+      cloud,
+      wifi,
+      provisioning,
+      backups,
+      keeper,
+      backupKeeper,
+    },
+    begin,
+  };
 }
 
-async function openStrangers(opened: AsyncDisposableStack, foundations: Foundations): Promise<RunningStrangers> {
-  const { config, host, store, devices, conditions, events } = foundations;
+function keeperParts(
+  { config, host, store, station, stationId, conditions, trustedTime }: Foundations,
+  engine: BackupEngine,
+  settings: SettingsStore,
+): KeeperParts {
+  const { clock, logger, random } = host;
+  return {
+    ...{ engine, station, stationId, conditions, trustedTime, clock, logger, random },
+    dataDir: config.dataDir,
+    backupDir: config.backupDir,
+    settings: createBackupSettings(settings),
+    verified: createVerifiedStore(store.db),
+    isSupported: config.database.kind === 'sqlite',
+  };
+}
+
+function openBackups({ config, host: { clock, logger } }: Foundations): BackupEngine {
+  const { dataDir, database, version } = config;
+  const program = findBackendProgram();
+  return createBackupEngine({
+    dataDir,
+    isSupported: database.kind === 'sqlite',
+    version,
+    readAgentPart: () => readAgentPart(createAgentClient(config.agent, config.agentToken)),
+    run: (job, options) => runInProcess(job, { program, ...options }),
+    clock,
+    logger,
+  });
+}
+
+/** The station works: what a restore replaced, and what interrupted backups left, is removed. */
+async function settleBackups({ dataDir, database }: BackendConfig, { disk, logger }: Host): Promise<void> {
+  if (database.kind !== 'sqlite') return;
+  try {
+    const backup = await confirmRestore({ dataDir, disk, logger });
+    if (backup !== null) logger.event('restore_confirmed', backup);
+    await removeLeftovers(dataDir);
+  } catch (error) {
+    // A station whose disk is full must start.
+    logger.event('unexpected_error', { where: 'clearing up after backups', message: describeError(error) });
+  }
+}
+
+async function storageBudget({ dataDir, storageMaxBytes }: BackendConfig): Promise<number> {
+  return storageMaxBytes ?? defaultBudget((await readDiskSpace(dataDir))?.totalBytes ?? Infinity);
+}
+
+function startKeeper({ host, store, leadership }: Foundations, mqtt: Mqtt, budgetBytes: number): StorageKeeper {
+  const { clock, logger } = host;
+  return startStorageKeeper({ store, budgetBytes, waiting: mqtt.waiting, leadership, clock, logger });
+}
+
+/** Gives the agent its part of a restored backup. */
+async function openAgentReturn(config: BackendConfig, host: Host): Promise<AsyncDisposable> {
+  const path = placesIn(config.dataDir).agent;
+  const isNeeded = config.agent !== null && (await host.disk.read(path)) !== null;
+  if (!isNeeded) return { [Symbol.asyncDispose]: async () => undefined };
+  return returnAgentPart({ ...host, path, agent: createAgentClient(config.agent, config.agentToken) });
+}
+
+function openExpected(
+  opened: AsyncDisposableStack,
+  { config, host, store: { db }, settingsBox: box, events, trustedTime }: Foundations,
+): { expected: Expected; store: ProvisioningStore } {
+  const { clock, logger } = host;
+  const isBrokerExternal = config.mqtt.kind === 'external';
+  const store = createProvisioningStore({ db, box, clock, trustedTime, isBrokerExternal });
+  return { store, expected: opened.use(openExpectedDevices({ store, events, clock, logger })) };
+}
+
+const openProvisioning = (
+  { config, host, stationId, events, leadership, trustedTime }: Foundations,
+  parts: { mqtt: Mqtt; radio: Radio; expected: Expected; store: ProvisioningStore },
+): Provisioning =>
+  startProvisioning({
+    ...parts,
+    ...{ config, stationId, events, leadership, trustedTime, clock: host.clock, logger: host.logger },
+    agent: createAgentClient(config.agent, config.agentToken),
+  });
+
+async function openStrangers(
+  opened: AsyncDisposableStack,
+  foundations: Foundations,
+  expected: Expected,
+): Promise<RunningStrangers> {
+  const { config, host, store, devices, conditions, events, trustedTime } = foundations;
   const { clock, disk, logger } = host;
   const path = join(config.dataDir, 'added-devices.json');
   const { wasAddedAgain } = opened.use(await openAddedDevices({ disk, path, devices, events, logger }));
-  return opened.use(startStrangers({ db: store.db, devices, wasAddedAgain, conditions, events, clock, logger }));
+  return opened.use(
+    startStrangers({ db: store.db, devices, expected, wasAddedAgain, conditions, events, trustedTime, clock, logger }),
+  );
 }
 
 async function startBrokerLink(
   foundations: Foundations,
   logins: readonly FileLogin[],
   strangers: Strangers,
+  expected: Expected,
 ): Promise<Mqtt> {
-  const { config, host, store, stationId, devices, types, conditions, events, replicas } = foundations;
+  const { config, host, store, storage, stationId, devices, types, conditions, events, replicas } = foundations;
   const { clock, disk, logger } = host;
   const newId = createEventIds(() => clock.now());
   const writeAlong = cloudWriteAlong(config.cloud);
@@ -136,8 +279,10 @@ async function startBrokerLink(
     types,
     removedLogins: createRemovedLogins(store.db),
     strangers,
+    expected,
     conditions,
     writeReports: write,
+    storage,
     events,
     clock,
     disk,
@@ -178,12 +323,27 @@ function startCloudLink(
   foundations: Foundations,
   commands: Commands,
   { publishCommand: publish }: Mqtt,
-  { onReset, cloudTuning: tuning = {} }: BackendHooks,
+  { onReset, cloudTuning: tuning = {}, budgetBytes }: BackendHooks & { budgetBytes: number },
 ): Promise<Cloud | null> {
   const { config, host, store, stationId, devices, types, events, hub, tap, tokens, settingsBox } = foundations;
-  const { leadership } = foundations;
-  const facts = { stationId, store, devices, types, commands, publish, events, hub, tap, tokens, box: settingsBox };
-  return startCloudOf(config.cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
+  const { leadership, trustedTime } = foundations;
+  const facts = {
+    trustedTime,
+    stationId,
+    store,
+    devices,
+    types,
+    commands,
+    publish,
+    events,
+    hub,
+    tap,
+    tokens,
+    box: settingsBox,
+  };
+  const most = outboxRoom({ budgetBytes, isCopied: store.kind === 'sqlite' });
+  const cloud = config.cloud && { ...config.cloud, outboxMaxBytes: Math.min(config.cloud.outboxMaxBytes, most) };
+  return startCloudOf(cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
 }
 
 function openWifiChanges({ host, store, settingsBox: box, devices, events, leadership }: Foundations, broker: Mqtt) {
@@ -203,14 +363,44 @@ function openWifiChanges({ host, store, settingsBox: box, devices, events, leade
   return { settings, offers, changes };
 }
 
+/** The station's own Wi-Fi changes, so it may need the radio now. */
+const isAboutWifi = (message: ServerMessage): boolean =>
+  message.type === 'agent_event' && /^(wifi|hotspot|portal)_/.test(message.event.event);
+
+async function openRadio(opened: AsyncDisposableStack, foundations: Foundations): Promise<Radio> {
+  const { config, host, hub, events, devices, types, leadership, replicas } = foundations;
+  const { clock, random, logger } = host;
+  const agent = config.agent && createAgentClient(config.agent, config.agentToken);
+  const watchers = watchersOf(hub);
+  const { helper, environment, serviceUuid } = config.ble;
+  const program = findHelper(helper);
+  const radio = await startRadio({
+    serviceUuid,
+    startProcess: program === null ? null : (listener) => startHelperProcess({ program, environment, ...listener }),
+    askForPause: async () => agent && askForPause(agent),
+    watchers: replicas?.shareWatchers(watchers) ?? watchers,
+    leadership,
+    hub,
+    events,
+    devices,
+    types,
+    clock,
+    random,
+    logger,
+  });
+  opened.use(foundations.tap.subscribe((message) => isAboutWifi(message) && radio.recheck()));
+  return radio;
+}
+
 function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mqtt): Automations {
-  const { config, host, store, station, devices, types, events, leadership, replicas } = foundations;
+  const { config, host, store, station, devices, types, events, leadership, replicas, trustedTime } = foundations;
   return createAutomations({
     store,
     devices,
     types,
     commands,
     events,
+    trustedTime,
     broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },
     timeZone: async () => (await station.read()).time_zone,
     leadership,

@@ -2,6 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { envToConfig, secretsOf } from './config.ts';
 
+test('the port of the broker for devices may come with the address on which Docker publishes it', () => {
+  const portOf = (text: string): unknown => {
+    const read = envToConfig({ DATA_DIR: '/data', DEVICE_MQTT_PORT: text });
+    return read.ok ? read.config.deviceBroker.port : read.problems;
+  };
+  assert.equal(portOf('127.0.0.1:1883'), 1883);
+  assert.equal(portOf('[::1]:1884'), 1884);
+  assert.deepEqual(portOf('127.0.0.1'), ['DEVICE_MQTT_PORT must be a whole number from 0 to 65535']);
+});
+
 test('an empty environment with a home folder runs on loopback with SQLite', () => {
   const result = envToConfig({ HOME: '/home/station' });
   assert.ok(result.ok);
@@ -30,18 +40,26 @@ test('every setting is taken over', () => {
     MQTT_PASSWORD: 'other-secret',
     MQTT_CA_FILE: '/data/ca.pem',
     DEVICES_FILE: '/data/devices.json',
+    DEVICE_MQTT_PORT: '1884',
     AUTOMATION_WEBHOOK_ALLOW: '192.168.1.0/24, fd00::1',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
+    STORAGE_MAX_MB: '64',
+    BACKUP_DIR: '/backups',
     STATION_CODE: 'ABCDE-23456',
     REPLICA_ID: 'one',
     STATION_VERSION: 'v1.2.3',
     LOG_LEVEL: 'debug',
+    BLE_HELPER: '/srv/helper.mjs',
+    BLE_ADAPTER: 'hci1',
+    PROVISIONING_SERVICE_UUID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A55',
+    PATH: '/usr/bin',
   });
   assert.ok(result.ok);
   assert.deepEqual(result.config, {
     port: 0,
     host: '0.0.0.0',
     dataDir: '/data',
+    backupDir: '/backups',
     database: { kind: 'postgres', url: 'postgres://station:pa%20ss@db/station' },
     jwtSecret: 'x'.repeat(32),
     agent: { kind: 'socket', path: '/run/station-agent/agent.sock' },
@@ -64,10 +82,19 @@ test('every setting is taken over', () => {
       startsPerMinute: 60,
       attempts: 2,
     },
+    deviceBroker: { host: null, port: 1884, publicUrl: 'http://station.local', isPublicUrlSet: false },
+    ble: {
+      helper: '/srv/helper.mjs',
+      // No secret and nothing else of the backend.
+      environment: { BLE_HELPER: '/srv/helper.mjs', BLE_ADAPTER: 'hci1', PATH: '/usr/bin' },
+      serviceUuid: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a55',
+      characteristicUuid: '12c158d5-220f-4be9-b46a-a235f44c412a',
+    },
     cloud: null,
     replicaId: 'one',
     stationCode: 'ABCDE-23456',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
+    storageMaxBytes: 64 * 1024 * 1024,
     version: '1.2.3',
     logLevel: 'debug',
   });

@@ -6,6 +6,8 @@ import type { AgentTarget } from './adapters/agent-client.ts';
 import { toCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
 import type { FirmwareConfig } from './firmware/firmware.ts';
 import type { MqttConfig } from './mqtt/mqtt.ts';
+import type { DeviceBrokerConfig } from './provisioning/provisioning.ts';
+import type { BleConfig } from './provisioning/radio.ts';
 import type { DatabaseConfig } from './store/database.ts';
 import { backendVariables } from './variables.ts';
 
@@ -15,12 +17,16 @@ export type BackendConfig = {
   host: string;
   dataDir: string;
   database: DatabaseConfig;
+  /** Most bytes of the database with its copies; null: a share of the disk (`storage/storage-decide.ts`). */
+  storageMaxBytes: number | null;
   /** Null: one is generated and kept in the data directory. */
   jwtSecret: string | null;
   /** Null: there is no agent, and /api/system answers 502. */
   agent: AgentTarget | null;
   /** Null: routes for the agent are closed, never open. */
   agentToken: string | null;
+  /** Folder for backups; null: they stay on the disk of the station. */
+  backupDir: string | null;
   /** Directory of the built web app; null when another server serves it. */
   webDir: string | null;
   /** The embedded broker, or the one that MQTT_URL names. */
@@ -30,6 +36,9 @@ export type BackendConfig = {
   /** File of devices with preset logins, or null (see `devices/devices-file.ts`). */
   devicesFile: string | null;
   firmware: FirmwareConfig;
+  /** At which address new devices reach the broker. */
+  deviceBroker: DeviceBrokerConfig;
+  ble: BleConfig;
   /** Null: there is no cloud; everything local works. */
   cloud: CloudSettings | null;
   /** Name of this replica among backends on the same database and broker; null: there is one backend. */
@@ -54,12 +63,14 @@ export function envToConfig(env: Environment): ConfigResult {
   const dataDir = reading.values.DATA_DIR ?? homeFolder(env['HOME']?.trim());
   const missing = dataDir === null ? ['DATA_DIR is not set and there is no HOME to put the data under'] : [];
   const problems = [...reading.problems, ...missing, ...contradictions(reading, env)];
-  return problems.length === 0
-    ? { ok: true, config: toConfig(reading.values, dataDir ?? '') }
-    : { ok: false, problems };
+  return problems.length === 0 ? { ok: true, config: toConfig(reading, dataDir ?? '', env) } : { ok: false, problems };
 }
 
-function toConfig(values: BackendValues, dataDir: string): BackendConfig {
+function toConfig(
+  { values, isSet }: Reading<typeof backendVariables>,
+  dataDir: string,
+  env: Environment,
+): BackendConfig {
   return {
     port: values.PORT,
     host: values.HOST,
@@ -68,9 +79,11 @@ function toConfig(values: BackendValues, dataDir: string): BackendConfig {
       values.DATABASE_URL === null
         ? { kind: 'sqlite', file: join(dataDir, 'station.sqlite') }
         : { kind: 'postgres', url: values.DATABASE_URL },
+    storageMaxBytes: values.STORAGE_MAX_MB === null ? null : values.STORAGE_MAX_MB * 1024 * 1024,
     jwtSecret: values.JWT_SECRET,
     agent: toAgentTarget(values),
     agentToken: values.AGENT_TOKEN,
+    backupDir: values.BACKUP_DIR,
     webDir: values.WEB_DIR,
     mqtt: toMqttConfig(values),
     webhookAllow: values.AUTOMATION_WEBHOOK_ALLOW ?? [],
@@ -83,14 +96,30 @@ function toConfig(values: BackendValues, dataDir: string): BackendConfig {
       startsPerMinute: values.FIRMWARE_STARTS_PER_MINUTE,
       attempts: values.FIRMWARE_ATTEMPTS,
     },
+    deviceBroker: {
+      host: values.DEVICE_MQTT_HOST,
+      port: values.DEVICE_MQTT_PORT,
+      publicUrl: values.PUBLIC_URL,
+      isPublicUrlSet: isSet('PUBLIC_URL'),
+    },
+    ble: {
+      helper: values.BLE_HELPER,
+      environment: helperEnvironment(env),
+      serviceUuid: values.PROVISIONING_SERVICE_UUID,
+      characteristicUuid: values.PROVISIONING_CHARACTERISTIC_UUID,
+    },
     replicaId: values.REPLICA_ID,
     cloud: toCloudSettings(values),
     stationCode: values.STATION_CODE,
     stationId: values.STATION_ID,
-    version: (values.STATION_VERSION ?? ownPackage.version).replace(/^v/, ''),
+    version: versionOf(env),
     logLevel: values.LOG_LEVEL,
   };
 }
+
+/** Release version of this backend. */
+export const versionOf = (env: Environment): string =>
+  (env['STATION_VERSION']?.trim() || ownPackage.version).replace(/^v/, '');
 
 type BackendValues = Values<typeof backendVariables>;
 
@@ -123,6 +152,16 @@ function toMqttConfig(values: BackendValues): MqttConfig {
   const { MQTT_URL: url, MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_CA_FILE: caFile } = values;
   if (url === null) return { kind: 'embedded', host: values.MQTT_HOST, port: values.MQTT_PORT };
   return { kind: 'external', url, username, password, caFile };
+}
+
+const helperVariables = ['PATH', 'TZ', 'LANG', 'DBUS_SYSTEM_BUS_ADDRESS'];
+
+/** The helper gets no secret of the backend. */
+function helperEnvironment(env: Environment): Record<string, string> {
+  const isPassed = (name: string): boolean => helperVariables.includes(name) || name.startsWith('BLE_');
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => isPassed(entry[0]) && entry[1] !== undefined),
+  );
 }
 
 const homeFolder = (home: string | undefined): string | null => (home ? join(home, 'station-data') : null);

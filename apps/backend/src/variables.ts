@@ -1,6 +1,7 @@
 import * as is from '@station/kit/config-values';
 import { group, type Check } from '@station/kit/env-config';
 import { logLevels } from '@station/kit/logger';
+import { provisioningCharacteristicUuid, provisioningServiceUuid } from '@station/protocol/ble-frames';
 import { isAddressOrSubnet } from './adapters/webhook-client.ts';
 import { cloudVariables } from './cloud/cloud-settings.ts';
 
@@ -20,6 +21,9 @@ const subnets: Check<string[]> = (text) => {
     ? is.ok(entries)
     : is.must('be IP addresses and subnets (192.168.1.0/24) with commas between them');
 };
+
+/** The compose file passes MQTT_PORT on, which may name an address before the port, as Docker publishes ports (`127.0.0.1:1883`). */
+const publishedPort: Check<number> = (text, ...rest) => is.port(text.slice(text.lastIndexOf(':') + 1), ...rest);
 
 /** Every variable of the backend. The compose file of the stack passes them on; the image sets HOST, PORT and DATA_DIR. */
 export const backendVariables = {
@@ -61,12 +65,24 @@ export const backendVariables = {
       otherwise: 'station-data in HOME',
       help: 'Folder of the database and of generated keys.',
     },
+    BACKUP_DIR: {
+      check: is.text,
+      otherwise: 'backups stay on the disk of the station',
+      example: '/mnt/backup',
+      help: 'Folder for backups, on a USB stick or a mounted share. Its owner must be the user 1000.',
+    },
     DATABASE_URL: {
       check: is.address(['postgres', 'postgresql']),
       secret: true,
       otherwise: 'SQLite in DATA_DIR',
       example: 'postgres://station:<POSTGRES_PASSWORD>@postgres:5432/station',
       help: 'PostgreSQL instead of SQLite.',
+    },
+    STORAGE_MAX_MB: {
+      check: is.wholeNumber(16, 1_048_576),
+      otherwise: 'a quarter of the disk that holds DATA_DIR, at most 4096',
+      example: '2048',
+      help: 'Most space of the database with its copies. The oldest history of the device that takes most goes first.',
     },
     WEB_DIR: {
       check: is.text,
@@ -106,10 +122,37 @@ export const backendVariables = {
     },
     MQTT_HOST: { check: is.text, default: '127.0.0.1', help: 'Address that the broker inside the backend listens on.' },
     MQTT_PORT: { check: is.port, default: '1883', help: 'Port of the broker.' },
+    DEVICE_MQTT_HOST: {
+      check: is.text,
+      otherwise: 'from MQTT_URL, PUBLIC_URL or the Wi-Fi of the station',
+      example: '192.168.1.20',
+      help: 'Name or address at which devices reach the broker. New devices get it.',
+    },
+    DEVICE_MQTT_PORT: {
+      check: publishedPort,
+      otherwise: 'the port of the broker',
+      help: 'Port at which devices reach the broker.',
+    },
     DEVICES_FILE: {
       check: is.text,
       example: '/etc/station/devices.json',
       help: 'JSON file with devices that already have their logins.',
+    },
+    PROVISIONING_SERVICE_UUID: {
+      check: is.uuid,
+      default: provisioningServiceUuid,
+      help: 'BLE service that devices advertise while they wait to be set up.',
+    },
+    PROVISIONING_CHARACTERISTIC_UUID: {
+      check: is.uuid,
+      default: provisioningCharacteristicUuid,
+      help: 'Its characteristic, which the Wi-Fi and the login are written to.',
+    },
+    BLE_HELPER: {
+      check: is.text,
+      otherwise: 'the helper that comes with the backend',
+      example: 'off',
+      help: 'Program that finds devices over Bluetooth, or off. It gets the variables whose names begin with BLE_.',
     },
   }),
   ...group('Firmware of devices', {

@@ -20,6 +20,8 @@ export type SqliteDatabase = DatabaseSync;
 
 /** How long a write waits for another process (an old backend that is still stopping) before it fails. */
 const busyTimeoutMs = 5_000;
+/** Value of `pragma auto_vacuum` (sqlite.org/pragma.html). */
+const incrementalVacuum = 2;
 /** Reading more at start would take seconds on an SD card; larger files are fully read only after a sign of damage. */
 const alwaysCheckedBytes = 64 * 1024 * 1024;
 
@@ -34,9 +36,10 @@ export function openSqliteFile(file: string): DatabaseSync {
     defensive: true,
   });
   try {
-    // Only affects a new file, and must come first: lets the file return deleted pages to the disk step by step.
+    // Only affects a new file, and must come first: lets the file return deleted pages to the disk step by step. On other files it would
+    // write a page, and a station whose disk is full could not start.
+    if (pragma(database, 'auto_vacuum') !== incrementalVacuum) database.exec('pragma auto_vacuum = incremental');
     database.exec(`
-      pragma auto_vacuum = incremental;
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma journal_size_limit = 16777216;
@@ -73,8 +76,8 @@ export function findDamage(database: DatabaseSync, thorough: boolean): string | 
 export function findDamageInCopy(file: string): string | null {
   let database: DatabaseSync | null = null;
   try {
+    leaveWriteAheadLog(file);
     database = new DatabaseSync(file);
-    database.exec('pragma journal_mode = delete');
     return findDamage(database, true);
   } catch (error) {
     if (isDamage(error)) return error.message;
@@ -82,6 +85,12 @@ export function findDamageInCopy(file: string): string | null {
   } finally {
     database?.close();
   }
+}
+
+/** Makes a file that nobody uses one without a write-ahead log. */
+export function leaveWriteAheadLog(file: string): void {
+  using database = new DatabaseSync(file);
+  database.exec('pragma journal_mode = delete');
 }
 
 /** True when there is no table at all: a new file, or one that a power cut left without content. */
@@ -98,6 +107,51 @@ export async function copySqliteFile(from: string, to: string): Promise<void> {
 /** Copies an open database while it is in use. Durable once `to` is synced. */
 export async function copyOpenDatabase(database: SqliteDatabase, to: string): Promise<void> {
   await backup(database, to);
+}
+
+/** Pages copied in one step of `snapshotSqliteFile`: 4 MiB. */
+const snapshotStepPages = 1024;
+
+/**
+ * Copies a database that another process may be using: one consistent moment, whatever is written meanwhile. The writer never waits; its
+ * log grows until the copy ends. Not durable.
+ * @param onProgress called with pages after each step.
+ */
+export async function snapshotSqliteFile(
+  from: string,
+  to: string,
+  onProgress: (donePages: number, totalPages: number) => void,
+): Promise<void> {
+  using source = new DatabaseSync(from, { timeout: busyTimeoutMs });
+  // The read transaction holds the moment. Without it, each write of another process would start the copy again.
+  source.exec('pragma query_only = on; begin');
+  source.prepare('select count(*) from sqlite_schema').get();
+  await backup(source, to, {
+    rate: snapshotStepPages,
+    progress: ({ totalPages, remainingPages }) => onProgress(totalPages - remainingPages, totalPages),
+  });
+  source.exec('rollback');
+}
+
+/** Rows of a query on a file, whose columns are all texts. */
+export function readTexts(file: string, sql: string): Record<string, string>[] {
+  using database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  return database.prepare(sql).all() as Record<string, string>[];
+}
+
+/** Rows of each table of a file that nobody uses, without the tables of SQLite. */
+export function countRows(file: string): Record<string, number> {
+  using database = new DatabaseSync(file);
+  const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`;
+  const names = database
+    .prepare(
+      `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`,
+    )
+    .all()
+    .map(({ name }) => String(name));
+  const count = (name: string): number =>
+    Number(database.prepare(`select count(*) as rows from ${quoted(name)}`).get()?.['rows']);
+  return Object.fromEntries(names.map((name) => [name, count(name)]));
 }
 
 function pragma(database: DatabaseSync, name: string): unknown {
@@ -121,12 +175,12 @@ const sqliteNotADatabase = 26;
  * - Booleans are written as 0 and 1; SQLite has no boolean.
  *
  * @param database open; the dialect closes it.
- * @param onDamage called with each error that says the file is damaged.
+ * @param onError called with each error of SQLite.
  */
-export function createSqliteDialect(database: DatabaseSync, onDamage: (error: Error) => void): Dialect {
+export function createSqliteDialect(database: DatabaseSync, onError: (error: unknown) => void): Dialect {
   return {
     createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => createDriver(database, onDamage),
+    createDriver: () => createDriver(database, onError),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -146,8 +200,8 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
-function createDriver(database: DatabaseSync, onDamage: (error: Error) => void): Driver {
-  const connection = createConnection(database, onDamage);
+function createDriver(database: DatabaseSync, onError: (error: unknown) => void): Driver {
+  const connection = createConnection(database, onError);
   const run = async (sql: string): Promise<void> => {
     await connection.executeQuery(CompiledQuery.raw(sql));
   };
@@ -173,13 +227,13 @@ function createDriver(database: DatabaseSync, onDamage: (error: Error) => void):
   };
 }
 
-function createConnection(database: DatabaseSync, onDamage: (error: Error) => void): DatabaseConnection {
+function createConnection(database: DatabaseSync, onError: (error: unknown) => void): DatabaseConnection {
   const prepare = createStatementCache(database);
   const guarded = <T>(action: () => T): T => {
     try {
       return action();
     } catch (error) {
-      if (isDamage(error)) onDamage(error);
+      onError(error);
       throw error;
     }
   };

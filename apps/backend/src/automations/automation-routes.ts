@@ -9,9 +9,10 @@ import {
   RunsQuery,
   RunSummary,
 } from '@station/protocol/automations';
-import { Id } from '@station/protocol/rest';
+import { Id, PageQuery } from '@station/protocol/rest';
 import type { AutomationService } from './automation-service.ts';
 import { userOf } from '../http/access.ts';
+import { feedPage, pageOf } from '../http/pages.ts';
 import type { HttpServer } from '../http/server.ts';
 
 const Params = Type.Object({ id: Id });
@@ -23,12 +24,15 @@ export async function registerAutomationRoutes(
   { automations }: { automations: AutomationService },
 ): Promise<void> {
   const forUsers = { access: 'user' } as const;
+  const heavy = { ...forUsers, heavy: 'answer' } as const;
   const forAdmins = { access: { station: 'admin' } } as const;
   const tags = ['automations'];
   const params = Params;
 
-  app.get('/api/automations', { config: forUsers, schema: { tags, response: { 200: AutomationSummaries } } }, () =>
-    automations.list(),
+  app.get(
+    '/api/automations',
+    { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: AutomationSummaries } } },
+    async (request, reply) => pageOf({ request, reply }, await automations.list(), ({ id }) => id),
   );
   app.post(
     '/api/automations',
@@ -76,10 +80,11 @@ export async function registerAutomationRoutes(
   );
   app.get(
     '/api/automations/:id/runs',
-    { config: forUsers, schema: { tags, params, querystring: RunsQuery, response: { 200: AutomationRuns } } },
-    (request) => {
+    { config: heavy, schema: { tags, params, querystring: RunsQuery, response: { 200: AutomationRuns } } },
+    async (request, reply) => {
       const { before = null, limit = defaultLimit } = request.query;
-      return automations.runs(request.params.id, before, limit);
+      const runs = await automations.runs(request.params.id, before, limit);
+      return feedPage({ request, reply }, runs, limit);
     },
   );
 }

@@ -53,6 +53,16 @@ export type ServiceParts = {
 };
 
 const limitedShownMs = 5 * 60_000;
+/** An answer has the draft and the published flow (contracts, section 9). */
+const maxFlowBytes = 96 * 1024;
+const maxShownFaults = 100;
+
+function checkSize(flow: Flow): void {
+  const bytes = Buffer.byteLength(JSON.stringify(flow));
+  if (bytes <= maxFlowBytes) return;
+  throw new StationError('payload_too_large', `The flow has ${bytes} bytes; at most ${maxFlowBytes} are possible.`);
+}
+
 const emptyFlow: Flow = { nodes: [], edges: [] };
 
 export function createAutomationService(parts: ServiceParts): AutomationService {
@@ -67,11 +77,13 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       if ((await automations.count()) >= maxAutomations) {
         throw new StationError('conflict', `There are ${maxAutomations} automations already.`);
       }
+      checkSize(flow);
       const row = await automations.add({ name: name.trim(), mode, flow });
       return toBody(parts, await announceChange(parts, row), user);
     },
     change: async (id, { name, mode, flow, revision = null }, user) => {
       await find(parts, id);
+      if (flow !== undefined) checkSize(flow);
       const change = {
         ...(name === undefined ? {} : { name: name.trim() }),
         ...(mode === undefined ? {} : { mode }),
@@ -139,7 +151,8 @@ async function readSummaryFacts(
 async function toBody(parts: ServiceParts, row: AutomationRow, { role }: RequestUser): Promise<Automation> {
   const around = await surroundingsOf(parts);
   const facts = (await readSummaryFacts(parts, around))(row);
-  return toAutomation(row, facts, checkFlow(JSON.parse(row.flow) as Flow, around), role);
+  const faults = checkFlow(JSON.parse(row.flow) as Flow, around).slice(0, maxShownFaults);
+  return toAutomation(row, facts, faults, role);
 }
 
 /** Called after a change is on disk. @param row null: someone else changed it first. */

@@ -6,6 +6,7 @@ import { createWebhookClient } from '../adapters/webhook-client.ts';
 import type { Commands } from '../core/commands.ts';
 import { type DeviceEvents, eventsKeptMs } from '../core/device-events.ts';
 import { readState } from '../core/device-state.ts';
+import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
@@ -36,6 +37,7 @@ export type AutomationsParts = {
   types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
+  trustedTime?: TrustedTime;
   broker: { isReady: () => boolean; /** Whether the broker runs in this process. */ isEmbedded: boolean };
   /** Time zone of the station, IANA name. */
   timeZone: () => Promise<string>;
@@ -103,9 +105,16 @@ export function createAutomations(parts: AutomationsParts): Automations {
     begin: async () => {
       await registry.reload();
       stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, logger }));
-      timer = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, logger }));
+      const timing = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, logger }));
+      timer = timing;
+      const onStep = (stepMs: number): void => {
+        runner.noteStep(stepMs);
+        timing.noteStep();
+      };
+      stack.use((parts.trustedTime ?? alwaysTrusted).subscribe(onStep));
     },
-    prune: () => runs.prune(keptRuns, clock.now() - eventsKeptMs),
+    prune: () =>
+      runs.prune(keptRuns, (parts.trustedTime ?? alwaysTrusted).areAgesTrue() ? clock.now() - eventsKeptMs : 0),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

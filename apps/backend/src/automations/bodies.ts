@@ -23,10 +23,24 @@ export const toRunSummary = (row: RunRow): RunSummary => ({
   automationId: row.automation_id,
   status: row.status,
   reason: row.reason,
-  trigger: JSON.parse(row.trigger) as RunTrigger,
+  trigger: triggerOf(row.trigger),
   startedAt: isoTime(row.started_at),
   endedAt: time(row.ended_at),
 });
+
+/** Longer values are not shown, so that a run fits into an answer. */
+const maxShownBytes = 4 * 1024;
+
+function triggerOf(text: string): RunTrigger {
+  const trigger = JSON.parse(text) as RunTrigger;
+  if (Buffer.byteLength(text) <= maxShownBytes) return trigger;
+  const isShort = ([, value]: [string, unknown]): boolean =>
+    Buffer.byteLength(JSON.stringify(value) ?? '') <= maxShownBytes;
+  const short = Object.entries(trigger.data).filter(isShort);
+  return { ...trigger, data: Object.fromEntries(short.slice(0, maxShownValues)) };
+}
+/** Of a trigger whose data is long. */
+const maxShownValues = 8;
 
 export const toRun = (row: RunRow, steps: readonly StepRow[]): AutomationRun => ({
   ...toRunSummary(row),

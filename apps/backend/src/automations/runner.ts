@@ -25,6 +25,8 @@ export type Runner = AsyncDisposable & {
   /** Continues a run whose owner is dead. */
   recover(run: RunRow): Promise<void>;
   isDoing(runId: string): boolean;
+  /** The time of the station, and what waits in the database, were corrected by `stepMs`. */
+  noteStep(stepMs: number): void;
   /** Renews the leases of running runs. */
   renew(): Promise<void>;
   /** Id of this process in the records. */
@@ -97,12 +99,25 @@ export function createRunner(parts: RunnerParts): Runner {
     wake: (row, time) => track(state, resume(state, row, time, false), 'the end of a delay'),
     recover: (row) => track(state, resume(state, row, timeOf(clock), true), 'a run that was broken off'),
     isDoing: (runId) => liveRuns.has(runId),
+    noteStep: (stepMs) => {
+      for (const run of liveRuns.values()) void track(state, rebase(run, stepMs), 'a corrected time');
+    },
     renew: async () => {
       if (liveRuns.size > 0) await runs.renew([...liveRuns.keys()], owner, clock.now() + leaseMs);
     },
     [Symbol.asyncDispose]: () => settle(state),
   };
 }
+
+/** Its steps in the database moved by as much. */
+const rebase = (run: LiveRun, stepMs: number): Promise<void> =>
+  run.turn.run(async () => {
+    run.time = { ...run.time, wallMs: run.time.wallMs + stepMs };
+    for (const [id, step] of run.steps) {
+      if (step.status === 'waiting' && step.due_at !== null)
+        run.steps.set(id, { ...step, due_at: step.due_at + stepMs });
+    }
+  });
 
 async function openRun(state: RunnerState, start: Start): Promise<RunRow | null> {
   const { runs, owner, clock } = state;

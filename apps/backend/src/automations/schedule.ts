@@ -80,7 +80,8 @@ export function createSchedulePlan(): SchedulePlan {
         const { data, automation, nodeId } = trigger;
         if (data.kind !== 'schedule') continue;
         const key = JSON.stringify([automation.id, nodeId, automation.publishedAt, data.config, timeZone]);
-        const since = Math.max(nowMs - graceMs, automation.publishedAt);
+        // Published while the clock was ahead: it must not wait for that time.
+        const since = Math.max(nowMs - graceMs, Math.min(automation.publishedAt, nowMs));
         const planned = known.get(key) ?? { trigger, dueMs: nextDue(data.config, since, timeZone) };
         if (planned.dueMs === null || planned.dueMs > nowMs) {
           entries.set(key, { ...planned, trigger });

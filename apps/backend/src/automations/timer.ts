@@ -29,6 +29,8 @@ export type Timer = AsyncDisposable & {
   check(): Promise<number>;
   /** Something may be due earlier than planned. */
   nudge(): void;
+  /** The time of the station was corrected, and the ends of waits in the database with it. */
+  noteStep(): void;
   /** A run of this process started to wait. */
   noteWaiting(runId: string, untilMs: number, time: RunTime): void;
 };
@@ -78,6 +80,10 @@ export function startTimer(parts: TimerParts): Timer {
   return {
     check: () => check(state),
     nudge: waker.wake,
+    noteStep: () => {
+      state.anchors.clear();
+      waker.wake();
+    },
     noteWaiting: (runId, untilMs, time) => {
       state.anchors.set(runId, { untilMs, time });
       waker.wake();
@@ -140,7 +146,9 @@ async function startDueSchedules({ registry, runner, plan, timeZone, clock }: Ti
   const schedules = registry.schedules();
   const zone = schedules.length === 0 ? 'UTC' : await timeZone();
   for (const { start, isMissed } of plan.take(schedules, clock.now(), zone)) {
-    await (isMissed ? runner.skip(start, 'schedule_missed') : runner.start(start));
+    // The cause stays free: after a clock that was ahead, the same time comes again.
+    const missed = { ...start, cause: `missed ${start.cause}` };
+    await (isMissed ? runner.skip(missed, 'schedule_missed') : runner.start(start));
   }
 }
 

@@ -44,7 +44,7 @@ export const cloudVariables = group('Cloud', {
   CLOUD_OUTBOX_MAX_MB: {
     check: is.wholeNumber(1, 65_536),
     default: '256',
-    help: 'Megabytes on disk for messages that wait for the cloud. Beyond it the oldest are dropped.',
+    help: 'Megabytes on disk for messages that wait for the cloud. Beyond it, or beyond a quarter of the database’s part of STORAGE_MAX_MB, the oldest are dropped.',
   },
 });
 

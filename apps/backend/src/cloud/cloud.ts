@@ -14,6 +14,7 @@ import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
 import type { DeviceTypes } from '../core/device-types.ts';
+import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { createActivityRecord, noteCalls, type ActivityRecord } from './activity.ts';
@@ -56,6 +57,7 @@ export type CloudOthers = {
 };
 
 export type CloudParts = {
+  trustedTime?: TrustedTime;
   settings: CloudSettings;
   stationId: string;
   store: Store;
@@ -214,9 +216,9 @@ function deliveryOf({ parts, config, outbox, deadLetters, channels }: Base, onDr
 }
 
 async function linkPartsOf({ parts, config, channels, record, run, failed }: Base, onChannels: () => void) {
-  const { settings, store, devices, commands, clock, logger, tuning = {} } = parts;
+  const { settings, store, devices, commands, trustedTime = alwaysTrusted, clock, logger, tuning = {} } = parts;
   const onFault = failed('remembering a command of the cloud');
-  const remembered = createRememberedCommands({ db: store.db, onFault, clock });
+  const remembered = createRememberedCommands({ db: store.db, onFault, trustedTime, clock });
   const setChannels = (wanted: readonly EventChannel[]): Promise<void> =>
     run(async () => {
       await config.setChannels(wanted);

@@ -103,24 +103,6 @@ test('a state that could not be read is sent as soon as the database answers', a
   await until('it is sent again', () => sent.length === 2);
 });
 
-test('a state too large for a frame is left out and logged once, the others are sent', async () => {
-  await using all = await setUp();
-  // Within the limits of a state, but the station writes each number in a longer form.
-  const state = `{"list":[${Array.from({ length: 50_000 }, () => '1e20').join()}]}`;
-  const large = await all.addDevice('large', state);
-  const small = await all.addDevice('small');
-  const sent = all.connect();
-  const sentSmall = () => sent.filter(({ deviceId }) => deviceId === small).length;
-  await until('the other is sent', () => sentSmall() === 1);
-  for (const id of [large, small]) all.delivery.stateChanged(id);
-  await until('the other is sent again', () => sentSmall() === 2);
-  assert.equal(sent.length, 2);
-  assert.deepEqual(
-    all.logger.events('cloud_state_too_large').map(({ deviceId }) => deviceId),
-    [large],
-  );
-});
-
 test('a message too large for a frame becomes a dead letter at once, and blocks no other', async () => {
   await using all = await setUp();
   await all.addMessages(1, 2, 3);

@@ -93,8 +93,6 @@ type State = {
   progressAt: number;
   /** Devices whose state must be sent. */
   dirty: Set<string>;
-  /** Devices whose state does not fit into a frame. */
-  oversize: Set<string>;
   /** Times of states: the latest sent, the latest sent before the last ping, the latest known to have arrived. */
   statesAt: { latest: number; pinged: number; known: number };
   watch: DeadLetterWatch;
@@ -116,7 +114,6 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     rereadAt: 0,
     progressAt: 0,
     dirty: new Set(),
-    oversize: new Set(),
     statesAt: { latest: 0, pinged: 0, known: 0 },
     watch: createDeadLetterWatch(),
   };
@@ -307,16 +304,11 @@ async function sendStates(state: State, to: Delivering): Promise<void> {
   if (dirty.size > 0) wake(state);
 }
 
-function sendState({ parts, statesAt, oversize }: State, to: Delivering, row: StateRow): void {
+function sendState({ statesAt }: State, to: Delivering, row: StateRow): void {
   const { id: deviceId, state, state_at: at } = row;
   if (at === null) return;
   statesAt.latest = Math.max(statesAt.latest, at);
-  if (to.notify('device.stateChanged', { deviceId, state: readState(state), at: isoTime(at) })) {
-    oversize.delete(deviceId);
-  } else if (!oversize.has(deviceId)) {
-    oversize.add(deviceId);
-    parts.logger.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
-  }
+  to.notify('device.stateChanged', { deviceId, state: readState(state), at: isoTime(at) });
 }
 
 async function markStatesSince({ parts: { db, clock }, dirty }: State, sentAt: number): Promise<void> {

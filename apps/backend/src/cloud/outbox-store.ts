@@ -23,15 +23,9 @@ export type OutboxStore = {
   size(): Promise<OutboxSize>;
   /** Drops the oldest messages while the outbox is larger than this; counted in `cloud_config.dropped`. @returns how many. */
   trim(maxBytes: number): Promise<number>;
-  /** Returns free pages of the SQLite file to the disk, a few at a time. @returns false when there are none left. */
-  giveBack(): Promise<boolean>;
 };
 
 const trimChunk = 2_000;
-/** Pages of 4 KiB in one transaction: some milliseconds. */
-const pagesAtOnce = 128;
-/** Fewer free pages are soon used again. */
-const pagesKeptFree = 256;
 
 type Row = {
   seq: number;
@@ -83,7 +77,6 @@ export function createOutboxStore({ db, kind }: OutboxDatabase): OutboxStore {
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
-    giveBack: () => (kind === 'postgres' ? Promise.resolve(false) : vacuumSomePages(db)),
   };
 }
 
@@ -108,23 +101,6 @@ const dropOldest = (db: Database, excess: number): Promise<number> =>
     await countDropped(transaction, number);
     return number;
   });
-
-/** @returns false when there are none left. */
-async function vacuumSomePages(db: Database): Promise<boolean> {
-  const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);
-  const free = (rows[0]?.freelist_count ?? 0) - pagesKeptFree;
-  if (free <= 0) return false;
-  const { rows: modes } = await sql<{ auto_vacuum: number }>`pragma auto_vacuum`.execute(db);
-  // An old file without incremental vacuum keeps its size; its free pages are reused.
-  if (modes[0]?.auto_vacuum !== 2) return false;
-  await db.transaction().execute(async (transaction) => {
-    // Frees one page for each call, whatever the number: the driver reads only the first row.
-    for (let page = 0; page < Math.min(free, pagesAtOnce); page++) {
-      await sql`pragma incremental_vacuum(1)`.execute(transaction);
-    }
-  });
-  return free > pagesAtOnce;
-}
 
 function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<string, unknown> | null {
   if (content !== null) return JSON.parse(content) as Record<string, unknown>;
@@ -222,12 +198,10 @@ function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
 }
 
 const everyMs = 10_000;
-/** Pause between two small steps of returning space, so that other queries can run. */
-const stepMs = 50;
 
-/** Keeps the outbox within its limit, and returns unused space to the disk. */
+/** Keeps the outbox within its limit. */
 export function startOutboxKeeper(parts: {
-  outbox: Pick<OutboxStore, 'trim' | 'giveBack'>;
+  outbox: Pick<OutboxStore, 'trim'>;
   maxBytes: number;
   isLeading(): boolean;
   onTick(): void;
@@ -241,7 +215,6 @@ export function startOutboxKeeper(parts: {
   const keepWithinLimit = async (): Promise<void> => {
     const dropped = await outbox.trim(parts.maxBytes);
     if (dropped > 0) logger.event('cloud_outbox_full', { dropped });
-    while (!signal.aborted && (await outbox.giveBack())) await sleep(stepMs);
   };
   const run = async (): Promise<void> => {
     for (;;) {

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
+import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { Database } from '../store/schema.ts';
 import { type CallId, RpcError } from './rpc-server.ts';
 
@@ -38,6 +39,7 @@ type RememberedParts = {
   db: Database;
   /** A key or outcome could not be written. */
   onFault(error: unknown): void;
+  trustedTime?: TrustedTime;
   clock: Clock;
 };
 
@@ -84,19 +86,21 @@ async function runOnce(state: RememberedState, key: CommandKey, action: () => Pr
 }
 
 /** Stores the key. @returns false when it is stored already. */
-async function claimKey({ db, clock, life }: RememberedState, { text, lifetimeMs }: CommandKey): Promise<boolean> {
+async function claimKey(
+  { db, trustedTime = alwaysTrusted, clock, life }: RememberedState,
+  { text, lifetimeMs }: CommandKey,
+): Promise<boolean> {
   const at = clock.now();
   const monotonicAt = Math.round(clock.monotonic());
   return db.transaction().execute(async (transaction) => {
     const old = (ageMs: number) =>
-      transaction
-        .deleteFrom('cloud_commands')
-        .where(({ or, and, eb }) =>
-          or([
-            and([eb('life', '=', life), eb('monotonic_at', '<', monotonicAt - ageMs)]),
-            and([eb('life', '!=', life), eb('at', '<', at - ageMs)]),
-          ]),
-        );
+      transaction.deleteFrom('cloud_commands').where(({ or, and, eb }) =>
+        or([
+          and([eb('life', '=', life), eb('monotonic_at', '<', monotonicAt - ageMs)]),
+          // Those of earlier runs.
+          and([eb('life', '!=', life), eb('at', '<', trustedTime.areAgesTrue() ? at - ageMs : 0)]),
+        ]),
+      );
     await old(lifetimeMs).where('key', '=', text).execute();
     await old(rememberedMs).execute();
     const inserted = await transaction

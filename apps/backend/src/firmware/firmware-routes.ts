@@ -14,9 +14,10 @@ import {
   RolloutDetails,
   Rollouts,
 } from '@station/protocol/firmware-rollouts';
-import { Id } from '@station/protocol/rest';
+import { Id, PageQuery } from '@station/protocol/rest';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
+import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { type Firmware, toRollout, toRolloutTarget } from './firmware.ts';
 import { type FirmwareImage, type ImageStore, orderVersions } from './image-store.ts';
@@ -26,10 +27,14 @@ type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'> };
 
 /** /api/firmware and /api/firmware/rollouts (contracts, section 9). */
 export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/firmware', typesRoute, () => listTypes(parts));
+  app.get('/api/firmware', typesRoute, async (request, reply) =>
+    pageOf({ request, reply }, await listTypes(parts), ({ type }) => type),
+  );
   app.patch('/api/firmware/:type', modeRoute, (request) => setMode(parts, request));
-  app.get('/api/firmware/rollouts', rolloutsRoute, () => listRollouts(parts));
-  app.get('/api/firmware/rollouts/:id', rolloutRoute, (request) => getRollout(parts, request));
+  app.get('/api/firmware/rollouts', rolloutsRoute, async (request, reply) =>
+    pageOf({ request, reply }, await listRollouts(parts), ({ id }) => id),
+  );
+  app.get('/api/firmware/rollouts/:id', rolloutRoute, (request, reply) => getRollout(parts, request, reply));
   app.post('/api/firmware/rollouts', requestRoute, (request, reply) => requestRollout(parts, request, reply));
   for (const action of rolloutActions) {
     app.post(`/api/firmware/rollouts/:id/${action}`, actionRoute, (request) => act(parts, action, request));
@@ -41,7 +46,7 @@ const forUsers = { access: 'user' } as const;
 const forAdmins = { access: { station: 'admin' } } as const;
 const Params = Type.Object({ id: Id });
 
-const typesRoute = { config: forUsers, schema: { tags, response: { 200: FirmwareList } } };
+const typesRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: FirmwareList } } };
 
 async function listTypes({ firmware: { images }, agent }: Parts): Promise<FirmwareBody[]> {
   const [all, installed, isGone] = await Promise.all([images.list(), images.installed(), readRemovedFiles(agent)]);
@@ -100,17 +105,26 @@ async function setMode(parts: Parts, request: RequestOf<typeof modeRoute>): Prom
   return find();
 }
 
-const rolloutsRoute = { config: forUsers, schema: { tags, response: { 200: Rollouts } } };
+const rolloutsRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: Rollouts } } };
 const maxListed = 50;
 
 async function listRollouts({ firmware: { store } }: Parts): Promise<Rollout[]> {
   return Promise.all((await store.list(maxListed)).map((rollout) => summaryOf(store, rollout)));
 }
 
-const rolloutRoute = { config: forUsers, schema: { tags, params: Params, response: { 200: RolloutDetails } } };
+const rolloutRoute = {
+  config: forUsers,
+  schema: { tags, params: Params, querystring: PageQuery, response: { 200: RolloutDetails } },
+};
 
-async function getRollout({ firmware: { store } }: Parts, request: RequestOf<typeof rolloutRoute>) {
-  return detailsOf(store, await findRollout(store, request.params.id));
+async function getRollout(
+  { firmware: { store } }: Parts,
+  request: RequestOf<typeof rolloutRoute>,
+  reply: ReplyOf<typeof rolloutRoute>,
+) {
+  const { targets, ...rollout } = await detailsOf(store, await findRollout(store, request.params.id));
+  const usedBytes = Buffer.byteLength(JSON.stringify({ ...rollout, targets: [] }));
+  return { ...rollout, targets: pageOf({ request, reply }, targets, ({ deviceId }) => deviceId, usedBytes) };
 }
 
 const requestRoute = { config: forAdmins, schema: { tags, body: NewRollout, response: { 201: RolloutDetails } } };

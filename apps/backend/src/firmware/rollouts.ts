@@ -80,7 +80,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     ...parts,
     line: createExclusiveRunner(),
     waker: createWaker(clock),
-    listeningSince: clock.now(),
+    listeningSinceMs: clock.monotonic(),
     reports: new Map(),
     isEnrolmentDue: true,
   };
@@ -107,7 +107,8 @@ type Loop = Required<RolloutsParts> & {
   /** Checks and requests run one after another. */
   line: ExclusiveRunner;
   waker: Waker;
-  listeningSince: number;
+  /** Monotonic: a wall clock that is set must not change how long it listens. */
+  listeningSinceMs: number;
   /** Reports since the last check, by device. */
   reports: Map<string, UpdateReport[]>;
   /** Whether the next check looks for devices that no rollout covers. */
@@ -208,11 +209,15 @@ async function check(loop: Loop, asking: AskingDevice | null = null): Promise<vo
   }
 }
 
+/** Clocks that only drift differ by less within one check. */
+const stepMs = 5_000;
+
 type CheckFacts = { reports: ReadonlyMap<string, UpdateReport[]>; busy: Set<string>; asking: AskingDevice | null };
 
 /** @returns false when the rollout was changed meanwhile and must be checked again. */
 async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFacts): Promise<boolean> {
-  const { store, images, clock, listeningSince } = loop;
+  const { store, images, clock } = loop;
+  const offsetMs = clock.now() - clock.monotonic();
   const { reports, busy, asking } = facts;
   const before = await store.targets(rollout.id);
   const targets = before.map((target) => {
@@ -222,11 +227,15 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
   const devices = await store.devices(rollout.name, rollout.id);
   const image = await images.find(rollout.name, rollout.version);
   const isRefused = asking !== null && (image === null || !canTake(image, asking, rollout));
+  const now = clock.now();
+  const listeningSince = now - (clock.monotonic() - loop.listeningSinceMs);
+  // The time of the station was corrected meanwhile: what was read may have times from before.
+  if (Math.abs(now - clock.monotonic() - offsetMs) > stepMs) return checkRollout(loop, rollout, facts);
   const decision = decide({
     ...{ rollout, targets, devices, listeningSince },
     asking: asking?.deviceId ?? null,
     busy: isRefused ? new Set([...busy, asking.deviceId]) : busy,
-    now: clock.now(),
+    now,
   });
   const changed = decision.targets.filter((target, index) => !isDeepStrictEqual(target, before[index]));
   for (const { deviceId, state } of decision.targets) if (state === 'updating') busy.add(deviceId);

@@ -14,7 +14,8 @@ test('a healthy backend answers 200 with the release’s version, also to HEAD',
   assert.equal((await running.http.inject({ method: 'HEAD', url: '/api/health' })).statusCode, 200);
 });
 
-test('the check that fails is named and the answer is 503', async () => {
+test('the check that fails is named with its reason, and the answer is 503', async () => {
+  const reasons = { database: 'disk full', mqtt: 'not connected' } as const;
   for (const failing of ['database', 'mqtt'] as const) {
     await using app = createHttpServer({ logger: recordedLog() });
     const hook = async (): Promise<void> => undefined;
@@ -24,7 +25,10 @@ test('the check that fails is named and the answer is 503', async () => {
       verifyDeviceToken: hook,
       verifyAgentToken: hook,
     });
-    const checks = { database: async () => failing !== 'database', mqtt: async () => failing !== 'mqtt' };
+    const checks = {
+      database: async () => (failing === 'database' ? reasons.database : null),
+      mqtt: async () => (failing === 'mqtt' ? reasons.mqtt : null),
+    };
     await registerHealthRoute(app, { checks, version: '1.0.0' });
     const response = await app.inject('/api/health');
     assert.equal(response.statusCode, 503);
@@ -32,6 +36,7 @@ test('the check that fails is named and the answer is 503', async () => {
       status: 'failing',
       version: '1.0.0',
       checks: { database: true, mqtt: true, [failing]: false },
+      reasons: { [failing]: reasons[failing] },
     });
   }
 });

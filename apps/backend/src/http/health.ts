@@ -1,8 +1,13 @@
 import { BackendHealth, type BackendHealth as HealthBody } from '@station/protocol/rest';
 import type { HttpServer } from './server.ts';
 
-/** Each check answers within about two seconds and never throws. A part that is not configured is healthy. */
-export type HealthChecks = Record<keyof HealthBody['checks'], () => Promise<boolean>>;
+type Reasons = NonNullable<HealthBody['reasons']>;
+
+/**
+ * Each check answers within about two seconds and never throws: null when the part works, else why not. A part that is not configured
+ * works.
+ */
+export type HealthChecks = { [Part in keyof Reasons]-?: () => Promise<NonNullable<Reasons[Part]> | null> };
 
 /** GET /api/health: the agent requests it after an update (contracts, section 7). */
 export async function registerHealthRoute(
@@ -19,12 +24,13 @@ export async function registerHealthRoute(
     },
     async (_request, reply) => {
       const [database, mqtt] = await Promise.all([checks.database(), checks.mqtt()]);
-      const isHealthy = database && mqtt;
+      const isHealthy = database === null && mqtt === null;
       const replica = options.replica?.() ?? null;
       return reply.code(isHealthy ? 200 : 503).send({
         status: isHealthy ? 'ok' : 'failing',
         version,
-        checks: { database, mqtt },
+        checks: { database: database === null, mqtt: mqtt === null },
+        ...(!isHealthy && { reasons: { ...(database && { database }), ...(mqtt && { mqtt }) } }),
         ...(replica && { replica }),
       });
     },

@@ -19,6 +19,7 @@ import { discardUnreadBody, errorBody, toErrorResponse } from '@station/kit/http
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validator-compiler';
+import { storageError } from '../core/storage-faults.ts';
 import { findUnstorable } from '../core/storable-text.ts';
 
 export type HttpServer = FastifyInstance<
@@ -129,7 +130,7 @@ const named = (request: FastifyRequest): { requestId: string; method: string; ur
 });
 
 function sendError(error: unknown, reply: FastifyReply): boolean {
-  const { body, headers, isFault } = toErrorResponse(error);
+  const { body, headers, isFault } = toErrorResponse(storageError(error) ?? error);
   // A route's own serializers are for its answers, not for errors.
   reply.serializer(JSON.stringify).code(body.statusCode).headers(headers);
   void reply.type('application/json; charset=utf-8').send(body);

@@ -54,6 +54,7 @@ function bridgeWith(options: {
     foreignStations: { seen: ({ stationId }) => void foreign.push(stationId) },
     writer,
     faults: { received: () => null },
+    history: { limited: (report: DeviceReport) => report },
     keeper: { received: () => undefined, status: () => 'online' },
     will: () => undefined,
     dropped,

@@ -16,6 +16,7 @@ import type { IncomingMessage } from './broker-link.ts';
 import type { DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 import type { ForeignStations } from './foreign-stations.ts';
+import type { HistoryRate } from './history-rate.ts';
 import type { MqttDevices, Strangers } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
@@ -37,6 +38,7 @@ type BridgeParts = {
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
   faults: Pick<DeviceFaults, 'received'>;
+  history: Pick<HistoryRate, 'limited'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
@@ -85,7 +87,8 @@ export function createBridge(parts: BridgeParts): Bridge {
       return done;
     }
     keeper.received(device.id);
-    const report = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
+    const whole = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
+    const report = whole && parts.history.limited(whole, message.payload.length);
     const changed = faults.received(device.id, end, read.fault, at);
     // The fast path for nearly every message: its cost limits the message rate.
     if (report !== null && changed === null && end !== 'handshake' && !isOnlineReport(end, device.id))
@@ -111,7 +114,7 @@ export function createBridge(parts: BridgeParts): Bridge {
     return done;
   };
   /** Only a device that was removed here is answered (contracts, section 8). */
-  const takeStranger = async (
+  const takeOneOfStranger = async (
     { externalId, end }: DeviceTopic,
     read: ReadPayload,
     from: IncomingMessage,
@@ -129,6 +132,24 @@ export function createBridge(parts: BridgeParts): Bridge {
       parts.publish(topic, JSON.stringify(answer.command), removalExpiresInMs).catch(() => undefined);
     }
     return drop('unknown_device', from.topic);
+  };
+  /** The latest handshake of each stranger, while it is handled. */
+  const handshakes = new Map<string, Promise<void>>();
+  /** What a device sends right behind the handshake that adds it is not a stranger's any more. */
+  const takeStranger = (parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage): Promise<void> => {
+    const { externalId, end } = parsed;
+    const takeNow = () => takeOneOfStranger(parsed, read, from);
+    const takeLater = async (): Promise<void> => {
+      const device = await findDevice(externalId);
+      return device === null ? takeNow() : take(device, end, read, from);
+    };
+    const taken = handshakes.get(externalId)?.then(takeLater) ?? takeNow();
+    if (end !== 'handshake') return taken;
+    const handled = taken.finally(() => {
+      if (handshakes.get(externalId) === handled) handshakes.delete(externalId);
+    });
+    handshakes.set(externalId, handled);
+    return handled;
   };
   const takeOf = (device: KnownDevice | null, parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage) => {
     if (read.fault !== null) dropped.drop(read.fault, from.topic, device?.id);

@@ -6,6 +6,8 @@ import { until } from '../testing/until.ts';
 import { startBrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 
+const never = new AbortController().signal;
+
 /** A broker's logins, and the devices that a station has on disk; it records which logins the broker must remove. */
 function withLogins(held: string[], devices: string[], noted: string[] = []) {
   const logins = new Set(held);
@@ -45,7 +47,7 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
 test('the login of a device removed while the broker was unreachable is removed at the next start, and that is noted', async () => {
   const all = withLogins(['backend', 'lamp-1', 'lamp-gone'], ['lamp-1'], ['lamp-gone']);
   await using logins = all.start([{ externalId: 'lamp-1', token: 't' }]);
-  await logins.add({ externalId: 'lamp-2', token: 't' });
+  await logins.add([{ externalId: 'lamp-2', token: 't' }], never);
   assert.deepEqual(all.removed, ['lamp-gone']);
   assert.deepEqual([...all.logins], ['backend', 'lamp-1', 'lamp-2']);
   assert.equal(all.toGo.size, 0);
@@ -54,7 +56,7 @@ test('the login of a device removed while the broker was unreachable is removed 
 test('a database without the devices, a new one or an older copy, removes no login', async () => {
   const all = withLogins(['backend', 'lamp-1', 'lamp-2'], []);
   await using logins = all.start();
-  await logins.add({ externalId: 'lamp-3', token: 't' });
+  await logins.add([{ externalId: 'lamp-3', token: 't' }], never);
   assert.deepEqual([...all.logins], ['backend', 'lamp-1', 'lamp-2', 'lamp-3']);
 });
 
@@ -81,7 +83,7 @@ test('the logins of many devices removed at once are removed once each', async (
   const names = Array.from({ length: 10 }, (_, index) => `lamp-${index}`);
   const all = withLogins(names, []);
   await using logins = all.start();
-  await logins.add({ externalId: 'other', token: 't' });
+  await logins.add([{ externalId: 'other', token: 't' }], never);
   for (const name of names) {
     all.toGo.set(name, name);
     logins.remove(name);
@@ -109,7 +111,7 @@ test('a broker that seemed to store no logins is checked again: when the link is
     doesAnswer = true;
     if (again === 'link') logins.checkAgain();
     if (again === 'remove') logins.remove('lamp-1');
-    if (again === 'add') await logins.add({ externalId: 'lamp-2', token: 't' });
+    if (again === 'add') await logins.add([{ externalId: 'lamp-2', token: 't' }], never);
     await until('the login is removed', () => all.removed.length > 0);
     assert.deepEqual(all.judged(), ['others', 'station'], again);
     assert.equal(all.logins.has('lamp-2'), again === 'add');
@@ -125,7 +127,7 @@ test('a broker that lost its logins gets those that the station knows, and the o
   logins.checkAgain();
   await until('the others are named', () => all.missing.length === 1);
   assert.deepEqual([[...all.logins], all.missing], [['lamp-1'], [['lamp-2', 'lamp-3']]]);
-  await logins.add({ externalId: 'lamp-2', token: 'new' });
+  await logins.add([{ externalId: 'lamp-2', token: 'new' }], never);
   all.logins.add('lamp-3');
   logins.checkAgain();
   await until('none is named', () => all.missing.length === 3);

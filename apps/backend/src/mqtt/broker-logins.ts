@@ -7,8 +7,8 @@ import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './ports.ts';
 
 export type BrokerLogins = AsyncDisposable & {
-  /** Adds or replaces the login of a device. @throws (rejects) when the broker is offline or refuses. */
-  add(login: DeviceLogin): Promise<void>;
+  /** Adds or replaces logins. @throws (rejects) when the broker is offline or refuses, or has not begun when `signal` aborts. */
+  add(logins: readonly DeviceLogin[], signal: AbortSignal): Promise<void>;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
   /** Ends the connections of a login. @throws (rejects) when the broker is offline or refuses. */
@@ -55,7 +55,7 @@ type LoginsState = {
  * removed: a device missing from the database proves nothing, because the database may be new or an older copy.
  */
 export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
-  const { dynsec, exclusively = (work) => work() } = parts;
+  const { dynsec, exclusively = createExclusiveRunner().run } = parts;
   const ending = new AbortController();
   const known = new Map(parts.known.map((login) => [login.externalId, login]));
   const state: LoginsState = {
@@ -74,16 +74,22 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
   const removeNoted = (): Promise<void> =>
     retryUntilEnd(state, 'removing a login', () => removals.run(() => exclusively(() => removeNotedLogins(parts))));
   return {
-    add: async (login) => {
-      await preparing;
-      known.delete(login.externalId);
+    add: async (logins, signal) => {
+      await Promise.race([preparing, rejectedBy(signal)]);
+      const externalIds = logins.map(({ externalId }) => externalId);
+      for (const externalId of externalIds) known.delete(externalId);
       if (!state.isKept) await exclusively(() => prepare(state, 1));
-      if (state.isKept) await exclusively(() => dynsec.add([login]));
-      setMissing(state, without(state.missing, login.externalId));
+      const add = (): Promise<void> => {
+        // A login that is added later would be one that nobody removes.
+        signal.throwIfAborted();
+        return dynsec.add(logins);
+      };
+      if (state.isKept) await exclusively(add);
+      setMissing(state, without(state.missing, externalIds));
     },
     remove: (externalId) => {
       known.delete(externalId);
-      setMissing(state, without(state.missing, externalId));
+      setMissing(state, without(state.missing, [externalId]));
       const removal = preparing
         .then(() => (state.isKept ? undefined : checkAgain(state)))
         .then(() => (state.isKept ? removeNoted() : undefined))
@@ -138,7 +144,15 @@ function setMissing(state: LoginsState, missing: readonly string[]): void {
   if (!isSame) state.parts.onMissing(missing);
 }
 
-const without = (names: readonly string[], name: string): string[] => names.filter((other) => other !== name);
+const without = (names: readonly string[], gone: readonly string[]): string[] =>
+  names.filter((name) => !gone.includes(name));
+
+const rejectedBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const end = (): void => reject(signal.reason as Error);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
 
 async function removeNotedLogins({ dynsec, removed, isGone }: LoginsParts): Promise<void> {
   for (const login of await removed.list()) {

@@ -3,8 +3,10 @@ import { Aedes, type AedesOptions, type AuthenticateError, type Client } from 'a
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
 import { listenForMqtt } from '../adapters/mqtt-server.ts';
+import type { ExpectedDevices } from '../core/expected-devices.ts';
 import { hashToken, isSameHash } from '../core/secrets.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
+import { createFairReading, type FairReading } from './fair-reading.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 import type { Strangers } from './ports.ts';
 
@@ -16,6 +18,7 @@ export type BrokerOptions = {
   /** @returns SHA-256 (hex) of the token of the device with this external id; null: there is no such device. */
   findTokenHash: (externalId: string) => Promise<string | null>;
   strangers: Pick<Strangers, 'mayLogIn'>;
+  expected: Pick<ExpectedDevices, 'mayLogIn'>;
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
   onRefused: (externalId: string) => void;
@@ -35,6 +38,7 @@ const nowhere = '$station/taken';
 
 /** Connected clients, and deadlines of waiting messages. */
 type BrokerState = {
+  reading: FairReading;
   /** User name of each client's login. */
   names: WeakMap<Client, string>;
   clients: Map<string, Set<Client>>;
@@ -49,7 +53,13 @@ type BrokerState = {
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   const { handler, dropped, onError } = options;
-  const state: BrokerState = { names: new WeakMap(), clients: new Map(), deadlines: new WeakMap(), isClosing: false };
+  const state: BrokerState = {
+    reading: createFairReading(() => performance.now()),
+    names: new WeakMap(),
+    clients: new Map(),
+    deadlines: new WeakMap(),
+    isClosing: false,
+  };
   // The number cache would take 8 MB of memory.
   writeToStream.cacheNumbers = false;
   const broker = await Aedes.createBroker(brokerRules(options, state));
@@ -69,16 +79,21 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
     isReady: () => !state.isClosing && server.isListening(),
     publish: (topic, payload, expiresInMs) => publish(broker, state, { topic, payload, expiresInMs }),
     disconnect: (externalId) => {
-      for (const client of state.clients.get(externalId) ?? []) client.close();
+      disconnect(state, externalId);
     },
     [Symbol.asyncDispose]: async () => {
       state.isClosing = true;
+      state.reading[Symbol.dispose]();
       handler.onListening(false);
       const ended = server[Symbol.asyncDispose]();
       await closed(broker);
       await ended;
     },
   };
+}
+
+function disconnect({ clients }: BrokerState, externalId: string): void {
+  for (const client of clients.get(externalId) ?? []) client.close();
 }
 
 const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker.close(resolve));
@@ -95,7 +110,7 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
       done(null, true);
     },
     authenticate: (client, username, password, done) => {
-      mayLogIn(options, username, password).then(
+      mayLogIn(options, state, username, password).then(
         (isAllowed) => {
           if (isAllowed) names.set(client, username ?? '');
           else options.onRefused(username ?? '');
@@ -141,7 +156,8 @@ function takePublished(
       dropped.drop('foreign_device', topic);
       return done();
     }
-    whenHandled(handler.onMessage({ topic, payload }), done);
+    const handle = (): void => whenHandled(handler.onMessage({ topic, payload }), done);
+    state.reading.whenDue(name ?? '', topic.length + payload.length, handle);
   };
 }
 
@@ -173,16 +189,22 @@ function publish(
 }
 
 async function mayLogIn(
-  { findTokenHash, strangers }: BrokerOptions,
+  { findTokenHash, strangers, expected }: BrokerOptions,
+  state: BrokerState,
   username: string | undefined,
   password: Buffer | undefined,
 ): Promise<boolean> {
   if (username === undefined || password === undefined) return false;
-  const expected = await findTokenHash(username);
+  const known = await findTokenHash(username);
   const tokenHash = hashToken(password.toString('utf8'));
-  if (expected === null) return strangers.mayLogIn(username, tokenHash);
   // The token of a device that was accepted with an external broker is not known: that text has another length.
-  return isSameHash(expected, tokenHash);
+  if (known !== null && isSameHash(known, tokenHash)) return true;
+  if (await expected.mayLogIn(username, tokenHash)) {
+    // Its earlier login is over.
+    disconnect(state, username);
+    return true;
+  }
+  return known === null && strangers.mayLogIn(username, tokenHash);
 }
 
 function loginError(): AuthenticateError {

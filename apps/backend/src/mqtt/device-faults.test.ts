@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDeviceEvents } from '../core/device-events.ts';
+import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { createDeviceFaults } from './device-faults.ts';
 
@@ -37,6 +37,22 @@ test('a fault of another kind replaces the fault, and a handshake ends each', ()
   assert.deepEqual(received('event', 'bad_shape', 2), { code: 'bad_shape', end: 'event', at: 2, count: 1 });
   assert.equal(received('state', null), undefined);
   assert.equal(received('handshake', null), null);
+});
+
+test('a state that is too full is a fault until a whole state of the device fits; receiving a message decides nothing', () => {
+  const { faults, received } = faultsOf();
+  const state = (deviceId: string, at: number): DeviceReport => ({ kind: 'state', deviceId, at, state: {} });
+  const written = (reports: DeviceReport[], cut: string[]) =>
+    faults
+      .statesWritten(reports, cut)
+      .map((report) => [report.deviceId, report.kind === 'fault' ? (report.fault?.count ?? null) : undefined]);
+  assert.deepEqual(written([state('lamp', 1)], []), []);
+  assert.deepEqual(written([state('lamp', 2), state('hall', 2), state('lamp', 3)], ['lamp', 'lamp']), [['lamp', 2]]);
+  assert.equal(received('state', null, 4), undefined);
+  assert.deepEqual(written([state('lamp', 4)], ['lamp']), [['lamp', 3]]);
+  assert.deepEqual(written([state('hall', 5)], []), []);
+  assert.deepEqual(written([state('lamp', 6)], []), [['lamp', null]]);
+  assert.deepEqual(written([state('lamp', 7)], []), []);
 });
 
 test('a fault outlives the backend, is taken over from other replicas, and goes with its device', () => {

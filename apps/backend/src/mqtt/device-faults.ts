@@ -10,6 +10,12 @@ export type DeviceFaults = Disposable & {
    * @returns the change to write; null when there is none.
    */
   received(deviceId: string, end: DeviceTopicEnd, code: DeviceFaultCode | null, at: number): DeviceReport | null;
+  /**
+   * States are on disk.
+   * @param cut ids of devices whose state exceeded its limits, once for each report.
+   * @returns the changes to write.
+   */
+  statesWritten(reports: readonly DeviceReport[], cut: readonly string[]): DeviceReport[];
   /** Takes over faults that another replica wrote. */
   written(reports: readonly DeviceReport[]): void;
 };
@@ -33,11 +39,31 @@ export function createDeviceFaults(options: {
     received: (deviceId, end, code, at) => {
       if (code === null && faults.size === 0) return null;
       const known = faults.get(deviceId);
+      // Only the write shows whether the state fits now.
+      if (code === null && known?.code === 'state_full' && end === 'state') return null;
       if (code === null && (known === undefined || (known.end !== end && end !== 'handshake'))) return null;
       const isSame = known?.code === code && known?.end === end;
       const fault = code === null ? null : { code, end, at, count: isSame ? known.count + 1 : 1 };
       keep(deviceId, fault);
       return { kind: 'fault', deviceId, at, fault };
+    },
+    statesWritten: (reports, cut) => {
+      if (cut.length === 0 && faults.size === 0) return [];
+      const counts = new Map<string, number>();
+      for (const deviceId of cut) counts.set(deviceId, (counts.get(deviceId) ?? 0) + 1);
+      const changed = new Map<string, DeviceReport>();
+      for (const { kind, deviceId, at } of reports) {
+        if (kind !== 'state' || changed.has(deviceId)) continue;
+        const known = faults.get(deviceId);
+        const wasFull = known?.code === 'state_full';
+        const count = counts.get(deviceId) ?? 0;
+        if (count === 0 && !wasFull) continue;
+        const total = count + (wasFull ? known.count : 0);
+        const fault: Fault | null = count === 0 ? null : { code: 'state_full', end: 'state', at, count: total };
+        keep(deviceId, fault);
+        changed.set(deviceId, { kind: 'fault', deviceId, at, fault });
+      }
+      return [...changed.values()];
     },
     written: (reports) => {
       for (const report of reports) if (report.kind === 'fault') keep(report.deviceId, report.fault);

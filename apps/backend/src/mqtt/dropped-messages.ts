@@ -8,6 +8,7 @@ export const dropReasons = [
   'foreign_station',
   'foreign_device',
   'too_large',
+  'event_too_large',
   'bad_encoding',
   'bad_shape',
   /** Dropped in part: a key or a value of the message. */

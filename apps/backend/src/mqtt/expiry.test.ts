@@ -18,6 +18,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     stationId: 's',
     findTokenHash: async () => hashToken(login.token),
     strangers: { mayLogIn: async () => false },
+    expected: { mayLogIn: async () => false },
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),
     onRefused: () => undefined,

@@ -5,8 +5,10 @@ import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
+import type { ExpectedDevices } from '../core/expected-devices.ts';
 import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
+import { databaseFaultOf } from '../core/storage-faults.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
 import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts';
 import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
@@ -15,6 +17,7 @@ import { createDeviceFaults } from './device-faults.ts';
 import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';
+import { createHistoryRate } from './history-rate.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, Strangers, WriteReports } from './ports.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
@@ -34,10 +37,10 @@ export type MqttConfig =
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
   /**
-   * Adds a new login at a broker that stores its own logins. Call it before the device receives the login.
-   * @throws (rejects) when the broker is offline or refuses.
+   * Adds or replaces logins at a broker that stores its own logins. A replaced login ends its connections.
+   * @throws (rejects) when the broker is offline or refuses, or has not begun when `signal` aborts. Some of the logins may be there.
    */
-  addLogin(login: DeviceLogin): Promise<void>;
+  addLogins(logins: readonly DeviceLogin[], signal: AbortSignal): Promise<void>;
   /** Answers `ok` to a handshake that waits since before the device was accepted. @throws (rejects) as `publishCommand`. */
   answerHandshake(externalId: string): Promise<void>;
   /** Ends the connection of a device, so that it connects again. @throws (rejects) when the broker is offline or refuses. */
@@ -49,6 +52,8 @@ export type Mqtt = AsyncDisposable & {
   /** Address of the embedded broker, `mqtt://host:port`; else null. */
   address: string | null;
   dropped: DroppedMessages;
+  /** Number of reports that wait to be written. */
+  waiting(): number;
 };
 
 export type MqttParts = {
@@ -62,8 +67,11 @@ export type MqttParts = {
   types: DeviceTypeRegistry;
   removedLogins: RemovedLogins;
   strangers: Strangers;
+  expected: ExpectedDevices;
   conditions: Pick<BackendConditions, 'set'>;
   writeReports: WriteReports;
+  /** Hears how writes end. */
+  storage: { failed(error: unknown): void; written(): void };
   events: DeviceEvents;
   clock: Clock;
   disk: Disk;
@@ -83,7 +91,11 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     keeper.written(reports);
     if (before === undefined) faults.written(reports);
   };
-  const writer = starting.use(createWriter(parts, dropped, onReports));
+  const onStates: OnStates = (reports, cut) => {
+    // Awaited by nobody: the messages that caused them are on disk.
+    for (const fault of faults.statesWritten(reports, cut)) void writer.write(fault);
+  };
+  const writer = starting.use(createWriter(parts, dropped, onReports, onStates));
   const stored = await devices.list();
   const faults = starting.use(createDeviceFaults({ devices: stored, events }));
   const keeper = starting.use(
@@ -108,6 +120,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     writer,
     keeper,
     faults,
+    history: starting.use(createHistoryRate({ events, now: clock.monotonic })),
     will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
     dropped,
     publish: (topic, payload, expiresInMs) => link.publish(topic, payload, expiresInMs),
@@ -136,6 +149,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   return {
     ...accessTo(link, logins, parts),
     dropped,
+    waiting: writer.waiting,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -145,7 +159,7 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
   address: link.address,
   isReady: link.isReady,
   isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
-  addLogin: async (login: DeviceLogin) => logins?.add(login),
+  addLogins: async (added: readonly DeviceLogin[], signal: AbortSignal) => logins?.add(added, signal),
   answerHandshake: (externalId: string) =>
     link.publish(deviceTopic(stationId, externalId, 'handshake/ack'), '{"status":"ok"}', ackExpiresInMs),
   reconnect: async (externalId: string) => {
@@ -158,19 +172,30 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
   },
 });
 
+/** Reports as written, and ids of devices whose state exceeded its limits. */
+type OnStates = (reports: readonly DeviceReport[], cut: readonly string[]) => void;
+
 function createWriter(
-  { stationId, sharing, writeReports, clock, logger }: MqttParts,
+  { stationId, sharing, writeReports, storage, clock, logger }: MqttParts,
   dropped: DroppedMessages,
   onReports: OnReports,
+  onStates: OnStates,
 ): ReportWriter {
   return createReportWriter({
     writeBatch: writeReports,
-    onWritten: (_given, { reports, before, cut }) => {
+    onWritten: (_given, { reports, before, cut, cutIds }) => {
+      storage.written();
       for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
       // With replicas, the fan-out emits it on all of them.
       if (sharing === null) onReports(reports, before);
+      onStates(reports, cutIds);
     },
-    onFailure: (error) => logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
+    onFailure: (error) => {
+      storage.failed(error);
+      // A condition shows faults of the storage.
+      if (databaseFaultOf(error) !== null) return;
+      logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) });
+    },
     clock,
   });
 }
@@ -197,10 +222,11 @@ const maxListed = 20;
 
 /** Null when the embedded broker checks logins itself, or when MQTT_URL has no login to manage them with. */
 async function openLogins(
-  { config, stationId, logins: known, removedLogins: removed, sharing, devices, conditions, clock, logger }: MqttParts,
+  { config, stationId, logins: known, removedLogins: removed, expected, sharing, devices, ...parts }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
+  const { conditions, clock, logger } = parts;
   const address = new URL(config.url);
   const username = config.username ?? decodeURIComponent(address.username);
   if (username === '') return null;
@@ -208,7 +234,8 @@ async function openLogins(
   const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
   const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
-  const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
+  const isGone = async (externalId: string): Promise<boolean> =>
+    (await devices.findByExternalId(externalId)) === null && !(await expected.hasLogin(externalId));
   const shared = sharing === null ? {} : { exclusively: sharing.exclusively };
   const onMissing = (missing: readonly string[]): void => {
     const details = { externalIds: missing.slice(0, maxListed), count: missing.length };
@@ -228,7 +255,7 @@ type LinkParts = {
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
-  { config, stationId, sharing, devices, strangers, clock, logger }: MqttParts,
+  { config, stationId, sharing, devices, strangers, expected, clock, logger }: MqttParts,
   { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
   if (config.kind === 'external') {
@@ -243,7 +270,17 @@ async function openLink(
   const onError = (error: unknown): void =>
     logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
   const { startBroker } = await import('./broker.ts');
-  return startBroker({ ...config, stationId, findTokenHash, strangers, handler, dropped, onRefused, onError });
+  return startBroker({
+    ...config,
+    stationId,
+    findTokenHash,
+    strangers,
+    expected,
+    handler,
+    dropped,
+    onRefused,
+    onError,
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/compile';
-import { isKeyLength, payloadSchemas } from '@station/protocol/device-messages';
+import { isKeyLength, maxEventDataBytes, payloadSchemas } from '@station/protocol/device-messages';
 import type { DeviceFaultCode } from '@station/protocol/devices';
 import { type DeviceTopicEnd, maxPayloadBytes } from '@station/protocol/topics';
 import { findUnstorable } from '../core/storable-text.ts';
@@ -42,6 +42,8 @@ export function readPayload(end: DeviceTopicEnd, payload: Buffer): ReadPayload {
   }
   if (end === 'event') {
     const { event, data } = body as { event: string; data: Values };
+    if (payload.length > maxEventDataBytes && Buffer.byteLength(JSON.stringify(data)) > maxEventDataBytes)
+      return unusable('event_too_large');
     const fault = firstFault(data, hasEscapes);
     if (fault === null) return { body, fault };
     const kept = { event, data: withoutBad(data, hasEscapes) };

@@ -1,6 +1,7 @@
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
 import type { DeviceReport } from '../core/device-events.ts';
+import { storageFaultOf } from '../core/storage-faults.ts';
 
 /** Reports of a batch that were rejected because their content cannot be written; empty: the whole batch is on disk. */
 export type RejectedReports = ReadonlySet<DeviceReport>;
@@ -165,8 +166,9 @@ async function tryToWrite(state: WriterState, reports: readonly DeviceReport[]):
  */
 async function writeOrReject(state: WriterState, report: DeviceReport, first: Failure): Promise<boolean> {
   let refusals = 0;
+  // On a full disk a smaller write may fit, so its success says nothing about the content.
   for (let failure = first; failure !== null; failure = await tryToWrite(state, [report])) {
-    if (!isFull(failure.error) && (await isTakenWithoutContent(state, report))) {
+    if (storageFaultOf(failure.error) === null && (await isTakenWithoutContent(state, report))) {
       refusals += 1;
       if (refusals === maxRefusals) return false;
     } else {
@@ -183,8 +185,3 @@ const isTakenWithoutContent = ({ write }: WriterState, { deviceId, at }: DeviceR
     () => true,
     () => false,
   );
-
-/** A smaller write may still fit: SQLITE_FULL (sqlite.org/rescode.html), disk_full (PostgreSQL, appendix A). */
-const isFull = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('errcode' in error && error.errcode === 13) || ('code' in error && error.code === '53100'));

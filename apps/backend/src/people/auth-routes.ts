@@ -17,7 +17,7 @@ import { refuseForeignOrigin, userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { toUser, type UserStore } from '../store/station-store.ts';
-import type { AuthService, Limited, OpenedSession } from './auth-service.ts';
+import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-service.ts';
 
 type Parts = { auth: AuthService; users: UserStore; clock: Clock };
 
@@ -45,20 +45,38 @@ const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, resp
 
 async function setUp({ auth, clock }: Parts, request: RequestOf<typeof setupRoute>, reply: ReplyOf<typeof setupRoute>) {
   const result = await auth.setup(request.body, request.ip);
+  if (result.kind !== 'opened') throw refusedCode(result);
+  return sendSession(request, reply.code(201), result, clock);
+}
+
+function refusedCode(result: CodeRefused): StationError {
   switch (result.kind) {
-    case 'opened':
-      return sendSession(request, reply.code(201), result, clock);
     case 'limited':
-      throw tooMany(result);
+      return tooMany(result);
     case 'already_done':
-      throw new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
+      return new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
     case 'wrong_code':
-      throw new StationError(
+      return new StationError(
         'setup_code_invalid',
         'The set-up code is not right. The station prints it when it starts.',
       );
   }
 }
+
+/** What others may do only on a station without an owner. */
+export type SetupGate = {
+  isSetupNeeded(): Promise<boolean>;
+  /** @throws StationError when the station has an owner, the code is wrong, or too many were tried. */
+  checkSetupCode(code: string, address: string): Promise<void>;
+};
+
+export const setupGateOf = (auth: AuthService): SetupGate => ({
+  isSetupNeeded: auth.isSetupNeeded,
+  checkSetupCode: async (code, address) => {
+    const result = await auth.checkSetupCode(code, address);
+    if (result.kind !== 'right') throw refusedCode(result);
+  },
+});
 
 const loginRoute = { config: forAnyone, schema: { tags, body: LoginRequest, response: { 200: Session } } };
 

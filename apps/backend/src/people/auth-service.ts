@@ -29,13 +29,16 @@ export type OpenedSession = {
   refreshExpiresAt: number;
 };
 export type Limited = { kind: 'limited'; retryAfterMs: number };
-type SetupResult = OpenedSession | Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
+export type CodeRefused = Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
+type SetupResult = OpenedSession | CodeRefused;
 type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' };
 type RefreshResult = OpenedSession | { kind: 'ended' };
 type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' };
 
 export type AuthService = {
   isSetupNeeded(): Promise<boolean>;
+  /** The set-up code, for what is done before there is an owner. Attempts are counted as those of `setup`. */
+  checkSetupCode(code: string, address: string): Promise<{ kind: 'right' } | CodeRefused>;
   setup(request: SetupRequest, address: string): Promise<SetupResult>;
   login(email: string, password: string, address: string): Promise<LoginResult>;
   refresh(refreshToken: string): Promise<RefreshResult>;
@@ -62,6 +65,7 @@ type Parts = {
 export function createAuthService(parts: Parts): AuthService {
   return {
     isSetupNeeded: () => isSetupNeeded(parts),
+    checkSetupCode: (code, address) => checkSetupCode(parts, code, address),
     setup: (request, address) => setUp(parts, request, address),
     login: (email, password, address) => logIn(parts, { email, password, address }),
     refresh: (refreshToken) => refresh(parts, refreshToken),
@@ -75,16 +79,23 @@ const setupAccount = '(setup)';
 
 const isSetupNeeded = async ({ station }: Parts): Promise<boolean> => (await station.read()).owner_id === null;
 
-async function setUp(parts: Parts, request: SetupRequest, address: string): Promise<SetupResult> {
-  const { db, sessions, accessTokens, passwords, setupCode, limiter, clock, logger } = parts;
+async function checkSetupCode(parts: Parts, code: string, address: string): Promise<{ kind: 'right' } | CodeRefused> {
+  const { setupCode, limiter, logger } = parts;
   if (!(await isSetupNeeded(parts))) return { kind: 'already_done' };
   const limit = countAttempt(parts, setupAccount, address);
   if (limit !== null) return limit;
-  if (!(await setupCode.matches(request.code))) {
+  if (!(await setupCode.matches(code))) {
     logger.event('login_failed', { address, reason: 'wrong set-up code' });
     return { kind: 'wrong_code' };
   }
   limiter.succeeded(setupAccount, address);
+  return { kind: 'right' };
+}
+
+async function setUp(parts: Parts, request: SetupRequest, address: string): Promise<SetupResult> {
+  const { db, sessions, accessTokens, passwords, setupCode, clock, logger } = parts;
+  const code = await checkSetupCode(parts, request.code, address);
+  if (code.kind !== 'right') return code;
   const passwordHash = await passwords.hash(request.password);
   const since = accessTokens.moment();
   const user = await createOwner(db, request, passwordHash, clock.now());

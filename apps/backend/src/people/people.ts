@@ -3,10 +3,11 @@ import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import type { AccessTokens } from '../core/access-tokens.ts';
+import type { TrustedTime } from '../core/trusted-time.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Database } from '../store/schema.ts';
 import { createUserStore, type StationStore } from '../store/station-store.ts';
-import { registerAuthRoutes } from './auth-routes.ts';
+import { registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
 import { createAuthService, createSetupCode, type SetupCode } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createMemberService } from './member-service.ts';
@@ -26,15 +27,16 @@ export type PeopleParts = {
   dataDir: string;
   version: string;
   clock: Clock;
+  trustedTime: TrustedTime;
   disk: Disk;
   logger: BackendLogger;
 };
 
-/** Accounts, sessions, members, and the set-up code. */
-export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts): Promise<void> {
-  const { db, station, dataDir, version, clock, disk, logger } = parts;
+/** Accounts, sessions, members, and the set-up code. @returns what guards routes of a station without an owner. */
+export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts): Promise<SetupGate> {
+  const { db, station, dataDir, version, clock, trustedTime, disk, logger } = parts;
   const users = createUserStore(db);
-  const sessions = createSessions({ db, key: parts.refreshKey, clock });
+  const sessions = createSessions({ db, key: parts.refreshKey, clock, trustedTime });
   const passwords = createPasswords();
   const { stationCode, setupSeed: seed } = parts;
   const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed });
@@ -43,6 +45,7 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
   await registerAuthRoutes(app, { auth, users, clock });
   await registerStationRoutes(app, { station, members: createMemberService(people), version });
   if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode, stationCode);
+  return setupGateOf(auth);
 }
 
 /** A lasting code stays out of the log. */

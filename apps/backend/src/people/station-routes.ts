@@ -8,6 +8,7 @@ import {
   MemberPatch,
   Members,
   NewMember,
+  PageQuery,
   type Role,
   Station,
   StationPatch,
@@ -17,6 +18,7 @@ import { StationError } from '@station/kit/station-error';
 import type { MemberService, Refused } from './member-service.ts';
 import type { StationStore } from '../store/station-store.ts';
 import { userOf } from '../http/access.ts';
+import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 
 type Parts = { station: StationStore; members: MemberService; version: string };
@@ -25,7 +27,9 @@ type Parts = { station: StationStore; members: MemberService; version: string };
 export async function registerStationRoutes(app: HttpServer, parts: Parts): Promise<void> {
   app.get('/api/station', stationRoute, () => readStation(parts));
   app.patch('/api/station', changeStationRoute, (request) => changeStation(parts, request));
-  app.get('/api/station/members', membersRoute, () => parts.members.list());
+  app.get('/api/station/members', membersRoute, async (request, reply) =>
+    pageOf({ request, reply }, await parts.members.list(), ({ userId }) => userId),
+  );
   app.post('/api/station/members', addMemberRoute, (request, reply) => addMember(parts, request, reply));
   app.patch('/api/station/members/:userId', changeRoleRoute, (request) => changeRole(parts, request));
   app.delete('/api/station/members/:userId', removeMemberRoute, (request, reply) =>
@@ -60,7 +64,7 @@ async function changeStation(parts: Parts, request: RequestOf<typeof changeStati
   return readStation(parts);
 }
 
-const membersRoute = { config: forUsers, schema: { tags, response: { 200: Members } } };
+const membersRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: Members } } };
 
 const addMemberRoute = { config: forAdmins, schema: { tags, body: NewMember, response: { 201: AddedMember } } };
 

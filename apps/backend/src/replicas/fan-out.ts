@@ -13,6 +13,8 @@ export type ReplicaMessage =
   /** `at`: when the last will arrived; it was published at most `ageMs` before. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
   | { kind: 'revoked'; userId: string; at: number }
+  /** Whether clients are connected to a replica. */
+  | { kind: 'watched'; replicaId: string; isWatched: boolean }
   /** The stored cloud configuration changed. */
   | { kind: 'cloud' };
 

@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { DeviceEvents, DeviceReport, StatesBefore, Written } from '../core/device-events.ts';
 import type { Leadership } from '../core/leadership.ts';
+import type { Watchers } from '../core/watchers.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { SharedLinkParts } from '../mqtt/ports.ts';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
@@ -35,6 +36,8 @@ export type Replicas = AsyncDisposable & {
   share(local: DeviceEvents): DeviceEvents;
   /** Sends revocations to the others, and applies theirs. */
   shareRevocations(tokens: AccessTokens): Promise<Disposable>;
+  /** @param local the clients of this replica. */
+  shareWatchers(local: Watchers): Watchers;
   attachBroker(side: BrokerSide): void;
   writeReports(
     reports: readonly DeviceReport[],

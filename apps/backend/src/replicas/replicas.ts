@@ -17,6 +17,7 @@ import { openSession, type SessionHandler } from './session.ts';
 import { openSharedLink } from './shared-link.ts';
 import { writeSharedReports } from './shared-reports.ts';
 import { shareRevocations } from './shared-revocations.ts';
+import { createSharedWatchers, type SharedWatchers } from './shared-watchers.ts';
 import { aliveEveryMs, createTerm, type Term } from './term.ts';
 import { createExclusively, createTransact, replicatedCommandTransaction } from './transact.ts';
 
@@ -33,6 +34,7 @@ type Options = {
 type ReplicaState = {
   events: DeviceEvents | null;
   tokens: AccessTokens | null;
+  watchers: SharedWatchers | null;
   side: BrokerSide | null;
   isReady: boolean;
   isConnected: boolean;
@@ -48,6 +50,7 @@ export async function startReplicas(options: Options): Promise<Replicas> {
   const state: ReplicaState = {
     events: null,
     tokens: null,
+    watchers: null,
     side: null,
     isReady: false,
     isConnected: false,
@@ -83,10 +86,13 @@ export async function startReplicas(options: Options): Promise<Replicas> {
   const lastReceived = await register(db, id, clock);
   const running = starting.move();
   const parts = { options: { ...options, clock }, leadership, fanOut, recovery, lastReceived };
-  return replicasOf(state, parts, () => running.disposeAsync());
+  return replicasOf(state, parts, async () => {
+    state.watchers?.[Symbol.dispose]();
+    await running.disposeAsync();
+  });
 }
 
-function deliver({ side, events, tokens, cloudChanged }: ReplicaState, { message, before }: Delivered): void {
+function deliver({ side, events, tokens, watchers, cloudChanged }: ReplicaState, { message, before }: Delivered): void {
   switch (message.kind) {
     case 'reports':
       return side?.onReports(message.reports, before);
@@ -96,6 +102,8 @@ function deliver({ side, events, tokens, cloudChanged }: ReplicaState, { message
       return side?.onWill(message);
     case 'revoked':
       return tokens?.takeOver(message.userId, message.at);
+    case 'watched':
+      return watchers?.receive(message);
     case 'cloud':
       return cloudChanged.emit();
   }
@@ -156,6 +164,10 @@ function replicasOf(state: ReplicaState, parts: RunningParts, dispose: () => Pro
       const shared = await shareRevocations({ tokens, db, transact, clock, logger });
       recovery.onGap(shared.reload);
       return shared;
+    },
+    shareWatchers: (local) => {
+      state.watchers = createSharedWatchers({ id, local, publish: fanOut.publish, clock });
+      return state.watchers;
     },
     attachBroker: (side) => {
       state.side = side;

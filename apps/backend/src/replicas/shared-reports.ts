@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
+import { countReports } from '../store/device-storage.ts';
 import { sampleRows } from '../store/device-samples.ts';
+import { insertTransitions } from '../store/device-transitions.ts';
 import { type FoldedReports, foldReports, jsonRows, type StoredState } from '../store/fold-reports.ts';
 import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
@@ -39,13 +41,15 @@ export async function writeSharedReports(options: {
     const hasRoom = roomAfter(folded);
     folded.samples = sampleRows(valid).filter(({ deviceId, capability }) => hasRoom(deviceId, capability));
     await options.writeAlong?.(transaction, 'postgres', folded);
+    const transitions = await insertTransitions(transaction, 'postgres', folded.transitions);
     await updateDevices(transaction, 'postgres', folded.changes);
     const stated = folded.changes.filter(({ state }) => state !== null).map(({ id }) => id);
     await keepTimes(transaction, stated, times, hasRoom);
     await insertEvents(transaction, 'postgres', folded);
     await insertSamples(transaction, 'postgres', folded);
+    await countReports(transaction, 'postgres', folded, transitions);
     const before = new Map(stated.flatMap((id) => (facts.has(id) ? [[id, facts.get(id)!.state]] : [])));
-    const written = { reports: folded.taken, before, cut: externalIds(folded.cut, facts) };
+    const written = { reports: folded.taken, before, cut: externalIds(folded.cut, facts), cutIds: folded.cut };
     await options.announce(transaction, written);
     return written;
   });

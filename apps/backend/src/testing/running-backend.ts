@@ -5,6 +5,7 @@ import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
 import type { CloudTuning } from '../cloud/cloud.ts';
 import { envToConfig, secretsOf } from '../config.ts';
+import type { Radio } from '../provisioning/radio.ts';
 import type { HttpServer } from '../http/server.ts';
 import { recordedLog } from './recorded-log.ts';
 import { postgresDatabase, postgresUrl } from './test-postgres.ts';
@@ -28,6 +29,7 @@ export type BackendOptions = {
   onReset?: () => void;
   onRestart?: () => void;
   cloudTuning?: CloudTuning;
+  radio?: Radio;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Data folder that remains after disposal, so that a second backend can start on it; default: a temporary one. */
   dataDir?: string;
@@ -43,6 +45,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     MQTT_PORT: '0',
     DATA_DIR: dataDir,
     LOG_LEVEL: 'debug',
+    BLE_HELPER: 'off',
     ...(database && { DATABASE_URL: database.url }),
     ...options.env,
   });
@@ -55,7 +58,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
-  const { extraRoutes, cloudTuning } = options;
+  const { extraRoutes, cloudTuning, radio } = options;
   const backend = starting.use(
     await startBackend(config.config, host, {
       onDamage: () => undefined,
@@ -63,6 +66,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
       onRestart: options.onRestart ?? (() => undefined),
       ...(cloudTuning ? { cloudTuning } : {}),
       ...(extraRoutes ? { extraRoutes } : {}),
+      ...(radio ? { radio } : {}),
     }),
   );
   const setupCode = async (): Promise<string> => (await readText(nodeDisk, join(dataDir, 'setup-code'))) ?? '';

@@ -13,7 +13,7 @@ export type RunningProgram = AsyncDisposable & {
 /** The backend as a separate process, killed on disposal. Its broker takes a free port unless `env` sets one. */
 export function runProgram(env: Record<string, string>): RunningProgram {
   const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts')], {
-    env: { MQTT_PORT: '0', ...env },
+    env: { MQTT_PORT: '0', BLE_HELPER: 'off', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: LoggedEvent[] = [];

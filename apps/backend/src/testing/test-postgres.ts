@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { test } from 'node:test';
 import pg from 'pg';
 
 /**
@@ -6,6 +7,11 @@ import pg from 'pg';
  * again.
  */
 export const postgresUrl: string | null = process.env['STATION_TEST_POSTGRES'] ?? null;
+
+/** A test of what only SQLite does. With PostgreSQL it does not exist: a skipped test would be a failure. */
+export const testOnSqlite = (name: string, run: () => Promise<void>): void => {
+  if (postgresUrl === null) void test(name, run);
+};
 
 export type TestPostgres = AsyncDisposable & { url: string };
 

@@ -1,0 +1,106 @@
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Files of any size, read and written as streams. */
+
+const chunkBytes = 1024 * 1024;
+/** Written in pieces, so that the last fsync does not stop everything else on an SD card for long. */
+const syncEveryBytes = 32 * 1024 * 1024;
+
+/** @throws the file system's error. */
+export function readChunks(path: string): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>;
+}
+
+/**
+ * Writes a new file that only its owner may read. Resolved means that its content is on disk; its name is once the folder is synced.
+ * @returns its size in bytes. @throws the file system's error, or that of `content`.
+ */
+export async function writeChunks(path: string, content: AsyncIterable<Uint8Array>): Promise<number> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  await using file = await open(path, flags, 0o600);
+  let written = 0;
+  let unsynced = 0;
+  for await (const chunk of content) {
+    await writeAll(file, chunk);
+    written += chunk.length;
+    unsynced += chunk.length;
+    if (unsynced < syncEveryBytes) continue;
+    await file.datasync();
+    unsynced = 0;
+  }
+  await file.sync();
+  return written;
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.length;) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+/** Size in bytes; null when there is no such file. */
+export async function fileBytes(path: string): Promise<number | null> {
+  return (await stat(path).catch(() => null))?.size ?? null;
+}
+
+/** Free bytes for this user on the disk of a folder; of its parent while it does not exist. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder).catch(() => statfs(dirname(folder)));
+  return bavail * bsize;
+}
+
+/** True when both are on one disk. */
+export async function isOnOneDisk(one: string, other: string): Promise<boolean> {
+  return (await stat(one)).dev === (await stat(other)).dev;
+}
+
+/** Removes a file or a folder with everything in it; nothing happens when there is none. */
+export async function removeTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+}
+
+export async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+}
+
+/** Moves a file or folder within one disk. */
+export async function move(from: string, to: string): Promise<void> {
+  await rename(from, to);
+}
+
+/** fsync of everything in a folder, and of the folder. */
+export async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await sync(path);
+  }
+  await sync(folder);
+}
+
+async function sync(path: string): Promise<void> {
+  await using file = await open(path, constants.O_RDONLY);
+  await file.sync();
+}
+
+/**
+ * Locks a folder for this process, across containers too; the kernel releases the lock when the process ends. It is an SQLite lock:
+ * Node has no other that ends with its holder.
+ * @returns null when another process has it.
+ */
+export function lockFolder(folder: string): Disposable | null {
+  const database = new DatabaseSync(join(folder, 'lock'), { timeout: 0 });
+  try {
+    database.exec('begin exclusive');
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === 5) return null;
+    throw error;
+  }
+  return { [Symbol.dispose]: () => database.close() };
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}

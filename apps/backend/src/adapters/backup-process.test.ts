@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { BackupProgress } from '@station/protocol/backups';
+import type { BackupJob, BackupOutcome } from '../backup/backup-job.ts';
+import { runBackend } from '../testing/running-backend.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { testOnSqlite } from '../testing/test-postgres.ts';
+import { findBackendProgram, runInProcess } from './backup-process.ts';
+
+const program = findBackendProgram();
+const passphrase = 'correct horse battery staple';
+
+function make(dataDir: string, to: string, options: { signal?: AbortSignal; onProgress?: () => void } = {}) {
+  const { signal = new AbortController().signal, onProgress = () => undefined } = options;
+  const job: BackupJob = { work: 'make', dataDir, to, passphrase, version: '1.0.0', at: Date.now(), agent: null };
+  return runInProcess<BackupProgress, BackupOutcome>(job, { program, onProgress, signal });
+}
+
+testOnSqlite('another process backs up a running backend, and reports its progress', async () => {
+  await using running = await runBackend();
+  await using folder = await temporaryFolder();
+  let reports = 0;
+  const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { onProgress: () => reports++ });
+  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+  assert.ok(reports > 0);
+  assert.deepEqual(await readdir(folder.path), ['a.age']);
+});
+
+testOnSqlite('an aborted job ends, and leaves no file', async () => {
+  await using running = await runBackend();
+  await using folder = await temporaryFolder();
+  const ending = new AbortController();
+  ending.abort();
+  const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { signal: ending.signal }).catch(() => null);
+  assert.notEqual(outcome?.kind, 'done');
+  assert.deepEqual(await readdir(folder.path), []);
+});
+
+test('a process that ends without an outcome is an error that says why', async () => {
+  await using folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'data'));
+  const options = { program: join(folder.path, 'missing.ts'), onProgress: () => undefined };
+  await assert.rejects(
+    runInProcess({}, { ...options, signal: new AbortController().signal }),
+    /exit code 1.*missing\.ts/s,
+  );
+});
