@@ -17,6 +17,7 @@ const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Devic
   stateAt: time(second),
   stateTimes: {},
   fault: null,
+  dropped: null,
   firmwareVersion: null,
   chip: null,
   createdAt: time(0),

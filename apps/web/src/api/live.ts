@@ -16,8 +16,8 @@ export type LiveService = {
   close(): void;
   /** Reconnects at once instead of waiting for the next attempt, and pings a link that looks open. */
   nudge(): void;
-  /** Calls `listener` with every message, as long as the page is open. */
-  onMessage(listener: (message: ServerMessage) => void): void;
+  /** Calls `listener` with every message, until the returned function is called. */
+  onMessage(listener: (message: ServerMessage) => void): () => void;
 };
 
 const pingEveryMs = 10_000;
@@ -37,7 +37,7 @@ type LiveParts = {
 /** The one WebSocket of the page (contracts, section 10). */
 export function createLiveService(parts: LiveParts): LiveService {
   const state = createStore<LiveState>(shut);
-  const link: Link = { ...parts, state, listeners: [], socket: null, sentToken: null };
+  const link: Link = { ...parts, state, listeners: new Set(), socket: null, sentToken: null };
   return {
     state,
     open: () => open(link),
@@ -54,7 +54,10 @@ export function createLiveService(parts: LiveParts): LiveService {
       if (state.get().link === 'live') ping(link, socket);
       else if (socket.readyState !== socket.OPEN) socket.reconnect();
     },
-    onMessage: (listener) => void link.listeners.push(listener),
+    onMessage: (listener) => {
+      link.listeners.add(listener);
+      return () => void link.listeners.delete(listener);
+    },
   };
 }
 
@@ -62,7 +65,7 @@ type Timer = ReturnType<typeof setTimeout>;
 
 type Link = LiveParts & {
   state: WritableStore<LiveState>;
-  listeners: ((message: ServerMessage) => void)[];
+  listeners: Set<(message: ServerMessage) => void>;
   /** Null while the service is closed. It reconnects automatically. */
   socket: ReconnectingWebSocket | null;
   sentToken: string | null;

@@ -13,11 +13,19 @@ export class Problem extends Error {
   readonly faults: readonly FieldFault[];
   /** From Retry-After, seconds; null when the station named none. */
   readonly retryAfterSeconds: number | null;
+  /** `details.reason`: what exactly was refused. */
+  readonly reason: string | null;
 
   constructor(
     code: ProblemCode,
     message: string,
-    more: { status?: number; faults?: readonly FieldFault[]; retryAfterSeconds?: number | null; cause?: unknown } = {},
+    more: {
+      status?: number;
+      faults?: readonly FieldFault[];
+      retryAfterSeconds?: number | null;
+      reason?: string | null;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: more.cause });
     this.name = 'Problem';
@@ -25,6 +33,7 @@ export class Problem extends Error {
     this.status = more.status ?? null;
     this.faults = more.faults ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds ?? null;
+    this.reason = more.reason ?? null;
   }
 }
 
@@ -40,7 +49,16 @@ export const isOutage = (problem: Problem): boolean =>
   problem.code === 'agent_unreachable';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type SendOptions = { body?: unknown; token?: string; signal?: AbortSignal; timeoutMs?: number };
+export type SendOptions = {
+  body?: unknown;
+  token?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  /** `one`: the answer is a `Page`. Otherwise all pages of a list are read. */
+  pages?: 'one';
+};
+/** A part of a list. `next`: path of the next page; undefined: this is the last one. */
+export type Page<T> = { items: T[]; next: string | undefined };
 export type Send = <T>(method: Method, path: string, options?: SendOptions) => Promise<T>;
 
 /** A request that the reverse proxy holds during a backend restart is cancelled after this time; then the next one is sent. */
@@ -51,7 +69,7 @@ const defaultTimeoutMs = 15_000;
  * caller's own signal rejects with that signal's reason.
  */
 export function createSend(fetchImpl: typeof fetch, onServerTime: (date: string) => void): Send {
-  return async <T>(method: Method, path: string, options: SendOptions = {}): Promise<T> => {
+  const send = async (method: Method, path: string, options: SendOptions = {}): Promise<unknown> => {
     const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const headers: Record<string, string> = { accept: 'application/json' };
     if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`;
@@ -74,14 +92,29 @@ export function createSend(fetchImpl: typeof fetch, onServerTime: (date: string)
       throw new Problem('no_answer', 'The station did not answer.', { cause: error });
     }
     const date = response.headers.get('date');
-    if (date !== null) onServerTime(date);
-    if (response.ok) return parseBody(text, response) as T;
-    throw problemOf(response, text);
+    if (date) onServerTime(date);
+    if (!response.ok) throw problemOf(response, text);
+    const body = parseBody(text, response);
+    const next = /^<(\/.*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+    if (options.pages) return { items: body, next };
+    return next ? withMore(body as object, (await send(method, next, options)) as object) : body;
   };
+  return send as Send;
 }
 
+/** A list and its next items, or an object with lists and the same object with their next items. */
+const withMore = (body: object, more: object): object =>
+  Array.isArray(body)
+    ? body.concat(more)
+    : Object.fromEntries(
+        Object.entries(body).map(([key, value]: [string, unknown]) => [
+          key,
+          Array.isArray(value) ? value.concat(more[key as never]) : value,
+        ]),
+      );
+
 function parseBody(text: string, response: Response): unknown {
-  if (response.status === 204 || text === '') return undefined;
+  if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -93,19 +126,28 @@ function problemOf(response: Response, text: string): Problem {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const more = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null };
   const body = errorBody(text);
-  if (body) return new Problem(body.code as ProblemCode, body.message, { ...more, faults: body.faults });
+  if (body)
+    return new Problem(body.code as ProblemCode, body.message, { ...more, faults: body.faults, reason: body.reason });
   // When the backend is down, a proxy answers with its own error text.
   if ([502, 503, 504].includes(response.status)) return new Problem('no_answer', 'The station did not answer.', more);
   return new Problem('bad_answer', `Unexpected answer ${response.status}.`, more);
 }
 
-function errorBody(text: string): { code: string; message: string; faults: FieldFault[] } | null {
+function errorBody(
+  text: string,
+): { code: string; message: string; faults: FieldFault[]; reason: string | null } | null {
   try {
     const value: unknown = JSON.parse(text);
     if (!isRecord(value) || typeof value['code'] !== 'string') return null;
     const details = value['details'];
     const faults = isRecord(details) && Array.isArray(details['faults']) ? details['faults'].filter(isFault) : [];
-    return { code: value['code'], message: typeof value['message'] === 'string' ? value['message'] : '', faults };
+    const reason = isRecord(details) && typeof details['reason'] === 'string' ? details['reason'] : null;
+    return {
+      code: value['code'],
+      message: typeof value['message'] === 'string' ? value['message'] : '',
+      faults,
+      reason,
+    };
   } catch {
     return null;
   }

@@ -62,7 +62,7 @@ export function withPhase(status: Status, event: AgentEvent): Status {
   return isPhase(phase) && phase !== operation.phase ? { ...status, operation: { ...operation, phase } } : status;
 }
 
-const conditionsKey = ['conditions'];
+export const conditionsKey = ['conditions'];
 export const unknownDevicesKey = ['unknown-devices'];
 
 /** What is wrong at the backend; empty until it is known. */

@@ -32,7 +32,7 @@ export function App({ services }: { services: AppServices }) {
   );
 }
 
-const SetupPage = lazy(async () => ({ default: (await import('../features/session/setup-page.tsx')).SetupPage }));
+const SetupPage = lazy(async () => ({ default: (await import('./setup-place.tsx')).SetupPlace }));
 const LoginPage = lazy(async () => ({ default: (await import('../features/session/login-page.tsx')).LoginPage }));
 
 /** Shows the pages after log-in, and the log-in page before it. The address stays, so the person returns to the same page. */

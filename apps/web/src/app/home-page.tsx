@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import { ChevronRight, CirclePlus, type LucideIcon, ToggleRight, Wifi } from 'lucide-react';
+import { ChevronRight, CirclePlus, type LucideIcon, Plus, ToggleRight, Wifi } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -23,6 +23,7 @@ import { backendConditionTitle, releaseWords } from '../features/station/station
 import { useTypeName } from '../i18n/use-type-name.ts';
 import { orElse } from '../i18n/words.ts';
 import { EmptyNote, Skeleton } from '../ui/card.tsx';
+import { LinkButton } from '../ui/links.tsx';
 import { Dimmable, PageHead } from '../ui/page.tsx';
 import { ReadFault } from '../ui/problem.tsx';
 import { type Tone, ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
@@ -31,13 +32,16 @@ export function HomePage() {
   const { t } = useTranslation();
   const view = useStatus();
   const devices = useDevices();
-  const firmware = useFirmwareAttention(useUser().role !== 'member');
+  const mayManage = useUser().role !== 'member';
+  const firmware = useFirmwareAttention(mayManage);
   const cloud = useCloudAttention();
   const condition = useConditionAttention();
   // The devices work without the agent, so without it only the headline is dimmed.
   const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = isStale ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  // Then the button is in the place of the devices.
+  const hasNoDevices = devices.kind === 'shown' && devices.value.length === 0;
   const attention = attentionOf(t, { firmware, cloud, condition });
   const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
   const station = view.kind === 'shown' && (
@@ -52,9 +56,16 @@ export function HomePage() {
         restarting={view.kind === 'shown' && isSwitching(view.value.operation)}
         {...(freshness && { freshness })}
       >
-        <Dimmable stale={isAgentSilent || isStale}>
-          <HealthHeadline view={view} devices={devices} attention={attention} />
-        </Dimmable>
+        <div className="flex flex-col gap-4 sm:flex-row sm:items-start sm:justify-between">
+          <Dimmable stale={isAgentSilent || isStale} className="min-w-0">
+            <HealthHeadline view={view} devices={devices} attention={attention} />
+          </Dimmable>
+          {mayManage && !hasNoDevices && (
+            <div className="shrink-0">
+              <AddDeviceLink />
+            </div>
+          )}
+        </div>
       </PageHead>
       <div className="grid grid-cols-1 gap-6 md:gap-8">
         {offered && station}
@@ -121,7 +132,7 @@ function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usabl
   if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
   // Wait for all: zones that arrive later would reorder the tiles, and types would redraw them.
   if (view.kind === 'loading' || zones === null || types === null) return <DeviceGridSkeleton />;
-  if (view.value.length === 0) return <NoDevices />;
+  if (view.value.length === 0) return <NoDevices mayManage={mayManage} />;
   return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
 }
 
@@ -187,7 +198,7 @@ function AttentionTiles({ firmware, cloud, condition }: Attention) {
           href="/station"
           icon={<ToneDisc tone={discTone(condition)} />}
           title={backendConditionTitle(t, condition)}
-          help={t('home.condition.help')}
+          help={t('home.whatHelps')}
         />
       )}
       {firmware && <FirmwareTile rollout={firmware} />}
@@ -234,14 +245,26 @@ function FirmwareTile({ rollout }: { rollout: Rollout }) {
 /** A newer station may have conditions that this page does not know: then the station's own text is shown. */
 const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string => orElse(t, `home.cloud.${id}`, message);
 
-function NoDevices() {
+function AddDeviceLink({ kind }: { kind?: 'primary' }) {
+  const { t } = useTranslation();
+  return (
+    <LinkButton href="/add" {...(kind && { kind })} className="shrink-0">
+      <Plus aria-hidden className="size-5" />
+      {t('home.add')}
+    </LinkButton>
+  );
+}
+
+function NoDevices({ mayManage }: { mayManage: boolean }) {
   const { t } = useTranslation();
   return (
     <section aria-labelledby="devices">
       <h2 id="devices" className="mb-3 font-strong">
         {t('home.devices')}
       </h2>
-      <EmptyNote icon={ToggleRight} heading="h3" title={t('home.noDevices.title')} help={t('home.noDevices.help')} />
+      <EmptyNote icon={ToggleRight} heading="h3" title={t('home.noDevices.title')} help={t('home.noDevices.help')}>
+        {mayManage && <AddDeviceLink kind="primary" />}
+      </EmptyNote>
     </section>
   );
 }

@@ -47,6 +47,16 @@ const loadUnknownDevicesPage = () => withTexts(import('../features/devices/unkno
 /** Devices that wait to be added, reached from home and from the settings. */
 export const UnknownDevicesPage = lazy(async () => ({ default: (await loadUnknownDevicesPage()).UnknownDevicesPage }));
 
+/** Backups, reached from the settings; rarely opened, so not fetched ahead. */
+export const BackupPage = lazy(async () => ({
+  default: (await withTexts(import('../features/backup/backup-page.tsx'))).BackupPage,
+}));
+
+const loadAddDevicePage = () => withTexts(import('./add-device-page.tsx'));
+
+/** Adding devices, reached from home; `way`: one of the other ways. */
+export const AddDevicePage = lazy(async () => ({ default: (await loadAddDevicePage()).AddDevicePage }));
+
 const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
 const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));
 
@@ -62,6 +72,7 @@ export const preloads: readonly (() => Promise<unknown>)[] = [
   () => import('../features/devices/zone-dialog.tsx'),
   () => import('../features/devices/more-icons.tsx'),
   loadUnknownDevicesPage,
+  loadAddDevicePage,
   loadAutomationPage,
   loadEditPage,
 ];

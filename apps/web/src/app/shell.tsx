@@ -7,6 +7,7 @@ import { classNames } from '../ui/class-names.ts';
 import { ErrorBoundary } from '../ui/page.tsx';
 import { Skeleton } from '../ui/card.tsx';
 import {
+  AddDevicePage,
   AutomationPage,
   DevicePage,
   EditAutomationPage,
@@ -14,6 +15,7 @@ import {
   type Place,
   places,
   preloads,
+  BackupPage,
   UnknownDevicesPage,
 } from './places.ts';
 
@@ -64,6 +66,8 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
               </Route>
               <Route path="/automations/:id/edit">{({ id }) => <EditAutomationPage key={id} id={id} />}</Route>
               <Route path="/automations/:id">{({ id }) => <AutomationPage key={id} id={id} />}</Route>
+              <Route path="/add/:way?">{({ way }) => <AddDevicePage way={way} />}</Route>
+              <Route path="/settings/backup" component={BackupPage} />
               <Route path="/unknown-devices">
                 <UnknownDevicesPage />
               </Route>
@@ -83,7 +87,7 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
 /** A page below a place belongs to it; only home has all the others below its address. */
 const isHere = (place: string, path: string): boolean =>
   place === '/'
-    ? path === '/' || path.startsWith('/devices/') || path === '/unknown-devices'
+    ? /^\/($|(devices|add|unknown-devices)(\/|$))/.test(path)
     : path === place || path.startsWith(`${place}/`);
 
 const shownOn: Record<Place['on'], string> = {

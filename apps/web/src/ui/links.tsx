@@ -45,7 +45,7 @@ export function LinkRow({
       </span>
       <span className="min-w-0 flex-1">
         <span className="block font-strong">{title}</span>
-        {help !== undefined && <span className="block truncate text-ink-soft">{help}</span>}
+        {help !== undefined && <span className="block break-words text-ink-soft">{help}</span>}
       </span>
       <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
     </Link>

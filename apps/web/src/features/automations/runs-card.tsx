@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Automation, AutomationRun, RunStep } from '@station/protocol/automations';
-import { asProblem } from '../../api/request.ts';
+import { asProblem, type Page } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { spelled } from '../../i18n/device-words.ts';
 import { formatClock, formatDuration } from '../../i18n/format.ts';
@@ -26,13 +26,12 @@ export function RunsCard({ automation, around }: { automation: Automation; aroun
   const path = `/api/automations/${automation.id}/runs?limit=${pageSize}`;
   const query = useInfiniteQuery({
     queryKey: runsKey(automation.id),
-    initialPageParam: '',
-    queryFn: ({ pageParam, signal }) =>
-      session.call<AutomationRun[]>('GET', `${path}${pageParam === '' ? '' : `&before=${pageParam}`}`, { signal }),
-    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    initialPageParam: path,
+    queryFn: ({ pageParam, signal }) => session.call<Page<AutomationRun>>('GET', pageParam, { signal, pages: 'one' }),
+    getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 30_000),
   });
-  const runs = query.data?.pages.flat();
+  const runs = query.data?.pages.flatMap(({ items }) => items);
   return (
     <Card title={t('automations.runs.title')}>
       {runs === undefined &&

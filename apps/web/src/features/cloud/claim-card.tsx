@@ -1,6 +1,5 @@
-import { correction, generate } from 'lean-qr/nano';
 import { Check, Copy, ExternalLink, RefreshCw } from 'lucide-react';
-import { useMemo, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { claimCodeOf, type CloudClaim, type CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../api/services.ts';
@@ -10,6 +9,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { copyText } from '../../ui/copy-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { QrCode } from '../../ui/qr-code.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { mayConnect, useClaim, useUnclaim } from './cloud-link.ts';
 import { NextAttempt } from './link-card.tsx';
@@ -136,40 +136,6 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
       {renewing && <RenewDialog onClose={() => setRenewing(false)} />}
     </div>
   );
-}
-
-/** Light around the code, in its own squares (ISO/IEC 18004, section 6.3.8). */
-const quietZone = 4;
-
-/** A text as a QR code. Dark on light in dark mode too: many cameras read nothing else. */
-function QrCode({ text, label }: { text: string; label: string }) {
-  const { path, size } = useMemo(() => draw(text), [text]);
-  return (
-    <svg
-      role="img"
-      aria-label={label}
-      viewBox={`0 0 ${size} ${size}`}
-      shapeRendering="crispEdges"
-      className="block aspect-square w-full rounded-2xl border border-line"
-    >
-      <rect width={size} height={size} fill="#ffffff" />
-      <path d={path} fill="#000000" />
-    </svg>
-  );
-}
-
-function draw(text: string): { path: string; size: number } {
-  const code = generate(text, { minCorrectionLevel: correction.M });
-  const runs: string[] = [];
-  for (let y = 0; y < code.size; y += 1) {
-    for (let x = 0; x < code.size; x += 1) {
-      if (!code.get(x, y)) continue;
-      const from = x;
-      while (x < code.size && code.get(x, y)) x += 1;
-      runs.push(`M${from + quietZone} ${y + quietZone}h${x - from}v1h${from - x}z`);
-    }
-  }
-  return { path: runs.join(''), size: code.size + 2 * quietZone };
 }
 
 /** Makes a new code, in case the current one was seen by the wrong person. */

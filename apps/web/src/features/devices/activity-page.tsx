@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { DeviceType } from '@station/protocol/device-types';
 import { activityKey, useDevices, useDeviceTypes } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
+import { asProblem, type Page } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { eventWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -63,12 +63,9 @@ export function ActivityList({
   const path = deviceId === null ? '/api/activity' : `/api/devices/${deviceId}/events`;
   const query = useInfiniteQuery({
     queryKey: activityKey(deviceId),
-    initialPageParam: '',
-    queryFn: ({ pageParam, signal }) =>
-      session.call<DeviceEvent[]>('GET', `${path}?limit=${pageSize}${pageParam === '' ? '' : `&before=${pageParam}`}`, {
-        signal,
-      }),
-    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    initialPageParam: `${path}?limit=${pageSize}`,
+    queryFn: ({ pageParam, signal }) => session.call<Page<DeviceEvent>>('GET', pageParam, { signal, pages: 'one' }),
+    getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 60_000),
   });
   if (!query.data) {
@@ -81,7 +78,7 @@ export function ActivityList({
       </div>
     );
   }
-  const events = query.data.pages.flat();
+  const events = query.data.pages.flatMap(({ items }) => items);
   if (events.length === 0) return <p className="text-ink-soft">{t('device.activity.empty')}</p>;
   return (
     <>

@@ -1,5 +1,5 @@
 import { ArrowLeft } from 'lucide-react';
-import type { ComponentType, ReactNode } from 'react';
+import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
@@ -18,8 +18,9 @@ import { ActivityCard } from './activity-page.tsx';
 import { DeviceIcon } from './device-icon.tsx';
 import { useControlledDevice } from './device-view.ts';
 import { NowCard } from './now-card.tsx';
-import { HistoryCard } from './history-card.tsx';
 import { FactsCard, SettingsCard } from './settings-card.tsx';
+
+const HistoryCard = lazy(async () => ({ default: (await import('./history-card.tsx')).HistoryCard }));
 
 /** @param FirmwareCard what the firmware feature shows of a device, handed in by the app. */
 export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: ComponentType<{ device: Device }> }) {
@@ -97,11 +98,13 @@ function Shown({
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {firmware}
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
-          <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
+          <Suspense fallback={<Skeleton className="h-72 rounded-2xl" />}>
+            <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
+          </Suspense>
           <ActivityCard deviceId={device.id} type={type} />
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
-          {mayManage && zones && <SettingsCard device={device} zones={zones} usable={!stale} />}
+          {mayManage && zones && <SettingsCard device={device} usable={!stale} />}
           <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
         </div>
       </Dimmable>

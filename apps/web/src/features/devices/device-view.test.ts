@@ -21,6 +21,7 @@ const device = (type: string, state: Record<string, unknown>): Device => ({
   stateAt: at,
   stateTimes: {},
   fault: null,
+  dropped: null,
   firmwareVersion: null,
   chip: null,
   createdAt: at,

@@ -3,30 +3,37 @@ import { useTranslation } from 'react-i18next';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Capability } from '@station/protocol/device-types';
-import type { HistoryPoint } from '@station/protocol/devices';
+import type { DeviceHistory } from '@station/protocol/device-history';
 import { formatNumber, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { numberSeries, stepSeries, textsOf } from './history-view.ts';
 
 const heightPx = 224;
-const shortestMs = 10 * 60 * 1000;
+const daySeconds = 24 * 60 * 60;
 const font = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 
-type ChartProps = { capability: Capability; from: number; to: number; points: readonly HistoryPoint[] };
+type ChartProps = { capability: Capability; history: DeviceHistory; from: number; to: number };
 
-/** A line through the averages, in a band from the lowest to the highest. The text beside it has the same content. */
-export function HistoryChart({ capability, from, to, points }: ChartProps) {
+/**
+ * Numbers: a line through the averages, in a band from the lowest to the highest. Other values: steps. The text beside it has the same
+ * content.
+ */
+export function HistoryChart({ capability, history, from, to }: ChartProps) {
   const { t } = useTranslation();
   const locale = useLocale();
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
-    const words = (value: number): string => valueWords(t, locale, { capability, value: read(capability, value) });
-    const options = { capability, from: beginning(from, to, points), to, locale, words };
-    let chart = new uPlot(optionsOf(element, options), dataOf(capability, points, to), element);
+    const texts = history.kind === 'transitions' ? textsOf(history, capability.values) : [];
+    const words = (value: unknown): string => valueWords(t, locale, { capability, value });
+    const kind = history.kind === 'number' ? 'number' : texts.length > 0 ? 'text' : 'boolean';
+    const options: Drawing = { kind, capability, from, to, locale, texts, words };
+    const data = dataOf(history, texts);
+    let chart = new uPlot(optionsOf(element, options), data, element);
     const again = (): void => {
       chart.destroy();
-      chart = new uPlot(optionsOf(element, options), dataOf(capability, points, to), element);
+      chart = new uPlot(optionsOf(element, options), data, element);
     };
     const dark = matchMedia('(prefers-color-scheme: dark)');
     // A canvas does not follow the variables automatically.
@@ -38,54 +45,40 @@ export function HistoryChart({ capability, from, to, points }: ChartProps) {
       watching.disconnect();
       chart.destroy();
     };
-  }, [capability, from, to, points, t, locale]);
+  }, [capability, history, from, to, t, locale]);
   return <div ref={place} aria-hidden className="h-56 overflow-hidden" />;
 }
 
-const read = ({ kind }: Capability, value: number): unknown => (kind === 'boolean' ? value >= 0.5 : value);
-
-/** uPlot counts in seconds. The last value holds until now. */
-function dataOf({ kind }: Capability, points: readonly HistoryPoint[], to: number): uPlot.AlignedData {
-  const last = points.at(-1);
-  if (!last) return [[], []];
-  const held = [...points, { ...last, lowest: last.value, highest: last.value }];
-  const times = [...points.map(({ at }) => Date.parse(at) / 1000), to / 1000];
-  if (kind === 'boolean')
-    return [times, held.map(({ value, highest }, n) => Number((n < points.length ? highest : value) > 0))];
-  return [
-    times,
-    held.map(({ highest }) => highest),
-    held.map(({ lowest }) => lowest),
-    // Last, so that the line lies over the band.
-    held.map(({ value }) => value),
-  ];
+function dataOf(history: DeviceHistory, texts: readonly string[]): uPlot.AlignedData {
+  if (history.kind === 'transitions') {
+    const { times, values } = stepSeries(history, texts);
+    return [times, values];
+  }
+  const { times, values, lowest, highest } = numberSeries(history);
+  // The line comes last, so that it lies over the band.
+  return [times, highest, lowest, values];
 }
 
-/** The whole day, or less of it when there is little to show: the first minutes of a new device would be a speck at the edge. */
-function beginning(from: number, to: number, points: readonly HistoryPoint[]): number {
-  const first = Date.parse(points[0]?.at ?? '');
-  return Number.isNaN(first) ? from : Math.max(from, Math.min(first, to - shortestMs));
-}
+type Drawing = Omit<ChartProps, 'history'> & {
+  kind: 'number' | 'boolean' | 'text';
+  locale: string;
+  texts: readonly string[];
+  words: (value: unknown) => string;
+};
 
-function optionsOf(
-  element: HTMLElement,
-  {
-    capability,
-    from,
-    to,
-    locale,
-    words,
-  }: Omit<ChartProps, 'points'> & { locale: string; words: (v: number) => string },
-): uPlot.Options {
+function optionsOf(element: HTMLElement, drawing: Drawing): uPlot.Options {
+  const { kind, capability, from, to, locale, texts, words } = drawing;
   const style = getComputedStyle(element);
   const color = (name: string): string => style.getPropertyValue(name).trim();
-  const { kind } = capability;
-  const isSwitch = kind === 'boolean';
   const line: uPlot.Series = { stroke: color('--accent'), width: 2, points: { show: false } };
   const edge: uPlot.Series = { stroke: 'transparent', points: { show: false } };
   const axis = { stroke: color('--ink-soft'), font, ticks: { show: false } };
   const grid = { stroke: color('--line'), width: 1 };
-  const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+  const top = kind === 'text' ? Math.max(texts.length - 1, 1) : 1;
+  const levels = Array.from({ length: top + 1 }, (_, level) => level);
+  const levelWords = (level: number): string =>
+    kind === 'text' ? (texts[level] === undefined ? '' : words(texts[level])) : words(level === 1);
+  const isSteps = kind !== 'number';
   return {
     width: element.clientWidth,
     height: heightPx,
@@ -94,7 +87,7 @@ function optionsOf(
     padding: [12, 12, 0, 0],
     scales: {
       x: { time: true, range: [from / 1000, to / 1000] },
-      y: isSwitch ? { range: [-0.1, 1.1] } : { range: (_chart, lowest, highest) => roomy(lowest, highest) },
+      y: isSteps ? { range: [-0.1 * top, 1.1 * top] } : { range: (_chart, lowest, highest) => roomy(lowest, highest) },
     },
     axes: [
       {
@@ -102,22 +95,34 @@ function optionsOf(
         grid: { show: false },
         space: 72,
         size: 32,
-        values: (_chart, splits) => splits.map((at) => hour.format(at * 1000)),
+        values: (_chart, splits, _axis, _space, stepSeconds) => timeWords(locale, splits, stepSeconds),
       },
       {
         ...axis,
         grid,
-        size: isSwitch ? 80 : 52,
-        ...(isSwitch ? { splits: [0, 1] } : { space: 44 }),
+        size: isSteps ? stepsWidth(levels.map(levelWords)) : 52,
+        ...(isSteps ? { splits: levels } : { space: 44 }),
         values: (_chart, splits) =>
-          splits.map((value) => (isSwitch ? words(value) : formatNumber(locale, capability, value))),
+          splits.map((value) => (isSteps ? levelWords(value) : formatNumber(locale, capability, value))),
       },
     ],
-    series: isSwitch
-      ? [{}, { ...line, fill: color('--accent-soft'), fillTo: 0, ...stepped() }]
+    series: isSteps
+      ? [{}, { ...line, ...(kind === 'boolean' ? { fill: color('--accent-soft'), fillTo: 0 } : {}), ...stepped() }]
       : [{}, edge, edge, line],
-    ...(isSwitch ? {} : { bands: [{ series: [1, 2] as [number, number], fill: color('--accent-soft') }] }),
+    ...(isSteps ? {} : { bands: [{ series: [1, 2] as [number, number], fill: color('--accent-soft') }] }),
   };
+}
+
+/** Pixels for the words beside steps: about eight for a letter, and never most of a phone. */
+const stepsWidth = (words: readonly string[]): number =>
+  Math.min(140, 20 + 8 * Math.max(...words.map(({ length }) => length)));
+
+/** The time of day; the date where a day begins or the steps are days. */
+function timeWords(locale: string, splits: readonly number[], stepSeconds: number): string[] {
+  const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+  const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+  const isMidnight = (at: number): boolean => new Date(at * 1000).getHours() === 0 && at % 3600 === 0;
+  return splits.map((at) => (stepSeconds >= daySeconds || isMidnight(at) ? date : hour).format(at * 1000));
 }
 
 function stepped(): Pick<uPlot.Series, 'paths'> {

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Device, DeviceFault } from '@station/protocol/devices';
+import type { Device, DeviceFault, DroppedHistory } from '@station/protocol/devices';
 import { capabilityName, type CapabilityValue, commandName, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
@@ -65,6 +65,7 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
       )}
       <DeviceNote device={device} shown={shown} />
       {device.fault && device.status !== 'offline' && <FaultNote fault={device.fault} />}
+      {device.dropped && <DroppedNote dropped={device.dropped} />}
     </Card>
   );
 }
@@ -84,6 +85,26 @@ function FaultNote({ fault }: { fault: DeviceFault }) {
         />
       </p>
       <p className="mt-1">{t('devicePage.fault.help')}</p>
+    </div>
+  );
+}
+
+/** What is missing in the history of the device, and what helps. */
+function DroppedNote({ dropped }: { dropped: DroppedHistory }) {
+  const { t } = useTranslation();
+  const format = new Intl.NumberFormat(useLocale());
+  const [events, values] = [format.format(dropped.events), format.format(dropped.values)];
+  return (
+    <div className="mt-2 text-small text-ink-soft">
+      {dropped.reasons.map((reason) => (
+        <p key={reason}>{t(`devicePage.dropped.${reason}`)}</p>
+      ))}
+      <p>
+        <Sentence
+          text={(time) => t('devicePage.dropped.counts', { events, values, time })}
+          slot={<TimeAgo at={dropped.at} />}
+        />
+      </p>
     </div>
   );
 }

@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { type SubmitEvent, useId, useState } from 'react';
+import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import type { Device, DevicePatch, DeviceRemoval, Zone } from '@station/protocol/devices';
-import { devicesKey, zonesKey } from '../../api/devices.ts';
+import type { Device, DevicePatch, DeviceRemoval } from '@station/protocol/devices';
+import { devicesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -15,21 +15,18 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
-
-const newZone = 'new';
+import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 
 /** Name and zone of a device; a new zone is created with it. */
-export function SettingsCard({ device, zones, usable }: { device: Device; zones: readonly Zone[]; usable: boolean }) {
+export function SettingsCard({ device, usable }: { device: Device; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const [name, setName] = useState(device.name);
-  const [zone, setZone] = useState(device.zoneId ?? '');
-  const [zoneName, setZoneName] = useState('');
-  const [missing, setMissing] = useState<{ name: boolean; zone: boolean }>({ name: false, zone: false });
+  const zone = useZoneChoice(device.zoneId);
+  const [isNameMissing, setIsNameMissing] = useState(false);
   const save = useMutation({
     mutationFn: async () => {
-      const zoneId = zone === newZone ? await makeZone() : zone === '' ? null : zone;
-      const body: DevicePatch = { name, zoneId };
+      const body: DevicePatch = { name, zoneId: await zone.resolve() };
       const changed = await session.call<Device>('PATCH', `/api/devices/${device.id}`, { body });
       queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
         all?.map((one) => (one.id === device.id ? { ...one, name: changed.name, zoneId: changed.zoneId } : one)),
@@ -37,20 +34,12 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
       setName(changed.name);
     },
   });
-  const makeZone = async (): Promise<string> => {
-    const made = await session.call<Zone>('POST', '/api/zones', { body: { name: zoneName } });
-    await queries.invalidateQueries({ queryKey: zonesKey });
-    // If the rest fails, a second try must not create a second zone.
-    setZone(made.id);
-    setZoneName('');
-    return made.id;
-  };
   const touched = (): void => save.reset();
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const faults = { name: name.trim() === '', zone: zone === newZone && zoneName.trim() === '' };
-    setMissing(faults);
-    if (!faults.name && !faults.zone && usable && !save.isPending) save.mutate();
+    const nameless = name.trim() === '';
+    setIsNameMissing(nameless);
+    if (zone.check() && !nameless && usable && !save.isPending) save.mutate();
   };
   return (
     <Card title={t('devicePage.settings.title')}>
@@ -61,19 +50,9 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
           maxLength={100}
           autoComplete="off"
           onChange={(event) => setName(event.target.value)}
-          fault={missing.name ? t('error.field.required') : null}
+          fault={isNameMissing ? t('error.field.required') : null}
         />
-        <ZoneChoice zones={zones} value={zone} onChange={setZone} />
-        {zone === newZone && (
-          <Field
-            label={t('devicePage.settings.zoneName')}
-            value={zoneName}
-            maxLength={100}
-            autoComplete="off"
-            onChange={(event) => setZoneName(event.target.value)}
-            fault={missing.zone ? t('error.field.required') : null}
-          />
-        )}
+        <ZoneField choice={zone} />
         {save.error && <ProblemNote problem={asProblem(save.error)} />}
         <div className="flex flex-wrap items-center gap-4">
           <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
@@ -85,40 +64,6 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
         </div>
       </form>
     </Card>
-  );
-}
-
-function ZoneChoice({
-  zones,
-  value,
-  onChange,
-}: {
-  zones: readonly Zone[];
-  value: string;
-  onChange: (value: string) => void;
-}) {
-  const { t } = useTranslation();
-  const id = useId();
-  return (
-    <div>
-      <label htmlFor={id} className="mb-1 block font-strong">
-        {t('devicePage.settings.zone')}
-      </label>
-      <select
-        id={id}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        className="block min-h-12 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink"
-      >
-        <option value="">{t('devicePage.settings.noZone')}</option>
-        {zones.map((zone) => (
-          <option key={zone.id} value={zone.id}>
-            {zone.name}
-          </option>
-        ))}
-        <option value={newZone}>{t('devicePage.settings.newZone')}</option>
-      </select>
-    </div>
   );
 }
 

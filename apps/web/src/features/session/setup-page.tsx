@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
+import type { FormEvent, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
@@ -10,8 +10,8 @@ import { type FormFaults, textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 
-/** First run: the code the station shows, and the owner's account. */
-export function SetupPage() {
+/** First run: the code the station shows, and the owner's account. `children`: what else can be done. */
+export function SetupPage({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const faults = useFormFaults();
@@ -39,6 +39,7 @@ export function SetupPage() {
           {setup.isPending ? t('session.busy') : t('session.setup.submit')}
         </Button>
       </form>
+      {children}
     </Entrance>
   );
 }

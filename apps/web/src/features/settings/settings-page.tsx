@@ -1,4 +1,4 @@
-import { CirclePlus, CircleUser } from 'lucide-react';
+import { Archive, CirclePlus, CircleUser } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, Station } from '@station/protocol/rest';
 import { type Freshness, useReading } from '../../api/reading.ts';
@@ -10,6 +10,7 @@ import { LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { DevicesWifiCard } from './devices-wifi-card.tsx';
+import { DiagnosticsCard } from './diagnostics-card.tsx';
 import { StationCard } from './station-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
 
@@ -50,6 +51,9 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
           <LanguageChoice />
           <p className="mt-2 text-small text-ink-soft">{t('settings.language.help')}</p>
         </Card>
+        {user.role === 'owner' && (
+          <LinkRow href="/settings/backup" icon={Archive} title={t('backup.link.title')} help={t('backup.link.help')} />
+        )}
         {mayManage && (
           <LinkRow
             href="/unknown-devices"
@@ -64,6 +68,7 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
           title={t('settings.account.title')}
           help={t('settings.account.help')}
         />
+        {mayManage && <DiagnosticsCard usable={!stale} />}
         <AboutCard station={station} />
       </div>
     </Dimmable>

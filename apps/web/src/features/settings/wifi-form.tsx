@@ -2,10 +2,10 @@ import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Problem } from '../../api/request.ts';
 import { Button } from '../../ui/button.tsx';
-import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
-import { checkWifi } from './settings-form.ts';
+import { checkWifi, noWifiFaults } from '../../ui/wifi-check.ts';
+import { WifiFields } from '../../ui/wifi-fields.tsx';
 
 /** Name and password of a network. An open one must be confirmed. */
 export function WifiForm({
@@ -28,7 +28,7 @@ export function WifiForm({
   onCancel: () => void;
 }) {
   const { t } = useTranslation();
-  const [faults, setFaults] = useState<ReturnType<typeof checkWifi>>({ ssid: null, password: null });
+  const [faults, setFaults] = useState(noWifiFaults);
   const [isOpen, setIsOpen] = useState(false);
   const check = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -40,36 +40,7 @@ export function WifiForm({
   };
   return (
     <form noValidate onSubmit={check} className="space-y-4 border-t border-line pt-4">
-      <Field
-        label={t('settings.wifi.ssid')}
-        name="ssid"
-        defaultValue={ssid ?? ''}
-        autoFocus
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        maxLength={32}
-        fault={faults.ssid ? t('error.field.required') : null}
-      />
-      {!isOpen && (
-        <Field
-          label={t('settings.wifi.password')}
-          name="password"
-          type="password"
-          autoComplete="off"
-          maxLength={64}
-          fault={faults.password && t(faults.password === 'short' ? 'settings.wifi.short' : 'settings.wifi.missing')}
-        />
-      )}
-      <label className="flex min-h-11 cursor-pointer items-center gap-3">
-        <input
-          type="checkbox"
-          className="size-5 shrink-0 accent-(--accent)"
-          checked={isOpen}
-          onChange={({ target }) => setIsOpen(target.checked)}
-        />
-        {t('settings.wifi.withoutPassword')}
-      </label>
+      <WifiFields ssid={ssid} isOpen={isOpen} faults={faults} onOpen={setIsOpen} />
       {problem && <ProblemNote problem={problem} />}
       <div className="flex flex-wrap gap-3">
         <Button kind="primary" type="submit" busy={busy} disabled={!usable} onClick={() => undefined}>

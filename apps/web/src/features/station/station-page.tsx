@@ -12,13 +12,15 @@ import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { ClockCard } from './clock-card.tsx';
+import { backendConditionWords } from './condition-words.ts';
 import { HealthLine, HealthSkeleton } from './health-line.tsx';
 import { networkLine, serviceState, toneOfService } from './health.ts';
 import { HeldCard } from './held-card.tsx';
 import { HistoryCard, OperationCard, ResultCard } from './operation-card.tsx';
 import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
-import { backendConditionWords, conditionWords, serviceName, shortImage } from './station-words.ts';
+import { conditionWords, serviceName, shortImage } from './station-words.ts';
 
 export function StationPage() {
   const { t } = useTranslation();
@@ -80,6 +82,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
           {status.operation && <OperationCard operation={status.operation} status={status} />}
           {result && <ResultCard entry={result} status={status} onRead={() => read(result.id)} />}
           {conditions.length > 0 && <ConditionsCard conditions={conditions} />}
+          {mayManage && others.some(({ id }) => id === 'clock_untrusted') && <ClockCard />}
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
         </div>

@@ -8,6 +8,7 @@ import { later as laterEn } from '../../i18n/en/later.ts';
 import { first as uk } from '../../i18n/uk/first.ts';
 import { later as laterUk } from '../../i18n/uk/later.ts';
 import { problemWords } from '../../i18n/words.ts';
+import { backendConditionWords } from './condition-words.ts';
 import { healthOf, toneOf } from './health.ts';
 import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
 import { stepsOf } from './outcome.ts';
@@ -32,6 +33,20 @@ describe('the texts of the station page', () => {
     since: '2026-11-20T10:00:00.000Z',
   });
   const line = (status: ReturnType<typeof sampleStatus>): string => healthWords(english, healthOf(status));
+
+  test('a nearly full disk says what takes the space, if the station knows', () => {
+    const sizes = { freeMb: 20, databaseMb: 60, otherMb: 940 };
+    const cases: [Record<string, unknown>, string, string][] = [
+      [{ freeMb: 20 }, 'About 20 MB are free. The oldest', 'Вільно близько 20 МБ. Перш ніж'],
+      [{ ...sizes, filledBy: 'database' }, 'data takes most of the disk: 60 MB', 'дані самої станції: 60 МБ'],
+      [{ ...sizes, filledBy: 'other' }, 'other files take 940 MB', 'інші файли 940 МБ'],
+    ];
+    for (const [details, inEnglish, inUkrainian] of cases) {
+      const shown = { ...condition('storage_low', 'warning'), details };
+      assert.ok(backendConditionWords(english, shown).help.includes(inEnglish));
+      assert.ok(backendConditionWords(ukrainian, shown).help.includes(inUkrainian));
+    }
+  });
 
   test('the health line shows the most important thing, and only that', () => {
     const down = { name: 'backend', image: 'b', state: 'exited', health: 'none' };

@@ -55,16 +55,7 @@ export function conditionWords(t: TFunction, condition: ConditionStatus): { titl
 }
 
 export const backendConditionTitle = (t: TFunction, { id, message }: BackendCondition): string =>
-  orElse(t, `home.condition.${id}`, message);
-
-/** Its help names the devices or stations that it is about. */
-export function backendConditionWords(t: TFunction, condition: BackendCondition): { title: string; help: string } {
-  const { id, details } = condition;
-  const title = backendConditionTitle(t, condition);
-  if (id !== 'foreign_station_devices' && id !== 'device_logins_missing') return { title, help: '' };
-  const ids = details[id === 'foreign_station_devices' ? 'stationIds' : 'externalIds'];
-  return { title, help: t(`backendCondition.${id}`, { ids: Array.isArray(ids) ? ids.join(', ') : '…' }) };
-}
+  orElse(t, `backendConditionTitle.${id}`, message);
 
 /** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is shortened to what identifies it. */
 export const shortImage = (image: string): string =>

@@ -53,9 +53,10 @@ export const first = {
     title: 'Home',
     station: 'Station',
     devices: 'Devices',
+    add: 'Add device',
     noDevices: {
       title: 'No devices yet',
-      help: 'Devices that join this station will appear here. Until then, the Station page shows how the station itself is doing.',
+      help: 'The devices that you add to this station appear here.',
     },
     zone: {
       edit: 'Change zone {{name}}',
@@ -82,11 +83,7 @@ export const first = {
       help: 'Accept or block',
     },
     wifi: { title: 'The station is now in “{{ssid}}”', help: 'Bring the devices along' },
-    condition: {
-      foreign_station_devices: 'Devices of another station connect here',
-      device_logins_missing: 'Some devices cannot log in',
-      help: 'See what helps',
-    },
+    whatHelps: 'See what helps',
     firmware: {
       approval: 'New firmware waits for approval',
       stopped: 'An update of devices was stopped',
@@ -118,6 +115,7 @@ export const first = {
       stationName: 'Name of the station',
       stationNameHelp: 'For example “Home” or “Workshop”. You can leave it empty.',
       submit: 'Create account',
+      restore: 'Restore a backup',
     },
     login: {
       title: 'Log in',

@@ -25,6 +25,10 @@ export const problems = {
       title: 'The files of the stack cannot be read',
       help: 'Docker Compose says why in the agent’s log and under the last error. Mend the compose file or its .env on the station; it is tried again by itself.',
     },
+    engine_storage_failed: {
+      title: 'The container engine cannot store the new release',
+      help: 'Restart the station. If it stays like this, check its disk.',
+    },
     engine_unreachable: {
       title: 'The container engine does not answer',
       help: 'Updates wait until it does. If it stays like this, restart the station.',
@@ -146,6 +150,8 @@ export const problems = {
     method_not_allowed: 'The station does not offer this. Load the page again, it may be out of date.',
     conflict: 'Something else changed in the meantime. Look at the present state and try again.',
     device_offline: 'The device is offline. Check that it has power and is in range.',
+    clock_not_set:
+      'The system of the station did not accept the time. If it is connected to the internet, it sets its clock automatically.',
     update_in_progress: 'Another update is under way. Wait until it has finished.',
     nothing_to_roll_back: 'There is no earlier release to go back to.',
     setup_already_done: 'This station is already set up. Log in instead.',
@@ -154,6 +160,7 @@ export const problems = {
     payload_too_large: 'That is too much at once. Shorten it and try again.',
     unsupported_media_type: 'The station cannot read this format. Load the page again, it may be out of date.',
     automation_invalid: 'This automation cannot run as it is. Open it and look at what is marked.',
+    backup_refused: 'The station cannot do this with the backup.',
     version_not_derivable: 'This version cannot be found from the release list. Choose one that is published.',
     too_many_requests: 'Too many attempts. Wait a little and try again.',
     tooManyWait: 'Too many attempts. Try again in {{duration}}.',
@@ -169,8 +176,13 @@ export const problems = {
     registry_auth_failed: 'The image registry refused the credentials. Check them on the station.',
     image_missing: 'An image of this release does not exist. Choose another release.',
     shutting_down: 'The station is just restarting. It will be back in a moment.',
+    storage_full: 'The disk of the station is full, so nothing can be saved. Free some space, then try again.',
+    storage_unwritable:
+      'The station cannot write to its storage, so nothing can be saved. Check its disk or SD card, then try again.',
+    busy: 'The station is busy with other requests. Try again in a moment.',
     compose_project_unreadable: 'The files of the stack on the station cannot be read. The agent’s log says why.',
     unavailable: 'The station is not ready yet. It will be in a moment.',
+    engine_storage_failed: 'The station cannot store the release. Restart it.',
     disk_space_low: 'There is not enough free space. Free some and try again.',
     no_answer: 'The station does not answer. Check that it is switched on and that you are in its network.',
     timed_out: 'The station took too long to answer. Try again in a moment.',

@@ -5,6 +5,7 @@ export const reason = {
   registry_auth_failed: 'It could not be downloaded: the image registry refused the credentials.',
   image_missing: 'It could not be downloaded: an image of it does not exist.',
   disk_space_low: 'There was not enough free space for it.',
+  engine_storage_failed: 'The container engine could not store it.',
   engine_failed: 'The container engine could not start it.',
   rolled_back_by_hand: 'Someone went back from it by hand.',
   unknown: 'It did not work.',

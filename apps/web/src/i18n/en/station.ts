@@ -1,5 +1,10 @@
 /** The station page: releases, update, rollback. */
 export const station = {
+  clock: {
+    title: 'Clock of the station',
+    help: 'Without internet the station cannot set its clock. It can take the time of the device that you are using now.',
+    use: 'Use this device’s time',
+  },
   title: 'Station',
   release: {
     title: 'Release',

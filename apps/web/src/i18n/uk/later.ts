@@ -1,9 +1,12 @@
 import { automations } from './automations.ts';
-import { backendCondition } from './backend-conditions.ts';
+import { backup } from './backup.ts';
+import { backendCondition, backendConditionTitle, filledDisk } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
 import { devicePage } from './device-page.ts';
 import { devicesWifi } from './devices-wifi.ts';
+import { diagnostics } from './diagnostics.ts';
 import { firmware } from './firmware.ts';
+import { provisioning } from './provisioning.ts';
 import { reason } from './reasons.ts';
 import { station } from './station.ts';
 import { unknownDevices } from './unknown-devices.ts';
@@ -124,10 +127,15 @@ export const later = {
 
   automations,
   backendCondition,
+  filledDisk,
+  backendConditionTitle,
+  backup,
   devicePage,
   devicesWifi,
+  diagnostics,
   firmware,
   cloud,
+  provisioning,
   reason,
   station,
   unknownDevices,

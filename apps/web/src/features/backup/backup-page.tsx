@@ -1,0 +1,97 @@
+import { useTranslation } from 'react-i18next';
+import type { BackupView, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import { type Freshness, useReading } from '../../api/reading.ts';
+import { useServices, useUser } from '../../api/services.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
+import { BackLink } from '../../ui/links.tsx';
+import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { ListCard } from './list-card.tsx';
+import { MakeCard } from './make-card.tsx';
+import { NightCard } from './night-card.tsx';
+import { type RestoreCalls, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
+
+export const backupKey = ['backup'];
+
+/** Backups: which there are, a new one, the schedule, and the way back. */
+export function BackupPage() {
+  const { t } = useTranslation();
+  const isOwner = useUser().role === 'owner';
+  return (
+    <>
+      {isOwner ? (
+        <OwnerPage />
+      ) : (
+        <>
+          <Head />
+          <p>{t('backup.onlyOwner')}</p>
+        </>
+      )}
+    </>
+  );
+}
+
+function Head({ freshness }: { freshness?: Freshness }) {
+  const { t } = useTranslation();
+  return (
+    <PageHead page={t('backup.title')} {...(freshness && { freshness })}>
+      <BackLink href="/settings">{t('settings.title')}</BackLink>
+      <PageTitle title={t('backup.title')}>{t('backup.lead')}</PageTitle>
+    </PageHead>
+  );
+}
+
+function OwnerPage() {
+  const { t } = useTranslation();
+  const view = useReading<BackupView>(backupKey, '/api/backup', { isBusy: (value) => value?.isWorking === true });
+  if (view.kind !== 'shown')
+    return (
+      <>
+        <Head />
+        {view.kind === 'fault' ? (
+          <ReadFault title={t('backup.fault')} {...view} />
+        ) : (
+          <div role="status" aria-label={t('app.loading')} className="grid items-start gap-4 md:gap-6 lg:grid-cols-2">
+            <Skeleton className="h-64 rounded-2xl" />
+            <Skeleton className="h-48 rounded-2xl" />
+          </div>
+        )}
+      </>
+    );
+  const { value, freshness } = view;
+  const stale = freshness.kind === 'stale';
+  return (
+    <>
+      <Head freshness={freshness} />
+      {value.isSupported ? <Cards view={value} stale={stale} /> : <p>{t('backup.notSupported')}</p>}
+    </>
+  );
+}
+
+function Cards({ view, stale }: { view: BackupView; stale: boolean }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const calls: RestoreCalls = {
+    begin: (bytes) => session.call<UploadStarted>('POST', '/api/backup/uploads', { body: { bytes } }),
+    restore: (upload, passphrase) =>
+      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+        body: { upload, passphrase },
+        timeoutMs: restoreTimeoutMs,
+      }),
+  };
+  return (
+    <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <MakeCard view={view} usable={!stale} />
+        <ListCard view={view} usable={!stale} />
+      </div>
+      <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <NightCard view={view} usable={!stale} />
+        <Card title={t('backup.restore.title')}>
+          <p className="-mt-2 mb-4 text-ink-soft">{t('backup.restore.lead')}</p>
+          <RestoreFlow calls={calls} />
+        </Card>
+      </div>
+    </Dimmable>
+  );
+}

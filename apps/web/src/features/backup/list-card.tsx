@@ -1,0 +1,166 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { BackupLink, BackupView, RestoreAnswer, StoredBackupView } from '@station/protocol/backup-api';
+import { asProblem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { formatBytes, formatExact } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { BackupProblem } from './backup-parts.tsx';
+import { RestoreEnd, restoreTimeoutMs } from './restore-flow.tsx';
+
+type Asked = { what: 'delete' | 'restore'; backup: StoredBackupView };
+
+/** The stored backups of all places, newest first. */
+export function ListCard({ view, usable }: { view: BackupView; usable: boolean }) {
+  const { t } = useTranslation();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const { backups, faults } = view;
+  return (
+    <Card title={t('backup.list.title')}>
+      {faults.map(({ place, reason }) => (
+        <p key={place} className="mb-4 rounded-xl bg-fault-soft p-3">
+          {t('backup.list.placeFault', { place: t(`backup.list.place.${place}`), reason: t(`backup.place.${reason}`) })}
+        </p>
+      ))}
+      {backups.length === 0 ? (
+        <p className="text-ink-soft">{t('backup.list.none')}</p>
+      ) : (
+        <ul className="-my-2 divide-y divide-line">
+          {backups.map((backup) => (
+            <Row key={backup.id} backup={backup} usable={usable} onAsk={(what) => setAsked({ what, backup })} />
+          ))}
+        </ul>
+      )}
+      {backups.length > 0 && backups.every(({ place }) => place === 'station') && (
+        <p className="mt-4 text-small text-ink-soft">{t('backup.list.ownDisk')}</p>
+      )}
+      {asked?.what === 'delete' && <DeleteDialog backup={asked.backup} onClose={() => setAsked(null)} />}
+      {asked?.what === 'restore' && <RestoreDialog backup={asked.backup} onClose={() => setAsked(null)} />}
+    </Card>
+  );
+}
+
+function Row({
+  backup,
+  usable,
+  onAsk,
+}: {
+  backup: StoredBackupView;
+  usable: boolean;
+  onAsk: (what: Asked['what']) => void;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { session } = useServices();
+  const { id, madeAt, bytes, place, verifiedAt } = backup;
+  const download = useMutation({
+    mutationFn: () => session.call<BackupLink>('POST', `/api/backup/${encodeURIComponent(id)}/link`),
+    onSuccess: ({ path }) => location.assign(path),
+  });
+  return (
+    <li className="py-3">
+      <p className="font-strong">{formatExact(locale, Date.parse(madeAt))}</p>
+      <p className="text-small text-ink-soft">
+        {formatBytes(locale, bytes)}
+        {dot}
+        {t(`backup.list.place.${place}`)}
+        {dot}
+        {t(verifiedAt === null ? 'backup.list.unverified' : 'backup.list.verified')}
+      </p>
+      <div className="mt-1 -ml-4 flex flex-wrap">
+        <Button kind="quiet" busy={download.isPending} disabled={!usable} onClick={() => download.mutate()}>
+          {t('backup.list.download')}
+        </Button>
+        <Button kind="quiet" disabled={!usable} onClick={() => onAsk('restore')}>
+          {t('backup.list.restore')}
+        </Button>
+        <Button kind="quiet" disabled={!usable} onClick={() => onAsk('delete')}>
+          {t('backup.list.delete')}
+        </Button>
+      </div>
+      {download.error && <BackupProblem problem={asProblem(download.error)} />}
+    </li>
+  );
+}
+
+function DeleteDialog({ backup, onClose }: { backup: StoredBackupView; onClose: () => void }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { session, queries } = useServices();
+  const remove = useMutation({
+    mutationFn: () => session.call<void>('DELETE', `/api/backup/${encodeURIComponent(backup.id)}`),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['backup'] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog
+      title={t('backup.remove.title')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+            {t('backup.remove.submit')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('backup.remove.text', { time: formatExact(locale, Date.parse(backup.madeAt)) })}</p>
+      {remove.error && <BackupProblem problem={asProblem(remove.error)} />}
+    </Dialog>
+  );
+}
+
+function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose: () => void }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { session } = useServices();
+  const [passphrase, setPassphrase] = useState('');
+  const restore = useMutation({
+    mutationFn: () =>
+      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+        body: { backup: backup.id, passphrase },
+        timeoutMs: restoreTimeoutMs,
+      }),
+  });
+  if (restore.data)
+    return (
+      <Dialog title={t('backup.restore.title')} onClose={() => undefined} actions={null}>
+        <RestoreEnd restored={restore.data} />
+      </Dialog>
+    );
+  return (
+    <Dialog
+      title={t('backup.restore.ask')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={restore.isPending} disabled={passphrase === ''} onClick={() => restore.mutate()}>
+            {t('backup.restore.submit')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('backup.restore.askText', { time: formatExact(locale, Date.parse(backup.madeAt)) })}</p>
+      <Field
+        label={t('backup.passphrase.label')}
+        type="password"
+        autoComplete="off"
+        value={passphrase}
+        onChange={(event) => setPassphrase(event.target.value)}
+        fault={null}
+      />
+      {restore.isPending && <p role="status">{t('backup.restore.checking')}</p>}
+      {restore.error && <BackupProblem problem={asProblem(restore.error)} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,112 @@
+import { useMutation } from '@tanstack/react-query';
+import { type SubmitEvent, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import { asProblem } from '../../api/request.ts';
+import { formatExact } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { Button } from '../../ui/button.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { textOf } from '../../ui/form.ts';
+import { BackupProblem, Bar } from './backup-parts.tsx';
+import { uploadFile } from './upload.ts';
+
+/** How the requests are made: with a log-in, or with the set-up code. */
+export type RestoreCalls = {
+  /** @param form the fields above the file, such as the code. */
+  begin: (bytes: number, form: FormData) => Promise<UploadStarted>;
+  restore: (upload: string, passphrase: string) => Promise<RestoreAnswer>;
+};
+
+/** Checking a large backup on a small board takes minutes. */
+export const restoreTimeoutMs = 60 * 60_000;
+
+/** Upload, check, restart, log in. `fields` are asked for above the file. */
+export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children?: React.ReactNode }) {
+  const { t } = useTranslation();
+  const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
+  const [missing, setMissing] = useState({ file: false, passphrase: false });
+  const run = useMutation({
+    mutationFn: async (form: FormData) => {
+      const file = form.get('file') as File;
+      setSent({ done: 0, total: file.size });
+      const begin = (bytes: number) => calls.begin(bytes, form);
+      const id = await uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
+      return calls.restore(id, textOf(form, 'passphrase'));
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const file = form.get('file');
+    const without = {
+      file: !(file instanceof File) || file.size === 0,
+      passphrase: textOf(form, 'passphrase') === '',
+    };
+    setMissing(without);
+    if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
+  };
+  if (run.data) return <RestoreEnd restored={run.data} />;
+  const isSent = sent !== null && sent.done === sent.total;
+  return (
+    <form noValidate onSubmit={submit} className="space-y-4">
+      <p>{t('backup.restore.replaces')}</p>
+      {children}
+      <Field
+        label={t('backup.restore.file')}
+        help={t('backup.restore.fileHelp')}
+        name="file"
+        type="file"
+        fault={missing.file ? t('backup.restore.noFile') : null}
+      />
+      <Field
+        label={t('backup.passphrase.label')}
+        name="passphrase"
+        type="password"
+        autoComplete="off"
+        maxLength={256}
+        fault={missing.passphrase ? t('backup.restore.noPassphrase') : null}
+      />
+      {run.error && <BackupProblem problem={asProblem(run.error)} />}
+      {run.isPending && sent && !isSent && <Bar label={t('backup.restore.sending')} {...sent} />}
+      {run.isPending && isSent && <Bar label={t('backup.restore.checking')} done={0} total={0} />}
+      <Button kind="primary" type="submit" busy={run.isPending} className="w-full">
+        {t('backup.restore.submit')}
+      </Button>
+    </form>
+  );
+}
+
+/** Waits until the station runs with the backup, then leads to the log-in. */
+export function RestoreEnd({ restored }: { restored: RestoreAnswer }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const [isBack, setIsBack] = useState(false);
+  useEffect(() => {
+    const timer = setInterval(() => void isStationBack().then((back) => back && setIsBack(true)), 2_000);
+    return () => clearInterval(timer);
+  }, []);
+  const time = formatExact(locale, Date.parse(restored.createdAt));
+  return (
+    <div className="space-y-4">
+      <h2 role="status" className="font-strong">
+        {t(isBack ? 'backup.restore.done' : 'backup.restore.restarting')}
+      </h2>
+      <p>{t('backup.restore.doneHelp', { name: restored.stationName, time })}</p>
+      {restored.missing.includes('agent') && <p className="text-ink-soft">{t('backup.restore.missingAgent')}</p>}
+      <Button kind="primary" className="w-full" disabled={!isBack} onClick={() => location.assign('/')}>
+        {t('backup.restore.login')}
+      </Button>
+    </div>
+  );
+}
+
+/** The restored station has an owner. */
+async function isStationBack(): Promise<boolean> {
+  try {
+    const response = await fetch('/api/auth/setup', { cache: 'no-store', signal: AbortSignal.timeout(5_000) });
+    return response.ok && !((await response.json()) as { needed: boolean }).needed;
+  } catch {
+    return false;
+  }
+}

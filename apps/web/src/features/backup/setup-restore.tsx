@@ -1,0 +1,38 @@
+import { useTranslation } from 'react-i18next';
+import type { RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import { createSend } from '../../api/request.ts';
+import { Field } from '../../ui/fields.tsx';
+import { textOf } from '../../ui/form.ts';
+import { type RestoreCalls, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
+
+/** Nobody is logged in, so there is no session. */
+const send = createSend(fetch.bind(globalThis), () => undefined);
+
+/** Restores a backup onto a station without an account; the set-up code is the permission. */
+export function SetupRestore({ onRestored }: { onRestored: () => void }) {
+  const { t } = useTranslation();
+  const at = '/api/setup/backup';
+  const calls: RestoreCalls = {
+    begin: (bytes, form) =>
+      send<UploadStarted>('POST', `${at}/uploads`, { body: { bytes, code: textOf(form, 'code').trim() } }),
+    restore: async (upload, passphrase) => {
+      const body = { upload, passphrase };
+      const answer = await send<RestoreAnswer>('POST', `${at}/restore`, { body, timeoutMs: restoreTimeoutMs });
+      onRestored();
+      return answer;
+    },
+  };
+  return (
+    <RestoreFlow calls={calls}>
+      <Field
+        label={t('session.setup.code')}
+        help={t('session.setup.codeHelp')}
+        name="code"
+        autoComplete="one-time-code"
+        autoCapitalize="characters"
+        spellCheck={false}
+        fault={null}
+      />
+    </RestoreFlow>
+  );
+}

@@ -1,0 +1,72 @@
+import type { Candidate, Provisioning } from '@station/protocol/provisioning';
+
+/** A row of the list of what is near. */
+export type NearRow = { candidate: Candidate; isLost: boolean };
+
+/**
+ * The rows after a change. While `isSorting` the strongest come first. Afterwards each row keeps its place under the finger: new devices come
+ * at the end, and one that is lost stays until no other row is below it.
+ */
+export function arrange(rows: readonly NearRow[], candidates: readonly Candidate[], isSorting: boolean): NearRow[] {
+  const near = strongestOfEach(candidates);
+  if (isSorting) return [...near.values()].sort(byStrength).map(toRow);
+  const kept = rows.map((row) => {
+    const candidate = near.get(row.candidate.externalId);
+    return candidate ? toRow(candidate) : { ...row, isLost: true };
+  });
+  const known = new Set(rows.map(({ candidate }) => candidate.externalId));
+  const added = [...near.values()].filter(({ externalId }) => !known.has(externalId)).sort(byStrength);
+  const all = [...kept, ...added.map(toRow)];
+  return all.slice(0, all.findLastIndex(({ isLost }) => !isLost) + 1);
+}
+
+const toRow = (candidate: Candidate): NearRow => ({ candidate, isLost: false });
+const strength = ({ rssi }: Candidate): number => rssi ?? Number.NEGATIVE_INFINITY;
+const byStrength = (a: Candidate, b: Candidate): number =>
+  strength(a) === strength(b) ? 0 : strength(b) > strength(a) ? 1 : -1;
+
+/** A device may advertise under several addresses. */
+function strongestOfEach(candidates: readonly Candidate[]): Map<string, Candidate> {
+  const near = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const other = near.get(candidate.externalId);
+    if (other === undefined || byStrength(candidate, other) < 0) near.set(candidate.externalId, candidate);
+  }
+  return near;
+}
+
+export type Signal = 'strong' | 'good' | 'weak' | 'unknown';
+
+/** In words, from dBm: below −80 writes begin to fail. */
+export function signalOf(rssi: number | null): Signal {
+  if (rssi === null) return 'unknown';
+  return rssi >= -65 ? 'strong' : rssi >= -80 ? 'good' : 'weak';
+}
+
+export const isUnderWay = ({ status }: Provisioning): boolean =>
+  status === 'queued' || status === 'writing' || status === 'waiting';
+
+/** A failure of before the page was opened is shown for this time. */
+const failureShownMs = 10 * 60_000;
+
+/**
+ * What the page shows of all provisionings: those under way, and what ended while it is open or failed shortly before; of each device the
+ * latest. The oldest comes first, so that a new card moves no other.
+ * @param openedAt epoch milliseconds at the station.
+ */
+export function shownProvisionings(
+  all: readonly Provisioning[],
+  { openedAt, dismissed }: { openedAt: number; dismissed: ReadonlySet<string> },
+): Provisioning[] {
+  const latest = new Map<string, Provisioning>();
+  for (const one of all.toSorted((a, b) => a.startedAt.localeCompare(b.startedAt))) {
+    latest.delete(one.externalId);
+    latest.set(one.externalId, one);
+  }
+  return [...latest.values()].filter((one) => {
+    if (isUnderWay(one)) return true;
+    if (dismissed.has(one.id) || one.status === 'cancelled') return false;
+    const since = one.status === 'succeeded' ? openedAt : openedAt - failureShownMs;
+    return Date.parse(one.changedAt) >= since;
+  });
+}

@@ -1,0 +1,58 @@
+import { useMutation, type UseMutationResult } from '@tanstack/react-query';
+import type {
+  DeviceLoginSheet,
+  ManualAdd,
+  ManualProvisionings,
+  Provisioning,
+  ProvisioningAdd,
+  ProvisioningStarted,
+  ProvisioningView,
+} from '@station/protocol/provisioning';
+import { type Reading, useReading } from '../../api/reading.ts';
+import type { Problem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { provisioningKey, withRead } from './follow-provisioning.ts';
+
+const path = '/api/provisioning';
+
+/** What is near, what is being added, and the state of the radio. */
+export const useProvisioning = (): Reading<ProvisioningView> =>
+  useReading<ProvisioningView>(provisioningKey, path, { merge: withRead });
+
+type Command<Input, Output> = UseMutationResult<Output, Problem, Input>;
+
+function useCommand<Input, Output>(call: (input: Input) => Promise<Output>): Command<Input, Output> {
+  const { queries } = useServices();
+  return useMutation<Output, Problem, Input>({
+    mutationFn: call,
+    // Answers contain secrets: they go with the view that asked.
+    gcTime: 0,
+    onSettled: () => queries.invalidateQueries({ queryKey: provisioningKey }),
+  });
+}
+
+/** Adds a device that is near. `toBody` comes late, because a new zone may have to be created first. */
+export function useAdd(): Command<() => Promise<ProvisioningAdd>, ProvisioningStarted> {
+  const { session } = useServices();
+  return useCommand(async (toBody) =>
+    session.call<ProvisioningStarted>('POST', `${path}/add`, { body: await toBody() }),
+  );
+}
+
+export function useManualAdd(): Command<() => Promise<ManualAdd>, ManualProvisionings> {
+  const { session } = useServices();
+  return useCommand(async (toBody) =>
+    session.call<ManualProvisionings>('POST', `${path}/manual`, { body: await toBody() }),
+  );
+}
+
+export function useCancel(id: string): Command<void, Provisioning> {
+  const { session } = useServices();
+  return useCommand(() => session.call<Provisioning>('DELETE', `${path}/${id}`));
+}
+
+/** A new login for an Improv device that waits; the one before stops working. */
+export function useLogin(id: string): Command<void, DeviceLoginSheet> {
+  const { session } = useServices();
+  return useCommand(() => session.call<DeviceLoginSheet>('POST', `${path}/${id}/login`));
+}
