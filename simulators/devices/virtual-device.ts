@@ -59,6 +59,8 @@ export type VirtualDeviceOptions = {
   profile?: Partial<Profile>;
   /** Called after each command that it executed. */
   onExecuted?: (commandId: string) => void;
+  /** Called when it has erased itself and is off. */
+  onErased?: () => void;
 };
 
 const defaultHeartbeatMs = 30_000;
@@ -292,7 +294,7 @@ function fallAsleep(device: Device): void {
 
 function erase(device: Device, cause: ErasedBy): void {
   device.store.replace(erasedName, Buffer.from(cause));
-  void stop(device);
+  void stop(device).then(() => device.options.onErased?.());
 }
 
 const erasedBy = ({ store }: Device): ErasedBy | null =>

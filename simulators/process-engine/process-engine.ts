@@ -33,6 +33,8 @@ export type ProcessEngine = AsyncDisposable & {
   freeBytes(): Promise<number | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
   verifyImage(imageId: string, signal: AbortSignal): Promise<'whole' | 'damaged'>;
+  /** Images share no layers here, so removing an image is enough. */
+  repairStorage(): Promise<false>;
   up(signal: AbortSignal): Promise<UpAnswer>;
   setRunning(service: string, running: boolean): Promise<void>;
   sync(): Promise<void>;
@@ -77,6 +79,7 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
     freeBytes: () => store.freeBytes(),
     pull: (reference, onProgress, signal) => pullImage({ registry, store, signal, onProgress }, reference),
     verifyImage: async (imageId, signal) => ((await store.verify(imageId, signal)) ? 'whole' : 'damaged'),
+    repairStorage: async () => false,
     up: async (signal) => {
       const reading = await read();
       return reading.kind === 'ok' ? stack.up(reading.services, signal) : reading;

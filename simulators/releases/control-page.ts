@@ -1,3 +1,4 @@
+import { htmlPage } from './html-page.ts';
 import type { Offer } from './offers.ts';
 import type { Behaviour } from './station-images.ts';
 
@@ -24,14 +25,15 @@ const behaviourNames: Record<Behaviour, string> = {
   missing: 'image missing',
 };
 
-/** The page that offers releases: plain HTML, no script, nothing from another host. */
+/** The page that offers releases. */
 export function controlPage(state: {
   offers: readonly Offer[];
   plugged: boolean;
   next: string;
   station: string | null;
+  link: { path: string; title: string } | null;
 }): string {
-  const { offers, plugged, next, station } = state;
+  const { offers, plugged, next, station, link } = state;
   const [latest] = offers;
   const offerForms = Object.entries(actions).map(
     ([behaviour, { button, what }]) =>
@@ -46,24 +48,11 @@ export function controlPage(state: {
   const plug = plugged
     ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>It then does not answer, as without internet. A rollback still works.</p></form>'
     : '<form method="post" action="/plug-in"><button>Plug the release server in again</button></form>';
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Release server</title>
-<style>
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-  body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; }
-  form { margin: 1rem 0; }
-  form p { margin: .25rem 0 0; opacity: .75; }
-  button { font: inherit; padding: .6rem 1rem; min-height: 44px; cursor: pointer; }
-  table { border-collapse: collapse; width: 100%; }
-  td, th { text-align: left; padding: .25rem .5rem .25rem 0; }
-  .off { border-left: 4px solid #c60; padding-left: .75rem; }
-</style>
-<h1>Release server</h1>
-<p>This server replaces the one on the internet from which a station gets its releases.
+  return htmlPage(
+    'Release server',
+    `<p>This server replaces the one on the internet from which a station gets its releases.
 ${station === null ? '' : `<p>The station: <a href="${station}">${station}</a>. It installs a release when you press “Update” there.`}
+${link === null ? '' : `<p><a href="${link.path}">${link.title}</a>`}
 ${plugged ? '' : '<p class="off" role="status"><strong>Unplugged.</strong> The station cannot reach this server now.'}
 <p role="status">On offer: <strong>${latest?.version ?? 'nothing'}</strong> (${latest ? behaviourNames[latest.behaviour] : ''})
 <h2>Offer the next release</h2>
@@ -73,7 +62,6 @@ ${plug}
 <h2>Offered so far</h2>
 <table><thead><tr><th>Release<th>Behaviour<th>Offered at</thead><tbody>
 ${rows.join('\n')}
-</tbody></table>
-</html>
-`;
+</tbody></table>`,
+  );
 }

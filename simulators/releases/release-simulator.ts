@@ -37,6 +37,10 @@ export type ReleaseSimulatorOptions = {
   /** URL of the station's web page, for a link. */
   station?: string;
   onOffer?: (offer: Offer) => void;
+  /** Adds more pages to the server. */
+  addPages?: (app: FastifyInstance) => void;
+  /** Path and title of one of them, for a link. */
+  link?: { path: string; title: string };
 };
 
 /** A release server on loopback, for a station on the process engine. */
@@ -64,7 +68,8 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
   });
   const firmware = offersFirmware ? createFirmwareOffer() : createFirmwareOffer(null);
   serveReleases(app, { offers, firmware, imageFolder, line, throttle: createThrottle(bytesPerSecond) });
-  serveControl(app, { offers, line, offer, station: options.station ?? null });
+  serveControl(app, { offers, line, offer, station: options.station ?? null, link: options.link ?? null });
+  options.addPages?.(app);
   await app.listen({ host: '127.0.0.1', port: options.port });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/`;
@@ -128,15 +133,23 @@ function serveReleases(
 
 function serveControl(
   app: FastifyInstance,
-  parts: { offers: Offers; line: Line; offer: (behaviour: Behaviour) => Promise<Offer>; station: string | null },
+  parts: {
+    offers: Offers;
+    line: Line;
+    offer: (behaviour: Behaviour) => Promise<Offer>;
+    station: string | null;
+    link: { path: string; title: string } | null;
+  },
 ): void {
-  const { offers, line, offer, station } = parts;
+  const { offers, line, offer, station, link } = parts;
   app.get('/', async (_request, reply) => {
     const [latest] = offers.list();
     const next = `1.${Number(latest?.version.split('.')[1] ?? -1) + 1}.0`;
     void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'");
     void reply.header('cache-control', 'no-store');
-    return reply.type('text/html').send(controlPage({ offers: offers.list(), plugged: line.plugged, next, station }));
+    return reply
+      .type('text/html')
+      .send(controlPage({ offers: offers.list(), plugged: line.plugged, next, station, link }));
   });
   app.get('/offers', async () => ({ plugged: line.plugged, offers: offers.list() }));
   app.post('/offers/:behaviour', async (request, reply) => {

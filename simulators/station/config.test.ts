@@ -32,12 +32,13 @@ describe('the configuration of npm start', () => {
   });
 
   it('reports all problems at once', () => {
-    const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no' };
+    const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no', FORWARD_WIFI: '1' };
     const reading = envToStationConfig(env, '/checkout');
     assert.deepEqual(reading.kind === 'invalid' && reading.problems, [
-      'OFFER_FIRMWARE must be true or false',
       'PORT must be a number from 0 to 65535',
       'RELEASE_PORT must be a number from 0 to 65535',
+      'OFFER_FIRMWARE must be true or false',
+      'FORWARD_WIFI must be true or false',
     ]);
   });
 });

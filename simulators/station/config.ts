@@ -11,6 +11,8 @@ export type StationConfig = {
   releasePort: number | null;
   /** Whether the release server has newer firmware for the lamps. They install it in the first minute. */
   offersFirmware: boolean;
+  /** Whether the backend is given the Wi-Fi of the virtual home, as an agent that joined one does. */
+  forwardsWifi: boolean;
   /** The variables of the cloud link that are set, for the backend. */
   cloud: Readonly<Record<string, string>>;
   /** Passed to the programs that it starts. */
@@ -23,7 +25,8 @@ export type StationConfigReading = { kind: 'ok'; config: StationConfig } | { kin
 const cloudNames = ['CLOUD_HOST', 'CLOUD_CA_FILE', 'CLOUD_TLS_PINS', 'CLOUD_OUTBOX_MAX_MB'];
 
 /**
- * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE, true or false; CLOUD_HOST and
+ * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE and
+ * FORWARD_WIFI, true or false; CLOUD_HOST and
  * its related variables, which the backend checks. Reports all problems at once.
  */
 export function envToStationConfig(
@@ -38,14 +41,18 @@ export function envToStationConfig(
     if (!/^\d+$/.test(value) || port > 65_535) problems.push(`${name} must be a number from 0 to 65535`);
     return port;
   };
-  const offersFirmware = env['OFFER_FIRMWARE']?.trim() || 'true';
-  if (!['true', 'false'].includes(offersFirmware)) problems.push('OFFER_FIRMWARE must be true or false');
+  const readFlag = (name: string): boolean => {
+    const value = env[name]?.trim() || 'true';
+    if (!['true', 'false'].includes(value)) problems.push(`${name} must be true or false`);
+    return value === 'true';
+  };
   const config: StationConfig = {
     root,
     stateFolder: resolve(root, env['STATION_STATE_DIR']?.trim() || '.station'),
     port: readPort('PORT'),
     releasePort: readPort('RELEASE_PORT'),
-    offersFirmware: offersFirmware === 'true',
+    offersFirmware: readFlag('OFFER_FIRMWARE'),
+    forwardsWifi: readFlag('FORWARD_WIFI'),
     cloud: Object.fromEntries(cloudNames.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     home: env['HOME'] ?? '/',

@@ -16,6 +16,8 @@ export type Folders = {
   /** The backend's DATA_DIR. */
   backend: string;
   firmware: string;
+  /** What the new devices remember. */
+  radio: string;
   sockets: string;
 };
 
@@ -33,6 +35,7 @@ export async function makeFolders(state: string): Promise<Folders> {
     engine: below('engine'),
     backend: below('backend'),
     firmware: below('firmware'),
+    radio: below('radio'),
     sockets: below('run'),
   };
   if (Buffer.byteLength(join(folders.sockets, longestSocketName)) > socketPathBytes) {

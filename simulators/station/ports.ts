@@ -1,3 +1,6 @@
+import { findFreePort, isFree } from '@station/kit/free-port';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
+
 /** Number of ports to try. */
 const portsToTry = 50;
 
@@ -22,3 +25,12 @@ export async function listenOnUsual<T>(
 
 export const isTaken = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && ['EADDRINUSE', 'EACCES'].includes(String(error.code));
+
+/** The port of the last start, from a file, so that devices find the broker again; another free one when a program took it meanwhile. */
+export async function findKeptPort(file: string): Promise<number> {
+  const kept = Number(await readText(nodeDisk, file));
+  if (Number.isInteger(kept) && kept > 0 && kept <= 65_535 && (await isFree(kept))) return kept;
+  const port = await findFreePort();
+  await writeDurable(nodeDisk, file, `${port}\n`);
+  return port;
+}

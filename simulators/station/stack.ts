@@ -16,6 +16,7 @@ export async function writeStack(options: {
   /** Logins of the virtual devices, for the backend. */
   devicesFile: string;
   agentSocket: string;
+  radioSocket: string;
   /** Variables of the backend. */
   cloud: Readonly<Record<string, string>>;
   /** URL of the reverse proxy for devices. */
@@ -37,6 +38,8 @@ export async function writeStack(options: {
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,
         AGENT_TOKEN: identity.agentToken,
+        BLE_HELPER: join(root, 'simulators/radio/helper.ts'),
+        BLE_RADIO_SOCKET: options.radioSocket,
         ...options.cloud,
         [programVariables.backend]: program('apps/backend/src/main.ts'),
       },

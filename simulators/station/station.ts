@@ -2,8 +2,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { OperationPhase, Status } from '@station/protocol/agent-api';
+import type { AgentWifi } from '@station/protocol/rest';
 import { readOrMakeLogins } from '../devices/devices-file.ts';
 import { startFleet } from '../devices/fleet.ts';
+import { waitingDevices } from '../radio/peripheral-plan.ts';
+import { serveRadioControl } from '../radio/radio-control.ts';
+import { startVirtualRadio } from '../radio/radio.ts';
+import { createStrangers } from '../radio/strangers.ts';
 import { startReleaseSimulator } from '../releases/release-simulator.ts';
 import { createAgentClient, type AgentClient } from './agent-client.ts';
 import { startAgentProcess, type AgentProcess } from './agent-process.ts';
@@ -11,7 +16,7 @@ import type { StationConfig } from './config.ts';
 import { makeFolders } from './folders.ts';
 import { readIdentity } from './identity.ts';
 import { findFreePort } from '@station/kit/free-port';
-import { isTaken, listenOnUsual } from './ports.ts';
+import { findKeptPort, isTaken, listenOnUsual } from './ports.ts';
 import type { Printer } from './printer.ts';
 import { startProxy } from './proxy.ts';
 import { markRunning } from './running.ts';
@@ -27,6 +32,8 @@ const usualReleasePort = 8090;
 const bytesPerSecond = 1.5 * 1024 * 1024;
 /** Write speed of a device, slow enough to watch an update. */
 const otaBytesPerSecond = 32 * 1024;
+/** The Wi-Fi of the virtual home. */
+const homeNetwork = { ssid: 'Station home', password: 'simulated-wifi' };
 const upWithinMs = 120_000;
 /** Two of each type, one with each profile. */
 const deviceCount = 8;
@@ -52,13 +59,24 @@ export async function startStation(
     await printer.during('Building the web page', () => buildWeb({ ...config, signal }));
   }
   const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
-  const mqttPort = await findFreePort();
+  const mqttPort = await findKeptPort(join(folders.state, 'mqtt-port'));
   const web = await listenOnUsual(config.port, usualPort, (port) =>
     startProxy({ port, backendPort, frontendPort, firmwareFolder: folders.firmware }),
   ).catch((error: unknown) => failTaken(error, 'PORT', config.port));
   stack.use(web);
   const identity = await readIdentity(folders.state);
   const agentSocket = join(folders.sockets, 'agent.sock');
+  const { stationId } = identity;
+  const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
+  const strangers = stack.use(createStrangers({ url: mqttUrl, stationId }));
+  const radio = stack.use(
+    await startVirtualRadio({
+      socketPath: join(folders.sockets, 'radio.sock'),
+      plans: waitingDevices,
+      networks: [homeNetwork],
+      folder: folders.radio,
+    }),
+  );
   const client = createAgentClient(agentSocket, identity.agentToken);
   const releases = await listenOnUsual(config.releasePort, usualReleasePort, (port) =>
     startReleaseSimulator({
@@ -69,6 +87,8 @@ export async function startStation(
       station: web.url,
       // The station would check within half a minute; this makes the offer visible immediately.
       onOffer: () => void client.check(),
+      addPages: (app) => serveRadioControl(app, { radio, strangers }),
+      link: { path: '/radio', title: 'New devices and radio' },
     }),
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
   stack.use(releases);
@@ -83,15 +103,15 @@ export async function startStation(
     mqttPort,
     devicesFile,
     agentSocket,
+    radioSocket: radio.socketPath,
     cloud: config.cloud,
     publicUrl: web.url,
   });
   const { manifestUrl } = releases;
   // Before the backend, because devices wait for the broker, as real ones do after a power cut.
-  const { stationId } = identity;
   stack.use(
     startFleet({
-      url: `mqtt://127.0.0.1:${mqttPort}`,
+      url: mqttUrl,
       stationId,
       logins,
       flashFolder: join(folders.state, 'devices'),
@@ -103,6 +123,7 @@ export async function startStation(
     await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
   );
   const status = await untilUp({ client, agent, printer, signal });
+  if (config.forwardsWifi) await forwardWifi({ web: web.url, agentToken: identity.agentToken });
   mark.publish(web.url);
   void agent.ended.then((code) => {
     if (!signal.aborted) options.onAgentEnd(`The agent ended (exit code ${code}). Its log: ${agent.logFile}`);
@@ -115,6 +136,18 @@ export async function startStation(
     logs: `${agent.logFile}, ${join(folders.engine, 'logs')}`,
   });
   return stack.move();
+}
+
+/**
+ * What the agent does after it joined a Wi-Fi network; this one manages none. A network that the backend has already stays: a person may have
+ * chosen it. A backend that does not answer has no network for new devices until the next start.
+ */
+async function forwardWifi({ web, agentToken }: { web: string; agentToken: string }): Promise<void> {
+  const headers = { authorization: `Bearer ${agentToken}`, 'content-type': 'application/json' };
+  const address = `${web}/api/agent/wifi`;
+  const known = await fetch(address, { headers }).catch(() => null);
+  if (known?.ok !== true || ((await known.json()) as AgentWifi).wifi !== null) return;
+  await fetch(address, { method: 'POST', headers, body: JSON.stringify({ wifi: homeNetwork }) }).catch(() => undefined);
 }
 
 const phases: Record<OperationPhase, string> = {
@@ -172,6 +205,7 @@ function printSummary(
   if (setupCode !== null) printer.line(`  Set-up code      ${setupCode.trim()}   (needed once, to create the owner)`);
   if (status !== null) printer.line(`  Release          ${status.currentVersion ?? 'none'}`);
   printer.line(`  Offer releases   ${releases}`);
+  printer.line(`  New devices      ${releases}radio`);
   printer.line(`  Logs             ${logs}`);
   printer.line('  Stop             Ctrl-C');
   printer.line();

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { readDeviceType } from '@station/protocol/device-types';
-import type { Device, DeviceEvent, DevicePatch, HistoryPoint, Zone } from '@station/protocol/devices';
+import type { Device, DeviceEvent, DevicePatch, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
+import { historyOf } from './history.ts';
 import { ago } from './scenes.ts';
 
 /** Behaviour of the simulated devices: `slow` confirms late, `deaf` never confirms, `fault`: the list cannot be read. */
@@ -35,6 +36,7 @@ function device(number: number, type: string, name: string, zone: number | null,
     stateAt: ago(2 * minute),
     stateTimes: {},
     fault: null,
+    dropped: null,
     firmwareVersion: '1.4.2',
     chip: 'esp32-c3',
     createdAt: ago(40 * 24 * 60 * minute),
@@ -114,19 +116,6 @@ const fan = readDeviceType({
 const types = [...builtInDeviceTypes, ...(fan.kind === 'ok' ? [fan.deviceType] : [])];
 
 /** Values of one day that look like weather or like a person's presence. */
-function day(capability: string): HistoryPoint[] {
-  return Array.from({ length: 288 }, (_, n) => {
-    const at = ago((288 - n) * 5 * minute);
-    if (['motion', 'on', 'hot'].includes(capability)) {
-      const value = n % 37 < 5 ? 1 : 0;
-      return { at, value, lowest: value, highest: value };
-    }
-    const base = { temperature: 21, humidity: 45, battery: 80, brightness: 50, water: 1 }[capability] ?? 10;
-    const value = base + 1.6 * Math.sin(n / 46) + 0.3 * Math.sin(n / 3);
-    return { at, value, lowest: value - 0.3, highest: value + 0.3 };
-  });
-}
-
 const eventsOf = (deviceId: string): DeviceEvent[] =>
   ['motion_cleared', 'motion_detected', 'button_press', 'motion_cleared', 'motion_detected'].map((action, n) => ({
     id: id(3, n + 1),
@@ -193,8 +182,8 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
     },
     ...devices.slice(0, 3).flatMap((one) => eventsOf(one.id)),
   ]);
-  app.get<{ Querystring: { capability: string } }>('/api/devices/:id/history', (request) =>
-    day(request.query.capability),
+  app.get<{ Querystring: { capability: string; from: string } }>('/api/devices/:id/history', ({ query }) =>
+    historyOf(query.capability, Date.parse(query.from), Date.now()),
   );
 
   let commands = 0;

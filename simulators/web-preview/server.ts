@@ -9,6 +9,7 @@ import { addCloud, cloudMoods } from './cloud.ts';
 import { addDevices, deviceMoods, previewDeviceIds } from './devices.ts';
 import { addFirmware, firmwareMoods } from './firmware.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
+import { addProvisioning, provisioningMoods } from './provisioning.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
 
@@ -64,6 +65,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   addSystem(app, mood, world);
   const devices = addDevices(app, broadcast);
   const attention = addAttention(app, broadcast, previewDeviceIds);
+  const provisioning = addProvisioning(app, broadcast, previewDeviceIds);
   const automations = addAutomations(app, broadcast);
   const firmware = addFirmware(app, broadcast);
   const cloud = addCloud(app, broadcast, '019a9d2f-0002-7000-8000-000000000001');
@@ -110,6 +112,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       firmware.setMood(firmwareMoods.find((one) => one === query['firmware']) ?? 'calm');
       cloud.setMood(cloudMoods.find((one) => one === query['cloud']) ?? 'off');
       attention.setMood(attentionMoods.find((one) => one === query['attention']) ?? 'none');
+      provisioning.setMood(provisioningMoods.find((one) => one === query['provisioning']) ?? 'near');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });
