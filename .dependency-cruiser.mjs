@@ -8,9 +8,9 @@ const foundations = ['core', 'store', 'mqtt', 'socket', 'http'];
 const rooms = {
   'apps/agent/src': {
     core: [],
-    ...features(['stack', 'firmware', 'wifi', 'portal', 'http'], ['core']),
+    ...features(['stack', 'firmware', 'wifi', 'portal', 'clock', 'backup', 'http', 'doctor'], ['core']),
     // Adapters implement the ports of the rooms.
-    adapters: ['core', 'stack/stack-ports', 'firmware/firmware-ports', 'wifi/wifi-ports'],
+    adapters: ['core', 'stack/stack-ports', 'firmware/firmware-ports', 'wifi/wifi-ports', 'clock/clock-ports'],
   },
   'apps/backend/src': {
     core: [],
@@ -20,12 +20,25 @@ const rooms = {
     http: ['core', 'adapters', 'store'],
     socket: ['core', 'adapters', 'http'],
     ...features(
-      ['devices', 'people', 'automations', 'firmware', 'provisioning', 'cloud', 'system'],
+      [
+        'devices',
+        'people',
+        'automations',
+        'firmware',
+        'provisioning',
+        'cloud',
+        'storage',
+        'system',
+        'doctor',
+        'backup',
+      ],
       [...foundations, 'adapters'],
     ),
     // Known to the composition root alone.
     replicas: [...foundations, 'adapters'],
   },
+  // No folders: a program of one room.
+  'apps/ble-helper/src': {},
   'apps/web/src': {
     api: [],
     i18n: ['api'],
@@ -146,14 +159,16 @@ export default {
       name: 'decisions-know-no-clock-and-no-adapter',
       severity: 'error',
       from: { path: 'decide\\.ts$' },
-      to: { path: '/adapters/|^packages/kit/src/(clock|command|durable-files|durable-json|free-port|lifecycle)\\.ts$' },
+      to: {
+        path: '/adapters/|^packages/kit/src/(clock|command|durable-files|durable-json|free-port|lifecycle|machine-facts)\\.ts$',
+      },
     },
     {
       name: 'only-adapters-touch-the-host',
       comment: 'House rule 3. Types of the host are no host.',
       severity: 'error',
       from: {
-        path: '^apps/(agent|backend)/src/',
+        path: '^apps/(agent|backend|ble-helper)/src/',
         pathNot: ['/adapters/', '^apps/[^/]+/src/(main|config)\\.ts$', testing],
       },
       to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
@@ -163,7 +178,7 @@ export default {
       severity: 'error',
       from: {
         path: '^packages/kit/src/',
-        pathNot: ['^packages/kit/src/(clock|command|durable-files|free-port|node-tables)\\.ts$', test],
+        pathNot: ['^packages/kit/src/(clock|command|durable-files|free-port|machine-facts|node-tables)\\.ts$', test],
       },
       to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
     },

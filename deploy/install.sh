@@ -19,6 +19,7 @@ data_folder=/var/lib/station-agent
 firmware_folder=/var/cache/station-firmware
 socket=/run/station-agent/agent.sock
 unit=/etc/systemd/system/station-agent.service
+bluez_unit=/etc/systemd/system/station-bluez.service
 agent_env=$agent_folder/.env
 stack_env=$project_folder/.env
 # What this script changed on the machine, written before each change. reset.sh reads it.
@@ -39,7 +40,8 @@ HOTSPOT_PASSWORD HOTSPOT_ADDRESS'
 stack_names='STATION_ID STATION_CODE AGENT_TOKEN STATION_IMAGES STATION_VERSION PROXY_VERSION MQTT_IMAGE POSTGRES_IMAGE
 HTTP_PORT MQTT_PORT MQTT_PASSWORD JWT_SECRET TZ PUBLIC_URL FIRMWARE_FOLDER FIRMWARE_SOAK_SECONDS FIRMWARE_CONCURRENCY
 FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
-CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE REPLICA_ID LOG_LEVEL'
+STORAGE_MAX_MB CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE BACKUP_DIR REPLICA_ID LOG_LEVEL
+PROVISIONING_SERVICE_UUID PROVISIONING_CHARACTERISTIC_UUID BLE_HELPER BLE_ADAPTER DEVICE_MQTT_HOST DEVICE_MQTT_PORT'
 own_names='STATION_NAME WIFI_SSID WIFI_PASSWORD DOCKER_REPOSITORY'
 
 main() {
@@ -518,7 +520,7 @@ install_packages() {
 	if [ -n "$wifi_network" ] && ! has_network && command -v nmcli >/dev/null; then join_wifi; fi
 	wait_for_clock
 	enable_memory_limits
-	wanted='ca-certificates curl xz-utils minisign qrencode libatomic1 libstdc++6 avahi-daemon bluez'
+	wanted='ca-certificates curl xz-utils minisign qrencode libatomic1 libstdc++6 avahi-daemon bluez xdg-dbus-proxy'
 	choose_network_manager
 	# shellcheck disable=SC2086 # a list of names
 	apt_install $wanted
@@ -621,7 +623,7 @@ install_docker() {
 		command -v dockerd >/dev/null || remember docker installed
 		install_engine
 		run systemctl enable --now docker.service || true
-		has_docker || reinstall_engine
+		has_docker || repair_engine
 		has_docker || docker_failed
 	fi
 	has_compose || install_compose
@@ -638,18 +640,39 @@ has_docker() { docker version >/dev/null 2>&1; }
 
 has_compose() { case $(docker compose version --short 2>/dev/null) in v[2-9]* | [2-9]* | [1-9][0-9]*) ;; *) return 1 ;; esac; }
 
-# A power cut may have lost the group or a file of a package that counts as installed.
-reinstall_engine() {
-	engine=$(dpkg-query --search "$(command -v dockerd)" 2>/dev/null | cut -d : -f 1)
-	if [ -z "$engine" ] || [ -z "$(recorded docker)" ]; then return 0; fi
-	note "Docker does not start; the package $engine is installed once more."
+# A power cut may have lost the group, or files of packages that count as installed, or damaged what Docker itself keeps. Only for a Docker
+# that this script installed.
+repair_engine() {
+	if [ -z "$(recorded docker)" ]; then return 0; fi
+	engine=''
+	for package in containerd.io docker-ce-cli docker-ce containerd runc docker-cli docker.io; do
+		# Also those that were unpacked when the power went, and never set up.
+		case $(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null) in
+		'' | not-installed | config-files) ;;
+		*) engine="$engine $package" ;;
+		esac
+	done
+	[ -n "$engine" ] || return 0
+	note "Docker does not start; its packages are installed once more:$engine."
+	repair_packages
 	# Packages make it in their first configuration only.
 	getent group docker >/dev/null || run groupadd --system docker || true
-	# shellcheck disable=SC2086 # a list of options
-	run apt-get $apt_options install --yes --reinstall "$engine" || true
-	run systemctl reset-failed docker.service docker.socket || true
+	# shellcheck disable=SC2086 # a list of options, a list of names
+	run apt-get $apt_options install --yes --reinstall $engine || true
+	start_engine
+	if has_docker || has_volumes; then return 0; fi
+	note "Docker still does not start. It has no volume yet, so its own files are removed and made again."
+	run systemctl stop docker.socket docker.service containerd.service || true
+	run rm -rf /var/lib/docker /var/lib/containerd
+	start_engine
+}
+
+start_engine() {
+	run systemctl reset-failed docker.service docker.socket containerd.service || true
 	run systemctl enable --now docker.service || true
 }
+
+has_volumes() { [ -n "$(find /var/lib/docker/volumes -mindepth 1 -maxdepth 1 -type d 2>/dev/null)" ]; }
 
 install_engine() {
 	command -v dockerd >/dev/null && return
@@ -837,6 +860,10 @@ write_configuration() {
 	set_host_name
 	remember group station-agent
 	if ! getent group station-agent >/dev/null; then must '' groupadd --system station-agent; fi
+	remember user station-bluez
+	if ! getent passwd station-bluez >/dev/null; then
+		must '' useradd --system --gid station-agent --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin station-bluez
+	fi
 	make_secrets
 	write_agent_env
 	write_stack_env
@@ -1035,7 +1062,19 @@ install_service() {
 	replace_if_different "$downloads/deploy/station-agent.service" "$unit" 0644
 	must '' systemctl daemon-reload
 	must '' systemctl enable docker.service station-agent.service
+	install_bluetooth
 	rm -rf "$downloads"
+}
+
+# A station without Bluetooth is a whole one, so a failure only warns.
+install_bluetooth() {
+	if systemctl --quiet is-active station-bluez.service && cmp -s "$downloads/deploy/station-bluez.service" "$bluez_unit"; then return; fi
+	remember file "$bluez_unit"
+	replace_if_different "$downloads/deploy/station-bluez.service" "$bluez_unit" 0644
+	must '' systemctl daemon-reload
+	run systemctl enable station-bluez.service || true
+	run systemctl restart station-bluez.service ||
+		warn 'station-bluez.service does not start, so the station does not find devices by Bluetooth; "journalctl -u station-bluez" has the reason.'
 }
 
 # ---------------------------------------------------------------------------------------------- 9. start

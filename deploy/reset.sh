@@ -13,7 +13,11 @@ agent_folder=/opt/station-agent
 record=$agent_folder/installed
 unit_name=station-agent.service
 unit=/etc/systemd/system/$unit_name
+bluez_unit_name=station-bluez.service
+bluez_unit=/etc/systemd/system/$bluez_unit_name
 socket_folder=/run/station-agent
+bluez_folder=/run/station-bluez
+bluez_user=station-bluez
 group=station-agent
 network_manager=/etc/NetworkManager
 dns_answers=$network_manager/dnsmasq-shared.d/station-portal.conf
@@ -41,32 +45,69 @@ usage() {
 		'' \
 		'  sh reset.sh [options]' \
 		'' \
-		'  --yes           asks nothing' \
-		'  --keep-docker   keeps Docker, also when install.sh installed it' \
-		'  --keep-wifi     keeps the Wi-Fi networks that the station joined' \
-		'  --remove-wifi   removes them; with neither option you are asked, and --yes keeps them' \
-		'  --help          this text'
+		'  --yes                   asks nothing, and makes a backup only with --backup' \
+		'  --backup FOLDER         makes a backup there first; when it fails, nothing is removed' \
+		'  --passphrase-file FILE  its passphrase is the first line of this file' \
+		'  --passphrase-fd NUMBER  its passphrase is the first line of this file descriptor, 0 to 8' \
+		'  --no-backup             makes none; without these options you are asked' \
+		'  --keep-docker           keeps Docker, also when install.sh installed it' \
+		'  --keep-wifi             keeps the Wi-Fi networks that the station joined' \
+		'  --remove-wifi           removes them; with neither option you are asked, and --yes keeps them' \
+		'  --help                  this text'
 }
 
 read_options() {
-	yes='' keep_docker='' wifi=''
+	yes='' keep_docker='' wifi='' backup='' no_backup='' backup_folder='' passphrase=''
 	while [ $# -gt 0 ]; do
 		case $1 in
+		--backup | --passphrase-file | --passphrase-fd)
+			[ -n "${2:-}" ] || usage_error "$1 needs a value"
+			read_backup_option "$1" "$2"
+			shift
+			;;
+		--no-backup) no_backup=1 ;;
 		--yes) yes=1 ;;
 		--keep-docker) keep_docker=1 ;;
 		--keep-wifi) wifi=keep ;;
 		--remove-wifi) wifi=remove ;;
 		--help | -h) usage && exit 0 ;;
-		*) printf 'reset.sh: unknown option %s\n\n' "$1" >&2 && usage >&2 && exit 64 ;;
+		*) usage_error "unknown option $1" ;;
 		esac
 		shift
 	done
+	if [ -n "$no_backup" ]; then
+		[ -z "$backup" ] || usage_error '--backup and --no-backup contradict each other'
+		backup=no
+	fi
+	if [ -n "$passphrase" ] && [ "$backup" != make ]; then usage_error 'a passphrase needs --backup'; fi
+	if [ "$backup" = make ] && [ -n "$yes" ] && [ -z "$passphrase" ]; then usage_error '--backup with --yes needs --passphrase-file or --passphrase-fd'; fi
+}
+
+read_backup_option() {
+	case $1 in
+	--backup) backup=make backup_folder=$2 ;;
+	--passphrase-file)
+		{ IFS= read -r passphrase || [ -n "$passphrase" ]; } 2>/dev/null <"$2" || usage_error "$2 has no passphrase, or is not readable"
+		;;
+	*)
+		# The shell opens no others, and 9 is the lock.
+		case $2 in [0-8]) ;; *) usage_error '--passphrase-fd needs a number from 0 to 8' ;; esac
+		eval "IFS= read -r passphrase <&$2" 2>/dev/null || [ -n "$passphrase" ] || usage_error "file descriptor $2 has no passphrase"
+		;;
+	esac
+	passphrase=${passphrase%"$(printf '\r')"}
+}
+
+usage_error() {
+	printf 'reset.sh: %s\n\n' "$1" >&2
+	usage >&2
+	exit 64
 }
 
 # ---------------------------------------------------------------------------------------------- what people see
 
 prepare() {
-	step_number=0 left='' stays=''
+	step_number=0 left='' stays='' docker_was_stopped='' backup_file='' backup_stage=''
 	new_line='
 '
 	# Messages of programs are parsed below.
@@ -76,7 +117,7 @@ prepare() {
 	# Closing the hotspot cuts off who is connected by it; the script and its programs go on.
 	trap '' HUP
 	trap : PIPE
-	trap 'fail "It was interrupted. Run it again to remove the rest."' INT TERM
+	trap interrupted INT TERM
 	exec 9>/run/station-install.lock
 	if command -v flock >/dev/null; then
 		# A program of a run that was killed may hold it for a moment.
@@ -105,6 +146,27 @@ is_left() { left="$left  $1$new_line"; }
 fail() {
 	printf '\nNot removed: %s\n' "$1" >&2
 	exit 1
+}
+
+interrupted() {
+	stty echo 2>/dev/null </dev/tty
+	[ "$step_number" = 0 ] || fail 'It was interrupted. Run it again to remove the rest.'
+	stop 'It was interrupted. Nothing was removed.'
+}
+
+# Ends the script before anything was removed.
+stop() {
+	end_backup
+	stop_docker_again
+	fail "$1"
+}
+
+# Asks on the terminal. $1: the question, $2: `hidden`. The answer is in `reply`.
+ask() {
+	printf '%s' "$1" >/dev/tty
+	[ -z "${2:-}" ] || stty -echo </dev/tty
+	IFS= read -r reply </dev/tty || stop 'The terminal was closed. Nothing was removed.'
+	[ -z "${2:-}" ] || { stty echo </dev/tty && printf '\n' >/dev/tty; }
 }
 
 # ---------------------------------------------------------------------------------------------- what there is
@@ -148,7 +210,7 @@ env_value() {
 recorded() { [ ! -f "$record" ] || sed -n "s/^$1=//p" "$record"; }
 
 is_anything_here() {
-	for path in "$agent_folder" "$unit" "$socket_folder" "$project_folder" "$data_folder" "$firmware_folder" "$dns_answers"; do
+	for path in "$agent_folder" "$unit" "$bluez_unit" "$socket_folder" "$bluez_folder" "$project_folder" "$data_folder" "$firmware_folder" "$dns_answers"; do
 		[ ! -e "$path" ] || return 0
 	done
 	if [ "$wifi" = remove ] && [ -n "$nm_profiles" ]; then return 0; fi
@@ -165,20 +227,16 @@ confirm() {
 	printf 'This removes the Station "%s" from this machine. It cannot be undone. What is lost:\n\n' "$(hostname)"
 	show_losses
 	printf '\n'
+	if [ -z "$yes" ]; then (exec </dev/tty) 2>/dev/null || stop 'There is no terminal to ask on. Use --yes.'; fi
+	back_up
 	[ -z "$yes" ] || return 0
-	(exec </dev/tty) 2>/dev/null || fail 'There is no terminal to ask on. Use --yes.'
-	printf 'Type "reset" or the name of the station to go on: ' >/dev/tty
-	IFS= read -r reply </dev/tty || reply=''
+	ask 'Type "reset" or the name of the station to go on: '
 	case $reply in
 	reset | "$(hostname)") ;;
-	*)
-		stop_docker_again
-		fail 'You chose not to. Nothing was changed.'
-		;;
+	*) stop 'You chose not to. Nothing was removed.' ;;
 	esac
 	if [ -z "$wifi" ] && [ -n "$nm_profiles" ]; then
-		printf 'Remove these Wi-Fi networks as well? Who is connected by them is cut off. [y/N]: ' >/dev/tty
-		IFS= read -r reply </dev/tty || reply=''
+		ask 'Remove these Wi-Fi networks as well? Who is connected by them is cut off. [y/N]: '
 		case $reply in [yY]*) wifi=remove ;; esac
 	fi
 }
@@ -212,9 +270,8 @@ wifi_choice() {
 # Devices, accounts and automations, when the backend runs on its own database.
 count_records() {
 	[ -z "$(env_value "$stack_env" DATABASE_URL)" ] || return 0
-	name=$(env_value "$agent_env" BACKEND_CONTAINER_NAME)
 	# shellcheck disable=SC2016 # a program in another language
-	found=$(timeout 20 docker exec "${name:-station-backend}" node -e '
+	found=$(timeout 20 docker exec "$(backend_name)" node -e '
 		const { DatabaseSync } = require("node:sqlite");
 		const database = new DatabaseSync("/data/station.sqlite", { readOnly: true });
 		const count = (table) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get().n;
@@ -222,9 +279,232 @@ count_records() {
 	' 2>/dev/null) && printf '%s' "$found"
 }
 
+backend_name() {
+	found=$(env_value "$agent_env" BACKEND_CONTAINER_NAME)
+	printf '%s' "${found:-station-backend}"
+}
+
 size_of() {
 	size=$(timeout 20 du -sh "$1" 2>/dev/null | cut -f 1)
 	[ -z "$size" ] || printf ' (%s)' "$size"
+}
+
+# ---------------------------------------------------------------------------------------------- backup
+
+# Makes the backup that was chosen, and asks for what is not said. When it fails, nothing is removed.
+back_up() {
+	if [ -z "$backup" ] && [ -n "$yes" ]; then
+		printf 'No backup is made; --backup FOLDER would make one.\n\n'
+		return
+	fi
+	[ "$backup" != no ] || return 0
+	if [ -n "$backup" ]; then
+		problem=$(folder_problem "$backup_folder")
+		[ -z "$problem" ] || stop "The backup cannot be in $backup_folder: it $problem. Nothing was removed."
+	fi
+	find_data
+	if [ -n "$obstacle" ]; then
+		[ -z "$backup" ] || stop "There is no backup: $obstacle Nothing was removed."
+		printf 'No backup can be made: %s\n\n' "$obstacle"
+		return
+	fi
+	if [ -z "$backup" ]; then
+		ask 'Make a backup first? It is one encrypted file, for this station or for another one. [Y/n]: '
+		case $reply in [nN]*) return ;; esac
+		ask_folder
+	fi
+	[ -n "$passphrase" ] || ask_passphrase
+	make_backup
+	check_backup
+	printf '      The backup is %s%s. It was checked by restoring it.\n\n' "$backup_file" "$(size_of "$backup_file")"
+}
+
+# Sets what a backup is made with: the backend's container or else its volume, and its image; or `obstacle`.
+find_data() {
+	obstacle='' backend_id='' data_volume=''
+	backup_container=$project-reset-backup
+	if [ -z "$docker_answers" ]; then
+		obstacle='Docker does not answer.'
+		return
+	fi
+	if [ -n "$(env_value "$stack_env" DATABASE_URL)" ]; then
+		obstacle='The data of this station is in PostgreSQL. Make a copy with pg_dump.'
+		return
+	fi
+	for id in $(our_containers); do
+		if [ "$(d inspect --format '{{.Name}}' "$id")" = "/$(backend_name)" ]; then backend_id=$id; fi
+	done
+	if [ -n "$backend_id" ]; then
+		backend_image=$(d inspect --format '{{.Image}}' "$backend_id")
+	else
+		data_volume=$(our_volumes | grep -x '.*backend-data' | head -n 1)
+		backend_image=$(d images --no-trunc --format '{{.Repository}} {{.ID}}' | awk -v name="$station_images/backend" '$1 == name { print $2; exit }')
+	fi
+	if [ -z "$backend_id$data_volume" ]; then
+		obstacle='This station has no data.'
+	elif [ -z "$backend_image" ]; then
+		obstacle='The image of the backend is missing.'
+	elif ! timeout 30 docker run --rm --network none "$backend_image" node /app/station-backend.mjs --help 2>/dev/null 9>&- | grep -q '^  backup '; then
+		obstacle='The program of the backend does not start, or it is too old for backups.'
+	fi
+}
+
+ask_folder() {
+	usual=$(usual_folder)
+	while :; do
+		ask "Folder for it, for example on a USB stick [$usual]: "
+		backup_folder=${reply:-$usual}
+		problem=$(folder_problem "$backup_folder")
+		[ -n "$problem" ] || return 0
+		printf '  It %s.\n' "$problem" >/dev/tty
+	done
+}
+
+# Where the station puts its backups, or a stick or share that is mounted, or else the disk of the system.
+usual_folder() {
+	found=$(env_value "$stack_env" BACKUP_DIR)
+	[ -d "$found" ] || found=$(printf '%b' "$(awk '$5 ~ "^/(media|mnt)/" { print $5; exit }' /proc/self/mountinfo)")
+	printf '%s' "${found:-/root/station-backup}"
+}
+
+# Prints what is wrong with the folder $1 for a backup; nothing when it can be used. It may not exist yet.
+folder_problem() {
+	case $1 in
+	*[\"\\]* | *"$new_line"*) printf 'must not have " or \\ in its name' && return ;;
+	/*) ;;
+	*) printf 'must begin with /' && return ;;
+	esac
+	real=$(readlink -m "$1") existing=$(readlink -m "$1")
+	while [ ! -e "$existing" ]; do existing=$(dirname "$existing"); done
+	for path in "$agent_folder" "$project_folder" "$data_folder" "$firmware_folder" "$(d info --format '{{.DockerRootDir}}')"; do
+		case $real/ in "$(readlink -m "${path:-/var/lib/docker}")"/*) printf 'is removed with the station' && return ;; esac
+	done
+	case $(stat --file-system --format %T "$existing") in tmpfs | ramfs) printf 'is in memory only' && return ;; esac
+	if ! mkdir -p "$real" 2>/dev/null || ! rmdir "$(mktemp -d "$real/.station-backup.XXXXXX" 2>/dev/null)" 2>/dev/null; then
+		printf 'cannot be written to'
+	fi
+}
+
+ask_passphrase() {
+	printf 'Nobody can open the backup without its passphrase. Keep it in another place.\n' >/dev/tty
+	while :; do
+		ask 'Passphrase, at least 12 characters: ' hidden
+		passphrase=$reply
+		if [ "${#passphrase}" -lt 12 ]; then
+			printf '  It is too short.\n' >/dev/tty
+			continue
+		fi
+		ask 'The same again: ' hidden
+		[ "$reply" != "$passphrase" ] || return 0
+		printf '  The two are not the same.\n' >/dev/tty
+	done
+}
+
+# The station keeps running. The container's user cannot write everywhere, so the file is made in a folder for it and moved.
+make_backup() {
+	note 'Making the backup.'
+	backup_stage=$(stage_in "$backup_folder" || stage_in /var/tmp) || stop 'There is no folder that the backup can be written to. Nothing was removed.'
+	set -- --mount "type=bind,\"source=$backup_stage\",target=/out"
+	agent_group=$(env_value "$stack_env" AGENT_SOCKET_GROUP)
+	[ -z "$agent_group" ] || set -- "$@" --group-add "$agent_group"
+	if [ -n "$backend_id" ]; then
+		set -- "$@" --volumes-from "$backend_id"
+	else
+		set -- "$@" --mount "type=volume,source=$data_volume,target=/data"
+		[ ! -d "$socket_folder" ] || set -- "$@" --mount "type=bind,source=$socket_folder,target=$socket_folder,readonly"
+	fi
+	# By its name only, so that the token is no argument.
+	AGENT_TOKEN=$(env_value "$stack_env" AGENT_TOKEN)
+	export AGENT_TOKEN
+	outcome=$(run_backend "$@" --env AGENT_TOKEN --env "AGENT_SOCKET=$socket_folder/agent.sock" "$backend_image" \
+		node /app/station-backend.mjs backup --to /out --passphrase-fd 0 --json)
+	unset AGENT_TOKEN
+	expect_done 'The backup failed'
+	case $outcome in
+	*'"missing":[]'*) ;;
+	*'"missing":["agent"'*) note 'The backup lacks the Wi-Fi networks and the logins of the broker, because the agent did not answer.' ;;
+	*) note 'The backup lacks device types whose names are too long.' ;;
+	esac
+	keep_backup || stop "The backup could not be written to $backup_folder. Nothing was removed."
+}
+
+# Makes a folder in $1 that the container's user may write to. The file system of a stick may know no users.
+stage_in() {
+	# Of a run that was killed.
+	rm -rf "$1"/.station-backup.??????
+	made=$(mktemp -d "$1/.station-backup.XXXXXX" 2>/dev/null) || return 1
+	chown 1000:1000 "$made" 2>/dev/null
+	if [ "$(stat --format %u "$made")" != 1000 ]; then
+		rmdir "$made"
+		return 1
+	fi
+	printf '%s' "$made"
+}
+
+# The file has its name only when it is on the disk.
+keep_backup() {
+	file_name=$(cd "$backup_stage" && printf '%s' *.age)
+	[ -s "$backup_stage/$file_name" ] || return 1
+	moved=$backup_folder/.$file_name.tmp
+	if ! { mv "$backup_stage/$file_name" "$moved" && sync "$moved" && mv "$moved" "$backup_folder/$file_name" && sync "$backup_folder"; } 2>/dev/null; then
+		rm -f "$moved"
+		return 1
+	fi
+	backup_file=$backup_folder/$file_name
+	chown --reference="$backup_folder" "$backup_file" 2>/dev/null
+	end_backup
+}
+
+# Restores the file as another station would: with nothing of this one, and read from the disk instead of from memory.
+check_backup() {
+	note 'Checking the backup.'
+	dd if="$backup_file" iflag=nocache count=0 2>/dev/null
+	outcome=$(run_backend --user 0:0 --cap-add DAC_OVERRIDE --mount "type=bind,\"source=$backup_folder\",target=/in,readonly" \
+		--mount type=volume,target=/data "$backend_image" \
+		node /app/station-backend.mjs verify "/in/${backup_file##*/}" --passphrase-fd 0 --json)
+	expect_done "The backup $backup_file cannot be restored"
+}
+
+# Runs a command of the backend with the passphrase as its input. $@: what `docker run` needs. Prints the last line that is no
+# progress. Ctrl-C reaches the command, because `timeout` stays in the foreground.
+run_backend() {
+	d rm --force "$backup_container" >/dev/null
+	printf '%s\n' "$passphrase" |
+		timeout --foreground 4h docker run --rm --interactive --name "$backup_container" \
+			--label "com.docker.compose.project=$project" --log-driver none --network none --read-only \
+			--tmpfs /tmp:size=16m --cap-drop ALL --security-opt no-new-privileges --memory 384m --pids-limit 200 "$@" 2>&1 9>&- |
+		while IFS= read -r line; do
+			case $line in '{"progress":'*) show_progress "$line" ;; *) printf '%s\n' "$line" ;; esac
+		done | tail -n 1
+}
+
+# $1: a line like {"progress":{"work":"make","phase":"packing","doneBytes":1,"totalBytes":2}}
+show_progress() {
+	[ -t 2 ] || return 0
+	phase=${1##*'"phase":"'} done_bytes=${1##*'"doneBytes":'} total_bytes=${1##*'"totalBytes":'}
+	phase=${phase%%\"*} done_bytes=${done_bytes%%[!0-9]*} total_bytes=${total_bytes%%[!0-9]*}
+	if [ "${total_bytes:-0}" = 0 ]; then
+		printf '\r\033[K      %s' "$phase" >&2
+	else
+		printf '\r\033[K      %s %d %%' "$phase" $((100 * done_bytes / total_bytes)) >&2
+	fi
+}
+
+# $1: what failed.
+expect_done() {
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	case $outcome in
+	'{"outcome":{"kind":"done"'*) ;;
+	*)
+		reason=$(printf '%s' "$outcome" | sed 's/.*"message":"\([^"]*\)","cause":null.*/\1/; s/.*"message":"\([^"]*\)","cause":"\(.*\)"}}$/\1 (\2)/' | cut -c 1-300)
+		stop "$1: ${reason:-it gave no reason.} Nothing was removed. --no-backup removes the station without one."
+		;;
+	esac
+}
+
+end_backup() {
+	case $backup_stage in */.station-backup.*) rm -rf "$backup_stage" ;; esac
+	backup_stage=''
 }
 
 # ---------------------------------------------------------------------------------------------- 1. agent and hotspot
@@ -236,6 +516,7 @@ stop_agent() {
 		timeout 10 systemctl kill --signal=KILL "$unit_name" 2>/dev/null
 		timeout 30 systemctl stop "$unit_name" 2>/dev/null
 	fi
+	timeout 30 systemctl disable --now "$bluez_unit_name" >/dev/null 2>&1
 	remove_hotspot
 	undo_forwarding
 }
@@ -391,17 +672,19 @@ is_docker_ours() {
 
 remove_files() {
 	rm -f "$unit" "/etc/systemd/system/multi-user.target.wants/$unit_name"
-	remove_tree "$unit.d"
+	rm -f "$bluez_unit" "/etc/systemd/system/multi-user.target.wants/$bluez_unit_name"
+	for path in "$unit.d" "$bluez_unit.d"; do remove_tree "$path"; done
 	systemctl daemon-reload 2>/dev/null
-	systemctl reset-failed "$unit_name" 2>/dev/null
+	systemctl reset-failed "$unit_name" "$bluez_unit_name" 2>/dev/null
 	remove_place "$data_folder" /var/lib/station-agent 'journal.json* current_version.txt* rollback.json* compose.*.override.yml* firmware.json* wifi.json* wifi-credentials.json*'
 	remove_place "$firmware_folder" /var/cache/station-firmware '*@*.bin* *.json'
 	remove_place "$project_folder" /opt/station '.env docker-compose.yml docker-compose.yml.edited proxy mosquitto'
-	remove_tree "$socket_folder"
+	for path in "$socket_folder" "$bluez_folder"; do remove_tree "$path"; done
 	# Made by the unit, also when the variables name other folders.
 	for path in /var/lib/station-agent /var/cache/station-firmware; do remove_tree "$path"; done
 	# The record and this script stay until everything else is gone.
 	find "$agent_folder" -mindepth 1 -maxdepth 1 ! -name installed ! -name reset.sh 2>/dev/null | while IFS= read -r path; do remove_tree "$path"; done
+	if getent passwd "$bluez_user" >/dev/null; then userdel "$bluez_user" 2>/dev/null; fi
 	if getent group "$group" >/dev/null; then groupdel "$group" 2>/dev/null; fi
 }
 
@@ -655,7 +938,7 @@ remove_last_files() {
 # ---------------------------------------------------------------------------------------------- 8. check
 
 check() {
-	for path in "$unit" "$unit.d" "$socket_folder" "$dns_answers" "$agent_folder" /opt/station /var/lib/station-agent /var/cache/station-firmware; do
+	for path in "$unit" "$unit.d" "$bluez_unit" "$bluez_unit.d" "$socket_folder" "$bluez_folder" "$dns_answers" "$agent_folder" /opt/station /var/lib/station-agent /var/cache/station-firmware; do
 		[ -e "$path" ] || continue
 		if mountpoint -q "$path" && [ -z "$(ls -A "$path")" ]; then continue; fi
 		[ "$path" != "$agent_folder" ] || [ -z "$left" ] || continue
@@ -666,6 +949,7 @@ check() {
 		case $wifi:$path in keep:"$network_manager"/*) continue ;; esac
 		[ ! -e "$path" ] || is_left "$path"
 	done
+	if getent passwd "$bluez_user" >/dev/null; then is_left "the user $bluez_user"; fi
 	if getent group "$group" >/dev/null; then is_left "the group $group"; fi
 	if pgrep -x station-agent >/dev/null 2>&1; then is_left 'a running station-agent'; fi
 	if [ "$wifi" = remove ] && [ -n "$(list_profiles)" ]; then is_left 'Wi-Fi networks that the station joined'; fi
@@ -687,6 +971,7 @@ finish() {
 		return 1
 	fi
 	printf '\nThe Station is removed; nothing of it is left. The entries in the journal of this machine stay until they expire.\n'
+	[ -z "$backup_file" ] || printf 'The backup is %s. A new station takes it on its first page: "Restore a backup".\n' "$backup_file"
 }
 
 main "$@"

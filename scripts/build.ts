@@ -1,7 +1,8 @@
 // npm run build [-- agent|backend|web …] [--arch x64|arm64|all] [--version X] [--release]: what ships, into dist/.
-// `agent-without-docker` is for tests and only built when it is named: the agent on the process engine.
+// Two are for tests and only built when they are named: `agent-without-docker`, the agent on the process engine, and
+// `vstation-programs`, what runs in the virtual station.
 //   dist/agent/station-agent-linux-ARCH   one executable (Node's single executable application)
-//   dist/backend/station-backend.mjs   with files beside it that are loaded on demand
+//   dist/backend/station-backend.mjs   with files beside it that are loaded on demand, station-ble-helper.mjs, station-copy-check.mjs
 //   dist/web/   static files
 // --version is the agent's; without it, the one in apps/agent/src/version.ts. --release refuses what must not ship.
 import { rmSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { smallerBackend } from './smaller-bundle.ts';
 
 const dist = join(import.meta.dirname, '..', 'dist');
 const shipped = ['agent', 'backend', 'web'] as const;
-const targets = [...shipped, 'agent-without-docker'] as const;
+const targets = [...shipped, 'agent-without-docker', 'vstation-programs'] as const;
 type Target = (typeof targets)[number];
 
 const { values, positionals } = parseArgs({
@@ -32,6 +33,7 @@ for (const [index, target] of wanted.entries()) {
   if (target === 'agent') await buildAgents('apps/agent/src/main.ts', target);
   else if (target === 'agent-without-docker') await buildAgents('simulators/station/agent-main.ts', target);
   else if (target === 'backend') await buildBackend();
+  else if (target === 'vstation-programs') await buildProgramsOfVstation(target);
   else run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
   process.stdout.write(`ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
 }
@@ -64,15 +66,24 @@ async function buildAgents(entry: string, target: Target): Promise<void> {
 async function buildBackend(): Promise<void> {
   const dir = join(dist, 'backend');
   rmSync(dir, { recursive: true, force: true });
+  const output = { format: 'esm', minify: { mangle: false }, sourcemap: false } as const;
   await using build = await openBundle('apps/backend/src/main.ts', smallerBackend);
-  await build.write({
-    dir,
-    format: 'esm',
-    entryFileNames: 'station-backend.mjs',
-    chunkFileNames: '[name]-[hash].mjs',
-    minify: { mangle: false },
-    sourcemap: false,
-  });
+  const chunkFileNames = '[name]-[hash].mjs';
+  await build.write({ ...output, dir, entryFileNames: 'station-backend.mjs', chunkFileNames });
+  for (const [entry, name] of [
+    ['apps/ble-helper/src/main.ts', 'station-ble-helper.mjs'],
+    ['apps/backend/src/adapters/copy-check-thread.ts', 'station-copy-check.mjs'],
+  ] as const) {
+    await using more = await openBundle(entry, smallerBackend);
+    await more.write({ ...output, file: join(dir, name), codeSplitting: false });
+  }
+}
+
+async function buildProgramsOfVstation(target: Target): Promise<void> {
+  for (const name of ['peripheral', 'twin', 'browser']) {
+    await using build = await openBundle(`tests/vstation/programs/${name}.ts`);
+    await build.write({ file: join(dist, target, `${name}.mjs`), format: 'esm' });
+  }
 }
 
 function refuse(problem: string): never {

@@ -9,7 +9,11 @@ const unusedByBackend: Readonly<Record<string, string>> = {
 };
 /** An `import` reads all exports, which makes Node load a WebSocket client of 6 MB. */
 const usedOfHttp: Readonly<Record<string, string>> = {
-  'node:http': `export const { Agent, createServer, get, request, STATUS_CODES } = process.getBuiltinModule('node:http');`,
+  'node:http': `
+    const http = process.getBuiltinModule('node:http');
+    export default http;
+    export const { Agent, createServer, get, request, STATUS_CODES } = http;
+  `,
 };
 const replaced = '\0replaced:';
 

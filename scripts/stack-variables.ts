@@ -56,10 +56,16 @@ const composeVariables = {
       default: '1000',
       help: 'Number of the group that may use the socket of the agent.',
     },
-    DBUS_DIR: {
+    BLUEZ_DIR: {
       check: is.text,
-      default: '/run/dbus',
-      help: 'Folder of the socket of the system D-Bus, for Bluetooth.',
+      default: '/run/station-bluez',
+      help: 'Folder of the D-Bus socket for Bluetooth, which station-bluez.service makes.',
+    },
+    BLE_ADAPTER: {
+      check: is.matching(/^hci\d+$/, 'be the name of a Bluetooth adapter, like hci0'),
+      example: 'hci1',
+      otherwise: 'the first that is on',
+      help: 'Bluetooth adapter that finds devices, where the machine has several.',
     },
     TZ: { check: is.text, example: 'Europe/Berlin', otherwise: 'UTC', help: 'The time zone of schedules.' },
   }),

@@ -18,15 +18,16 @@ export type BundledPackage = {
   /** Programs that contain it. */
   parts: Part[];
 };
-export type Part = 'agent' | 'backend' | 'web';
+export const parts = ['agent', 'backend', 'ble-helper', 'web'] as const;
+export type Part = (typeof parts)[number];
 
 type Lock = { packages: Record<string, { version?: string; license?: string; integrity?: string }> };
 
 /** The npm packages in the bundles, sorted by name and version. */
-export async function findBundledPackages(parts: readonly Part[]): Promise<BundledPackage[]> {
+export async function findBundledPackages(wanted: readonly Part[]): Promise<BundledPackage[]> {
   const lock = JSON.parse(await readFile(`${root}/package-lock.json`, 'utf8')) as Lock;
   const found = new Map<string, BundledPackage>();
-  for (const part of parts) {
+  for (const part of wanted) {
     for (const folder of packageFolders(await bundles[part]())) {
       const { version, license = null, integrity = null } = lock.packages[folder] ?? {};
       if (version === undefined) throw new Error(`${folder} is bundled but not in package-lock.json`);
@@ -60,6 +61,10 @@ const bundles: Record<Part, () => Promise<RolldownOutput>> = {
   backend: async () => {
     await using build = await openBundle('apps/backend/src/main.ts', smallerBackend);
     return await build.generate({ format: 'esm' });
+  },
+  'ble-helper': async () => {
+    await using build = await openBundle('apps/ble-helper/src/main.ts', smallerBackend);
+    return await build.generate({ format: 'esm', codeSplitting: false });
   },
   web: async () => {
     await using build = await rolldown({

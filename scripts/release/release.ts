@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { architectures } from '../build-agent.ts';
-import { findBundledPackages } from './bundled-packages.ts';
+import { findBundledPackages, parts } from './bundled-packages.ts';
 import { services } from './image-recipes.ts';
 import { createImageBuilder, pushImage, type BaseImage, type ChangeConfig, type ImageBuilder } from './images.ts';
 import { notesOf } from './notes.ts';
@@ -131,7 +131,7 @@ async function writeDocuments(
   { options, date }: Site,
   { notes, bases }: { notes: string; bases: BaseImage[] },
 ): Promise<void> {
-  const packages = await findBundledPackages(options.kind === 'agent' ? ['agent'] : ['agent', 'backend', 'web']);
+  const packages = await findBundledPackages(options.kind === 'agent' ? ['agent'] : parts);
   const name = options.kind === 'agent' ? `agent-v${options.version}` : options.version;
   await put(join(options.output, 'sbom', `${name}.cdx.json`), renderSbom(options, date, { packages, bases }));
   await put(join(options.output, 'sbom', `${name}.licenses.txt`), await renderLicenses(packages));

@@ -77,7 +77,7 @@ export async function writeDeployment({ options, signer, date }: Site): Promise<
   const work = join(options.output, '.deployment');
   await mkdir(folder, { recursive: true });
   await mkdir(work);
-  for (const name of ['docker-compose.yml', 'proxy', 'mosquitto', 'station-agent.service']) {
+  for (const name of ['docker-compose.yml', 'proxy', 'mosquitto', 'station-agent.service', 'station-bluez.service']) {
     await cp(join(root, 'deploy', name), join(work, name), { recursive: true });
   }
   await copyFile(join(options.output, 'reset.sh'), join(work, 'reset.sh'));
