@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
-import { type Bus, createBus } from '@station/agent/adapters/network-manager/bus';
+import { type Bus, createBus } from '@station/kit/message-bus';
 import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/profiles';
 import { ssidFromBytes, type JoinRequest, type Network } from '@station/agent/core/wifi-network';
 import { readForm, readJoinForm } from '@station/agent/portal/join-form';

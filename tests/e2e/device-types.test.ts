@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { Automation, AutomationRun } from '@station/protocol/automations';
 import { type DeviceType, readDeviceType } from '@station/protocol/device-types';
-import type { Device, HistoryPoint } from '@station/protocol/devices';
+import type { DeviceHistory } from '@station/protocol/device-history';
+import type { Device } from '@station/protocol/devices';
 import { startVirtualDevice, type VirtualDevice } from '@station/simulators/devices/virtual-device';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { bearer, owner, runBackend, type RunningBackend } from '../../apps/backend/src/testing/running-backend.ts';
@@ -169,8 +170,8 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
     await page.locator('label', { hasText: 'Water pressure' }).click();
     await page.locator('canvas').waitFor({ timeout: timeoutMs });
     const from = new Date(Date.now() - 3_600_000).toISOString();
-    const points = () => get<HistoryPoint[]>(`/api/devices/${valveId}/history?capability=pressure&from=${from}`);
-    await waitFor('points of the pressure', async () => (await points()).length > 0, timeoutMs);
+    const history = () => get<DeviceHistory>(`/api/devices/${valveId}/history?capability=pressure&from=${from}`);
+    await waitFor('points of the pressure', async () => (await history()).points.length > 0, timeoutMs);
     await look(page, '91-new-type-page');
   });
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { findBundledPackages } from '../../scripts/release/bundled-packages.ts';
+import { findBundledPackages, type Part, parts } from '../../scripts/release/bundled-packages.ts';
 import { createAgentProcess } from '../rig/agent-process.ts';
 import { loadBaseImages } from '../rig/base-images.ts';
 import { createDockerEngine } from '../rig/docker-engine.ts';
@@ -113,6 +113,7 @@ test('the files of the stack are in the archive, readable by everybody', async (
       'proxy/Caddyfile',
       'reset.sh',
       'station-agent.service',
+      'station-bluez.service',
     ],
   );
   for (const [mode = '', owner] of files) assert.ok(mode[7] === 'r' && owner === '0/0', mode);
@@ -163,8 +164,10 @@ test('the bill of materials names every bundled package and Node', async () => {
   };
   assert.equal(bomFormat, 'CycloneDX');
   const named = new Set(components.map(({ name, version }) => `${name} ${version}`));
-  const packages = await findBundledPackages(['agent', 'backend', 'web']);
-  assert.ok(packages.some(({ name }) => name === 'react') && packages.some(({ name }) => name === 'fastify'));
+  const packages = await findBundledPackages(parts);
+  const isIn = (part: Part, package_: string): boolean =>
+    packages.some((each) => each.name === package_ && each.parts.includes(part));
+  assert.ok(isIn('web', 'react') && isIn('backend', 'fastify') && isIn('ble-helper', '@jellybrick/dbus-next'));
   for (const { name, version } of packages) assert.ok(named.has(`${name} ${version}`), name);
   assert.ok(named.has(`node ${process.versions.node}`));
   assert.deepEqual(

@@ -14,25 +14,30 @@ import { sweepWorkspaces } from '../rig/workspace.ts';
 /** Files that run in one process: each on its own, but all stories that share a machine or an installed station together. */
 type Part = { name: string; files: string[]; options: string[]; inside: string[] };
 
+/** One virtual station runs at a time: a part that waits for it would only keep others from starting. */
+const virtualStation = ['wifi', 'ble'];
+
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
-const sharingFolders = ['wifi', 'install'];
+const sharingFolders = ['wifi', 'ble', 'install'];
 
 /**
  * A network of its own, with loopback only. A browser breaks off what it is fetching when an interface of the machine comes or
  * goes, and the container engines of other parts make and remove some all the time.
  */
 const ownNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
-const needsOwnNetwork = (name: string): boolean => /^web($|\/)|^backend\/browser$/.test(name);
+const needsOwnNetwork = (name: string): boolean => /^web($|[-/])|^backend\/browser$/.test(name);
 
 /** Begun first, in this order, because they take longest. */
 const longest = [
   ...[
     'wifi',
+    'ble',
     'install',
     'devices/chaos',
     'replicas/replicas',
     'stack',
+    'web-provisioning',
     'backend/restarts',
     'update-kill',
     'firmware/rollouts',
@@ -76,9 +81,17 @@ function partsOf(files: readonly string[]): Part[] {
 async function runParts(parts: readonly Part[], env: Record<string, string>): Promise<TestRun[]> {
   const queue = [...parts];
   const runs: TestRun[] = [];
+  let isVirtualStationTaken = false;
+  const next = (): Part | undefined => {
+    const at = queue.findIndex(({ name }) => !(isVirtualStationTaken && virtualStation.includes(name)));
+    return at < 0 ? undefined : queue.splice(at, 1)[0];
+  };
   const work = async (): Promise<void> => {
-    for (let part = queue.shift(); part !== undefined && !isInterrupted(); part = queue.shift()) {
+    for (let part = next(); part !== undefined && !isInterrupted(); part = next()) {
+      const isVirtual = virtualStation.includes(part.name);
+      isVirtualStationTaken ||= isVirtual;
       const run = await runTests([...part.options, ...part.files], env, part.inside);
+      if (isVirtual) isVirtualStationTaken = false;
       runs.push(run);
       const { pass, fail, cancelled } = run.totals;
       const ending = `${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(0)} s)`;
@@ -107,7 +120,7 @@ async function main(args: readonly string[]): Promise<number> {
   // Without the machine's network a part installs nothing.
   if (parts.some(({ inside }) => inside.length > 0)) await needPackages(['chromium', 'iproute2']);
   // Parts that run at the same time must not build into the same folder.
-  if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'web');
+  if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'vstation-programs', 'web');
   const runs = await runParts(parts, parts.length > 1 ? builtEnv : {});
   await sweepWorkspaces();
   process.stdout.write('\n');

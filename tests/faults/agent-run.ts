@@ -185,6 +185,7 @@ function createAgent(
     bootstrapOnStart: options.bootstrapOnStart ?? true,
     checkIntervalMs,
     maintenanceWindow: null,
+    isClockRight: async () => null,
   });
   return { stack, keeper, conditions };
 }

@@ -82,6 +82,8 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
       if (state.cramped) return 'unknown';
       return state.live.images.has(imageId) && conditionOf(state.live, imageId) === 'whole' ? 'whole' : 'damaged';
     },
+    // Layers without an image vanish with their last image here; a real engine keeps those of an interrupted pull.
+    repairStorage: async () => false,
     up: async () => {
       call('up', 100);
       return up(parts);

@@ -6,7 +6,7 @@ import { tell } from './debian.ts';
 const root = join(import.meta.dirname, '../..');
 const isBuilt = process.env['STATION_BUILT'] === 'yes';
 
-type Target = 'agent' | 'agent-without-docker' | 'backend' | 'web';
+type Target = 'agent' | 'agent-without-docker' | 'backend' | 'vstation-programs' | 'web';
 
 /** The agent as it ships, for this machine. */
 export const agentExecutable = executableIn('agent');

@@ -64,8 +64,7 @@ export async function composePlugin(): Promise<string> {
 /** Downloads Debian 13's package docker-compose into a folder below `folder`. @returns the path of the package. */
 export async function composePackage(folder: string): Promise<string> {
   const work = await mkdtemp(join(folder, 'trixie-'));
-  const sources = join(work, 'trixie.sources');
-  await writeFile(sources, await trixieSource());
+  const sources = await debianSource('trixie', work);
   await download(['docker-compose'], [`-oDir::Etc::SourceList=${sources}`, '-oDir::Etc::SourceParts=/dev/null'], work);
   const deb = (await readdir(work)).find((name) => name.endsWith('.deb'));
   if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
@@ -118,10 +117,16 @@ async function download(names: readonly string[], options: readonly string[], fo
   await run('apt-get', [...apt, 'download', '-q', ...names], { cwd: folder });
 }
 
-/** A deb822 source for Debian 13 from the mirror and key that this machine uses for its own Debian packages. */
-async function trixieSource(): Promise<string> {
+/**
+ * Writes a deb822 source for a release of Debian, from the mirror and with the key that this machine uses for its own Debian packages.
+ * @returns its path, in `folder`.
+ */
+export async function debianSource(suite: string, folder: string): Promise<string> {
   const { uri, signedBy } = await debianMirror();
-  return ['Types: deb', `URIs: ${uri}`, 'Suites: trixie', 'Components: main', `Signed-By: ${signedBy}`, ''].join('\n');
+  const path = join(folder, `${suite}.sources`);
+  const lines = ['Types: deb', `URIs: ${uri}`, `Suites: ${suite}`, 'Components: main', `Signed-By: ${signedBy}`, ''];
+  await writeFile(path, lines.join('\n'));
+  return path;
 }
 
 const debianKeys = '/usr/share/keyrings/debian-archive-keyring.gpg';

@@ -90,7 +90,7 @@ export async function startDaemon(
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | false | null | undefined> | T | false | null | undefined,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;

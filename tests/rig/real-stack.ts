@@ -80,7 +80,7 @@ export async function writeProject(
     MQTT_PORT: `127.0.0.1:${mqttPort}`,
     FIRMWARE_CACHE_DIR: firmwareFolder,
     AGENT_SOCKET_DIR: agentSocketFolder,
-    DBUS_DIR: await workspace.subfolder('dbus'),
+    BLUEZ_DIR: await workspace.subfolder('bluez'),
   };
   const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(folder, '.env'), lines.join(''), { mode: 0o600 });

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, stat, symlink, truncate, utimes, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { exists } from '@station/kit/durable-files';
-import { composePackage, needPackages, sourcesOfMachine, tell } from '../rig/debian.ts';
+import { composePackage, debianSource, needPackages, sourcesOfMachine, tell } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { takeLock } from '../vstation/lock.ts';
 import { buildMirror } from './mirror.ts';
@@ -57,7 +57,7 @@ async function build(work: string, target: string): Promise<void> {
   const rootfs = join(work, 'rootfs');
   const result = join(work, 'result');
   await mkdir(result);
-  const [composeDeb] = await Promise.all([composePackage(work), bootstrap(rootfs)]);
+  const [composeDeb] = await Promise.all([composePackage(work), bootstrap(rootfs, work)]);
   progress('the system is here');
   const { keyring } = await buildMirror({ rootfs, composeDeb, work, target: join(result, 'mirror') });
   progress('the package mirror is here');
@@ -68,11 +68,12 @@ async function build(work: string, target: string): Promise<void> {
   progress('built');
 }
 
-async function bootstrap(rootfs: string): Promise<void> {
+async function bootstrap(rootfs: string, work: string): Promise<void> {
+  const sources = suite === 'bookworm' ? await sourcesOfMachine(suite) : [await debianSource(suite, work)];
   const exclude = ['man', 'doc', 'locale', 'info'].flatMap((name) => [`--dpkgopt=path-exclude=/usr/share/${name}/*`]);
   await run('mmdebstrap', [
     ...['--mode=root', '--variant=minbase', `--include=${basePackages.join(',')}`, ...exclude],
-    ...['--aptopt=Acquire::Languages "none"', suite, rootfs, ...(await sourcesOfMachine(suite))],
+    ...['--aptopt=Acquire::Languages "none"', suite, rootfs, ...sources],
   ]);
 }
 

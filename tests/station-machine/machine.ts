@@ -77,6 +77,8 @@ function containerArguments({ disk, root, label, port }: Record<'disk' | 'root' 
     ...['--quiet', '--register=no', '--keep-unit', '--machine=debian', `--directory=${root}`, '--boot'],
     ...[`--network-veth-extra=${port}:eth0`, '--capability=all', '--system-call-filter=@known'],
     ...['--resolv-conf=off', '--link-journal=no', '--timezone=off', '--console=pipe'],
+    // The systemd of Debian 13 starts on control groups of version 1 only when it is told to.
+    'SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1',
   ];
   const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
   return ['--pdeathsig', 'KILL', 'unshare', ...namespaces, 'bash', '-c', inside, 'bash', disk, root, label, ...nspawn];

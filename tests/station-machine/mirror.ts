@@ -1,5 +1,6 @@
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { debianSource } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { offeredPackages, suite } from './recipe.ts';
 
@@ -25,15 +26,20 @@ export async function buildMirror(parts: MirrorParts): Promise<{ keyring: string
     const pool = join(target, 'debian/pool');
     await download(parts, pool);
     await index(key, join(target, 'debian'), 'main');
-    const docker = join(target, 'docker/linux/debian');
-    await mkdir(join(docker, 'pool'), { recursive: true });
-    await packDocker(pool, parts.composeDeb, work, join(docker, 'pool'));
-    await index(key, docker, 'stable');
-    await copyFile(key.armored, join(docker, 'gpg'));
+    // Debian 13 has a Compose v2 of its own, so nothing is asked of Docker's repository.
+    if (suite === 'bookworm') await buildDockerRepository(key, parts, pool);
     return { keyring: key.binary };
   } finally {
     await run('gpgconf', ['--homedir', key.home, '--kill', 'all']);
   }
+}
+
+async function buildDockerRepository(key: Key, { composeDeb, work, target }: MirrorParts, pool: string): Promise<void> {
+  const docker = join(target, 'docker/linux/debian');
+  await mkdir(join(docker, 'pool'), { recursive: true });
+  await packDocker(pool, composeDeb, work, join(docker, 'pool'));
+  await index(key, docker, 'stable');
+  await copyFile(key.armored, join(docker, 'gpg'));
 }
 
 type Key = { home: string; binary: string; armored: string };
@@ -59,18 +65,28 @@ async function createKey(home: string): Promise<Key> {
 async function download({ rootfs, work }: MirrorParts, pool: string): Promise<void> {
   await mkdir(join(pool, 'partial'), { recursive: true });
   const apt = [
+    ...(await listsOfSuite(work)),
     ...[`-oDir::State::status=${join(rootfs, 'var/lib/dpkg/status')}`, `-oDir::Cache::archives=${pool}`],
     ...[`-oDir::Cache::pkgcache=${join(work, 'pkgcache.bin')}`, `-oDir::Cache::srcpkgcache=${join(work, 'src.bin')}`],
     ...['-oDebug::NoLocking=1', '-oAPT::Sandbox::User=root', '-oAPT::Keep-Downloaded-Packages=1'],
     ...['install', '-y', '-q', '--download-only', ...offeredPackages],
   ];
   await run('apt-get', apt).catch(async () => {
-    await run('apt-get', ['-oDPkg::Lock::Timeout=600', 'update', '-q']);
+    await run('apt-get', [...(await listsOfSuite(work)), '-oDPkg::Lock::Timeout=600', 'update', '-q']);
     await run('apt-get', apt);
   });
   await rm(join(pool, 'partial'), { recursive: true });
   // Installed in the machine already, but an installer may name them.
   await rm(join(pool, 'lock'), { force: true });
+}
+
+/** Package lists of its own where the machine has another release than the host. */
+async function listsOfSuite(work: string): Promise<string[]> {
+  if (suite === 'bookworm') return [];
+  const lists = join(work, 'lists');
+  await mkdir(join(lists, 'partial'), { recursive: true });
+  const source = await debianSource(suite, work);
+  return [`-oDir::State::Lists=${lists}`, `-oDir::Etc::SourceList=${source}`, '-oDir::Etc::SourceParts=/dev/null'];
 }
 
 async function index(key: Key, root: string, component: string): Promise<void> {

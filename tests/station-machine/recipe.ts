@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Debian of the machine. Its packages come from the sources of the host, which is the same release. */
-export const suite = 'bookworm';
+const suites = ['bookworm', 'trixie'] as const;
+
+/** Debian of the machine, 12 or 13 (STATION_TEST_SUITE). */
+export const suite = suites.find((name) => name === process.env['STATION_TEST_SUITE']) ?? 'bookworm';
 
 /** What the host needs to build and run the machine. */
 export const hostPackages = [
@@ -21,8 +23,11 @@ export const basePackages = [
 export const offeredPackages = [
   ...['curl', 'ca-certificates', 'xz-utils', 'minisign', 'qrencode', 'openssl', 'gnupg', 'iw', 'rfkill'],
   ...['libatomic1', 'libstdc++6', 'network-manager', 'wpasupplicant', 'wireless-regdb', 'dnsmasq-base', 'bluez'],
+  'xdg-dbus-proxy',
   ...['avahi-daemon', 'libnss-mdns', 'iptables', 'docker.io', 'uidmap', 'pigz', 'git', 'apparmor', 'busybox-static'],
-] as const;
+  // Debian 13 has Compose v2 and the client in packages of their own.
+  ...(suite === 'trixie' ? ['docker-cli', 'docker-compose', 'docker-buildx'] : []),
+];
 
 /** Units that only cost time in a machine that lives for minutes. */
 export const maskedUnits = [
@@ -32,7 +37,7 @@ export const maskedUnits = [
 
 /** A name for everything that decides what the image and the mirror contain. */
 export function recipeHash(): string {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(suite);
   for (const file of ['recipe.ts', 'image.ts', 'mirror.ts'])
     hash.update(file).update(readFileSync(join(import.meta.dirname, file)));
   return hash.digest('hex').slice(0, 16);

@@ -5,7 +5,7 @@
 import { printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
 
-type Sweep = { about: string; files: string[] };
+type Sweep = { about: string; files: string[]; options?: string[]; env?: Record<string, string> };
 
 const sweeps: Record<string, Sweep> = {
   crashes: {
@@ -32,6 +32,10 @@ const sweeps: Record<string, Sweep> = {
     about: 'a hundred ends of the backend with swapped databases beside devices of the field, on both brokers',
     files: ['tests/e2e/devices/chaos.test.ts'],
   },
+  backup: {
+    about: 'a backup of 500 devices with a year of history; kill -9 at 50 moments of making and of restoring one',
+    files: ['tests/e2e/backup/backup.test.ts'],
+  },
   postgres: {
     about: 'every unit test that opens a database, on PostgreSQL',
     files: ['tests/e2e/backend/postgres.test.ts'],
@@ -40,9 +44,29 @@ const sweeps: Record<string, Sweep> = {
     about: '51 power cuts of a real machine at random moments of installations, updates and rollbacks',
     files: ['tests/e2e/install/powercut.test.ts'],
   },
+  'pull-cuts': {
+    about:
+      '30 power cuts while Docker pulls the images of a first start; one fetch of the agent stores them afterwards',
+    files: ['tests/e2e/update/cut-pulls.test.ts'],
+  },
+  'debian-13': {
+    about: 'an installation, the life of a station and its removal on Debian 13, with its own Docker and Compose',
+    files: ['bare-system', 'life', 'reset'].map((name) => `tests/e2e/install/${name}.test.ts`),
+    options: ['--test-isolation=none'],
+    env: { STATION_TEST_SUITE: 'trixie' },
+  },
+  ble: {
+    about:
+      '500 writes over Bluetooth to a device that drops every fifth connection; radio and helper ended at every step',
+    files: ['tests/e2e/ble/writes.test.ts', 'tests/e2e/ble/failures.test.ts'],
+  },
   fuzz: {
     about: 'hundreds of thousands of damaged manifests, requests, frames and names',
-    files: ['tests/faults/*fuzz.test.ts', 'tests/sweeps/fuzz.test.ts'],
+    files: [
+      'tests/faults/*fuzz.test.ts',
+      'tests/sweeps/fuzz.test.ts',
+      'apps/backend/src/provisioning/{helper-fuzz,scan-interleavings,write-results}.test.ts',
+    ],
   },
 };
 
@@ -59,7 +83,8 @@ async function main(args: readonly string[]): Promise<number> {
   const runs: TestRun[] = [];
   for (const name of names) {
     process.stdout.write(`== ${name}\n`);
-    const run = await runTests(['--test-concurrency=1', ...(sweeps[name]?.files ?? [])], { STATION_SWEEP: 'yes' });
+    const { files = [], options = [], env = {} } = sweeps[name] ?? {};
+    const run = await runTests(['--test-concurrency=1', ...options, ...files], { STATION_SWEEP: 'yes', ...env });
     process.stdout.write(`${run.output}\n`);
     runs.push(run);
   }

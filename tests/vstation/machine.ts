@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findFreePort } from '@station/kit/free-port';
 import { createGuest, type Guest } from '../rig/guest.ts';
 import { startDaemon, waitFor, type Daemon } from '../rig/program.ts';
 import type { Workspace } from '../rig/workspace.ts';
@@ -15,6 +16,8 @@ export type Machine = AsyncDisposable &
   Guest & {
     /** From the start of QEMU until it took commands. */
     bootMs: number;
+    /** The loopback port here that leads to a port of the machine. @throws when it was not asked for. */
+    forwardedPort(guestPort: number): number;
     /** The last lines of the serial console. */
     consoleTail(): Promise<string>;
   };
@@ -25,6 +28,10 @@ export type MachineOptions = {
   /** Folder whose content is found, read-only, below `/payload`. */
   payload?: string;
   memoryMegabytes?: number;
+  /** Default: 1. */
+  processors?: number;
+  /** TCP ports of the machine that are reached from here. It then has a cable of its own for that, outside of NetworkManager. */
+  forwardedPorts?: readonly number[];
 };
 
 /** One at a time on a machine: emulation takes what processors there are. */
@@ -42,14 +49,17 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   const socketPath = join(folder, 'channel.sock');
   const payloadDisk = payload === undefined ? null : join(folder, 'payload.img');
   if (payload !== undefined && payloadDisk !== null) await makeDisk(payload, payloadDisk, 1024 * 1024 * 1024);
-  const args = qemuArguments(options, { payloadDisk, consoleLog, socketPath });
+  const ports = await choosePorts(options.forwardedPorts ?? []);
+  const args = qemuArguments(options, { payloadDisk, consoleLog, socketPath, ports });
   const qemu = await startQemu(args, join(folder, 'qemu.log'));
   workspace.own(qemu);
   const consoleTail = async (): Promise<string> =>
     (await readFile(consoleLog, 'utf8').catch(() => '')).split('\n').slice(-25).join('\n');
   try {
     const channel = await firstCommands(qemu, socketPath);
-    const machine = createMachine({ channel, qemu, consoleTail, bootMs: performance.now() - channel.startedMs });
+    const bootMs = performance.now() - channel.startedMs;
+    const machine = createMachine({ channel, qemu, consoleTail, ports, bootMs });
+    if (ports.size > 0) await machine.must(connectCable);
     if (payloadDisk !== null) await machine.must('mkdir -p /payload && mount -o ro /dev/vdb /payload');
     return machine;
   } catch (error) {
@@ -59,9 +69,29 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   }
 }
 
-type Paths = { payloadDisk: string | null; consoleLog: string; socketPath: string };
+type Paths = { payloadDisk: string | null; consoleLog: string; socketPath: string; ports: Ports };
+/** Port of the machine → port here. */
+type Ports = ReadonlyMap<number, number>;
 
-function qemuArguments({ image, memoryMegabytes = 2048 }: MachineOptions, paths: Paths): string[] {
+async function choosePorts(guestPorts: readonly number[]): Promise<Ports> {
+  const ports = new Map<number, number>();
+  for (const port of guestPorts) ports.set(port, await findFreePort());
+  return ports;
+}
+
+/** QEMU's user network has the machine at this address. Without a route: the station must not find the internet there. */
+const connectCable = `set -e
+  nmcli device set eth0 managed no
+  ip link set eth0 up
+  ip addr replace 10.0.2.15/24 dev eth0`;
+
+function networkArguments(ports: Ports): string[] {
+  if (ports.size === 0) return ['-nic', 'none'];
+  const forwarded = [...ports].map(([guest, here]) => `hostfwd=tcp:127.0.0.1:${here}-10.0.2.15:${guest}`);
+  return ['-nic', ['user', 'model=virtio-net-pci', 'restrict=on', ...forwarded].join(',')];
+}
+
+function qemuArguments({ image, memoryMegabytes = 2048, processors = 1 }: MachineOptions, paths: Paths): string[] {
   const kernelLine = [
     ...['console=ttyS0', 'root=/dev/vda', 'rw', 'quiet', 'loglevel=4', 'net.ifnames=0', 'audit=0', 'apparmor=0'],
     // An emulated processor has no secrets to keep, and its clock needs no proof.
@@ -71,9 +101,10 @@ function qemuArguments({ image, memoryMegabytes = 2048 }: MachineOptions, paths:
   return [
     ...['-name', 'vstation', '-machine', 'q35,hpet=off', '-accel', 'tcg,thread=multi,tb-size=512'],
     // What newer processors have (five-level page tables, SMAP, AVX-512) makes an emulated one slower. A second one costs more
-    // than it brings, and takes a processor from the tests beside it.
-    ...['-cpu', 'Nehalem', '-smp', '1', '-m', String(memoryMegabytes)],
-    ...['-nic', 'none', '-display', 'none', '-monitor', 'none', '-no-reboot'],
+    // than it brings to tests, and takes a processor from those beside it.
+    ...['-cpu', 'Nehalem', '-smp', String(processors), '-m', String(memoryMegabytes)],
+    ...networkArguments(paths.ports),
+    ...['-display', 'none', '-monitor', 'none', '-no-reboot'],
     ...['-kernel', image.kernel, '-initrd', image.initramfs, '-append', kernelLine.join(' ')],
     ...disk(image.disk, 'snapshot=on,cache=unsafe,aio=threads'),
     ...(paths.payloadDisk === null ? [] : disk(paths.payloadDisk, 'readonly=on')),
@@ -117,9 +148,10 @@ function createMachine(parts: {
   channel: Channel;
   qemu: Daemon;
   consoleTail: () => Promise<string>;
+  ports: Ports;
   bootMs: number;
 }): Machine {
-  const { channel, qemu, consoleTail, bootMs } = parts;
+  const { channel, qemu, consoleTail, ports, bootMs } = parts;
   const run: Guest['run'] = async (script, { timeoutMs = 60_000 } = {}) => {
     try {
       return await channel.run(script, timeoutMs);
@@ -130,6 +162,11 @@ function createMachine(parts: {
   return {
     bootMs,
     ...createGuest('virtual station', run),
+    forwardedPort: (guestPort) => {
+      const port = ports.get(guestPort);
+      if (port === undefined) throw new Error(`port ${guestPort} of the machine is not forwarded`);
+      return port;
+    },
     consoleTail,
     [Symbol.asyncDispose]: async () => {
       channel.close();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { blobPath, descriptionPath, type ProcessImage } from '@station/simulators/process-engine/process-image';
 import { agentExecutableWithoutDocker, buildForTests } from '../rig/build.ts';
@@ -47,6 +47,19 @@ export async function createPayload(workspace: Workspace): Promise<string> {
     await put(join(folder, 'release/images', descriptionPath(name, version)), description);
     await put(join(folder, 'release/images', blobPath(digest)), description);
   }
+  return folder;
+}
+
+/**
+ * Folder for the payload of a machine with Bluetooth: `node`, the backend with its BLE helper as they ship, and the programs of devices
+ * (`programs/`).
+ */
+export async function createBluetoothPayload(workspace: Workspace): Promise<string> {
+  await buildForTests('backend', 'vstation-programs');
+  const folder = await workspace.subfolder('payload');
+  await copyFile(process.execPath, join(folder, 'node'));
+  await cp(join(repository, 'dist/backend'), join(folder, 'backend'), { recursive: true });
+  await cp(join(repository, 'dist/vstation-programs'), join(folder, 'programs'), { recursive: true });
   return folder;
 }
 

@@ -138,8 +138,10 @@ function faultOf(path: string, statusCode: number, text: string): string | null 
   if (!isKnown || body?.['statusCode'] !== statusCode)
     return `${statusCode} without an error body: ${text.slice(0, 100)}`;
   if (/node_modules|file:\/\/|\n\s+at |\/home\/|\.ts:\d/.test(text)) return `${statusCode} reveals the host: ${code}`;
-  // There is no agent here, so agent_unreachable is expected.
-  const isExpected = statusCode === 502 && path.startsWith('/api/system/');
+  // There is no agent and no radio here, so agent_unreachable and unavailable are expected.
+  const isExpected =
+    (statusCode === 502 && path.startsWith('/api/system/')) ||
+    (statusCode === 503 && path.endsWith('/provisioning/add'));
   return statusCode < 500 || isExpected ? null : `${statusCode} ${code}`;
 }
 

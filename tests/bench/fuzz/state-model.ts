@@ -74,21 +74,23 @@ export function uselessMessage(random: Random): ModelMessage {
   const end = pick(random, ['state', 'event', 'heartbeat', 'handshake'] as const);
   const lost = (payload: Buffer, fault: DeviceFaultCode): ModelMessage => ({ end, payload, kept: null, fault });
   if (kind < 0.03) return lost(Buffer.alloc(maxPayloadBytes + 1, ' '), 'too_large');
-  if (kind < 0.06) return { ...lost(Buffer.from(tooManyKeys), 'bad_shape'), end: 'state' };
+  if (kind < 0.06) return { ...lost(Buffer.from(largeEvent), 'event_too_large'), end: 'event' };
   if (kind > 0.3) return lost(Buffer.from(pick(random, nonsense)), 'bad_shape');
   const payload = Buffer.from('{"state":{"a":"x"},"event":"user_event","data":{"action":"x"},"status":"online"}');
   payload[payload.indexOf('x')] = pick(random, [0x80, 0xc3, 0xed, 0xff]);
   return lost(payload, 'bad_encoding');
 }
 
-const tooManyKeys = JSON.stringify({ state: Object.fromEntries(Array.from({ length: 257 }, (_, n) => [`k${n}`, n])) });
+const largeEvent = JSON.stringify({ event: 'user_event', data: { action: 'a', text: 'x'.repeat(4_096) } });
 
 const good = (end: DeviceTopicEnd, text: string) => ({ end, payload: Buffer.from(text), fault: null });
 
 function eventMessage(random: Random): ModelMessage {
   const event = pick(random, ['device_event', 'user_event']);
   const action: Member = { text: '"action":"pressed"', key: 'action', value: 'pressed', fault: null };
-  const [text, kept, fault] = objectOf([...membersOf(random), action]);
+  // Whatever they are, together they are not too large for an event.
+  const members = membersOf(random).filter((member) => member.text.length < 1_000);
+  const [text, kept, fault] = objectOf([...members, action]);
   return { end: 'event', payload: Buffer.from(`{"event":"${event}","data":${text}}`), kept, fault };
 }
 

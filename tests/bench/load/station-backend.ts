@@ -47,17 +47,26 @@ export function imageFlags(): { flags: string[]; malloc: Record<string, string> 
  * Starts the built backend as its image does, on the core of the measured program, with devices that already have
  * logins.
  * @param mqtt settings of another broker; default: the embedded one.
+ * @param env further settings.
+ * @param dataDir default: a folder of the workspace.
  */
 export async function startStationBackend(
   workspace: Workspace,
-  options: { name: string; program: string; logins: readonly DeviceLogin[]; mqtt?: Record<string, string> },
+  options: {
+    name: string;
+    program: string;
+    logins: readonly DeviceLogin[];
+    mqtt?: Record<string, string>;
+    env?: Record<string, string>;
+    dataDir?: string;
+  },
 ): Promise<StationBackend> {
-  const { name, program, logins, mqtt } = options;
+  const { name, program, logins, mqtt, env: more = {} } = options;
   const folder = await workspace.subfolder(name);
   const devicesFile = join(folder, 'devices.json');
   await writeFile(devicesFile, JSON.stringify({ devices: logins }), { mode: 0o600 });
   const [port, mqttPort] = [await findFreePort(), await findFreePort()];
-  const dataDir = join(folder, 'data');
+  const dataDir = options.dataDir ?? join(folder, 'data');
   const url = `http://127.0.0.1:${port}`;
   const { flags, malloc } = imageFlags();
   const env = {
@@ -67,7 +76,9 @@ export async function startStationBackend(
     DATA_DIR: dataDir,
     STATION_ID: stationId,
     DEVICES_FILE: devicesFile,
+    BLE_HELPER: 'off',
     ...(mqtt ?? { MQTT_PORT: String(mqttPort) }),
+    ...more,
   };
   const [taskset, ...args] = onCore(cores.measured, [process.execPath, ...flags, program]);
   const started = performance.now();

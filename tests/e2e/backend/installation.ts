@@ -74,6 +74,7 @@ export async function install(
   const env: Record<string, string> = {
     PORT: String(port),
     DATA_DIR: dataDir,
+    BLE_HELPER: 'off',
     STATION_ID: stationId,
     DEVICES_FILE: devicesFile,
     ...(postgres === null ? {} : { DATABASE_URL: postgres.url }),

@@ -9,6 +9,7 @@ import type { Workspace } from '../../rig/workspace.ts';
 
 export type Supervised = AsyncDisposable & {
   dataDir: string;
+  url: string;
   /** Number of starts. */
   starts(): number;
   /** Exit codes so far; null: killed. */
@@ -31,7 +32,7 @@ export async function superviseBackend(
   const logFile = join(workspace.folder, 'backend.log');
   const devicesFile = join(workspace.folder, 'devices.json');
   await writeFile(devicesFile, JSON.stringify({ devices }));
-  const own = { PORT: String(port), MQTT_PORT: '0', DATA_DIR: dataDir, DEVICES_FILE: devicesFile };
+  const own = { PORT: String(port), MQTT_PORT: '0', DATA_DIR: dataDir, DEVICES_FILE: devicesFile, BLE_HELPER: 'off' };
   const env = { ...systemEnv, ...own, ...(given as Record<string, string>) };
   const output = createWriteStream(logFile, { flags: 'a' });
   const exits: (number | null)[] = [];
@@ -55,6 +56,7 @@ export async function superviseBackend(
   };
   const supervised: Supervised = {
     dataDir,
+    url: `http://127.0.0.1:${port}`,
     starts: () => state.starts,
     exits: () => exits,
     kill: () => void state.child?.kill('SIGKILL'),

@@ -14,9 +14,7 @@ import { createSwappedDatabases, type Swap, type SwappedDatabases } from './swap
 
 /** How often the backend ends; its database is swapped at about half of them. */
 const ends = extent(12, 100);
-/** What was sent to the embedded broker this shortly before it ended is not counted: it may not have been read. */
-const uncertainMs = { SIGKILL: 500, SIGTERM: 150 } as const;
-type Signal = keyof typeof uncertainMs;
+type Signal = 'SIGKILL' | 'SIGTERM';
 
 const login = (externalId: string, type: string, profile: DeviceLogin['profile']): DeviceLogin => {
   return { externalId, type, profile, name: externalId, token: randomBytes(32).toString('base64url') };
@@ -30,12 +28,21 @@ const logins = [
   login('light-4', 'light', 'field'),
   login('light-5', 'light', 'field'),
   login('climate-1', 'climate', 'field'),
+  login('fence', 'climate', 'station'),
 ];
 /** Provisioned after the older copy of the database was taken. */
 const newerLogins = [login('switch-4', 'switch-pir', 'field'), login('light-3', 'light', 'field')];
 
 /** A life of the backend: from its start (or from the end of the one before) to its end. */
-type Life = { knows: ReadonlySet<string>; startedMs: number; endedMs: number; signal: Signal | null };
+type Life = {
+  knows: ReadonlySet<string>;
+  startedMs: number;
+  /** When it was told to end. */
+  endedMs: number;
+  /** When its process had ended. */
+  goneMs: number;
+  signal: Signal | null;
+};
 
 type Chaos = {
   station: Installation;
@@ -46,7 +53,11 @@ type Chaos = {
   token: string;
   random: () => number;
   lives: Life[];
+  fences: Fence[];
 };
+
+/** An event of the device named so. It was stored when it is acknowledged, and so was what others sent before. */
+type Fence = { sentMs: number; acknowledgedMs: number };
 
 const kinds = ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const;
 
@@ -65,7 +76,16 @@ describe(`${ends} ends of the backend, some with another database`, { concurrenc
           .query<{ id: string; name: string }>('select id, external_id as name from devices')
           .map(({ id, name }) => [name, id]),
       );
-      const chaos = { station, databases, devices, ids, token, random: createRandom(13 + index), lives: [] };
+      const chaos = {
+        station,
+        databases,
+        devices,
+        ids,
+        token,
+        random: createRandom(13 + index),
+        lives: [],
+        fences: [],
+      };
       await live(chaos);
       await judge(chaos, kind, test);
     });
@@ -87,7 +107,7 @@ async function live(chaos: Chaos): Promise<void> {
   const { station, databases, random, lives } = chaos;
   delete station.env['DEVICES_FILE'];
   const ending = new AbortController();
-  const acting = act(chaos, ending.signal);
+  const acting = Promise.all([act(chaos, ending.signal), sendFences(chaos, ending.signal)]);
   try {
     for (let end = 1; end <= ends; end++) {
       beginLife(chaos);
@@ -113,12 +133,14 @@ function beginLife({ databases, lives }: Chaos): void {
   const known = { main: [...logins, ...newerLogins], older: logins, empty: [] }[databases.current()];
   const startedMs = performance.now();
   const knows = new Set(known.map(({ externalId }) => externalId));
-  lives.push({ knows, startedMs, endedMs: Infinity, signal: null });
+  lives.push({ knows, startedMs, endedMs: Infinity, goneMs: Infinity, signal: null });
 }
 
 async function endLife({ station, lives }: Chaos, signal: Signal): Promise<void> {
-  Object.assign(lives.at(-1) ?? {}, { endedMs: performance.now(), signal });
+  const life = lives.at(-1);
+  Object.assign(life ?? {}, { endedMs: performance.now(), signal });
   await station.stopBackend(signal);
+  Object.assign(life ?? {}, { goneMs: performance.now() });
 }
 
 function chooseSwap(databases: SwappedDatabases, random: () => number): Swap | null {
@@ -143,6 +165,16 @@ async function act(chaos: Chaos, signal: AbortSignal): Promise<void> {
     else if (dice < 0.97) void command(chaos, pick('light'), signal);
     else pick(random() < 0.5 ? 'light' : 'switch-pir')?.cutPower();
     await delay(20 + 30 * random());
+  }
+}
+
+async function sendFences({ devices, fences }: Chaos, signal: AbortSignal): Promise<void> {
+  const fence = devices.find(({ login: { externalId } }) => externalId === 'fence');
+  while (!signal.aborted) {
+    const sentMs = performance.now();
+    const isSent = await fence?.device.publish('event', { event: 'device_event', data: { action: 'fence' } });
+    if (isSent === true) fences.push({ sentMs, acknowledgedMs: performance.now() });
+    await delay(20);
   }
 }
 
@@ -181,7 +213,7 @@ async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void>
   const stuck = devices.filter((one) => !isWorking(one)).map((one) => one.login.externalId);
 
   const isCounted = kind === 'Mosquitto and SQLite' ? isKeptByBroker : isReadByBackend;
-  const counted = devices.flatMap(({ presses }) => presses.filter((press) => isCounted(press, lives)));
+  const counted = devices.flatMap(({ presses }) => presses.filter((press) => isCounted(press, chaos)));
   const missing = (): Press[] => {
     const rows = databases.query<{ name: string; data: string }>(
       "select external_id as name, data from device_events join devices on devices.id = device_id where data like '%button_press%'",
@@ -206,19 +238,22 @@ async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void>
 }
 
 /**
- * The broker keeps it: it is written by the life in which it was sent, or when that ended at once, by the next ones. A database that does
- * not know the device cannot keep its press.
+ * The broker keeps it: it is written by the life in which it was sent, also while that ends, or when that ended at once, by the next ones.
+ * A database that does not know the device cannot keep its press.
  */
-function isKeptByBroker({ externalId, sentMs }: Press, lives: readonly Life[]): boolean {
-  const first = lives.findIndex(({ endedMs }) => sentMs < endedMs);
+function isKeptByBroker({ externalId, sentMs }: Press, { lives }: Chaos): boolean {
+  const first = lives.findIndex(({ goneMs }) => sentMs < goneMs);
   return first >= 0 && lives.slice(first, first + 3).every(({ knows }) => knows.has(externalId));
 }
 
-/** The embedded broker ends with the backend. */
-const isReadByBackend = ({ externalId, sentMs }: Press, lives: readonly Life[]): boolean =>
-  lives.some(({ knows, startedMs, endedMs, signal }) => {
-    const lastMs = signal === null ? endedMs : endedMs - uncertainMs[signal];
-    return knows.has(externalId) && sentMs >= startedMs && sentMs < lastMs;
+/**
+ * The embedded broker ends with the backend, so a press before two fences of the same life counts: the second one was sent after the first
+ * was acknowledged, and was read later.
+ */
+const isReadByBackend = ({ externalId, sentMs }: Press, { lives, fences }: Chaos): boolean =>
+  lives.some(({ knows, startedMs, endedMs }) => {
+    const ofLife = fences.filter((fence) => fence.sentMs >= startedMs && fence.acknowledgedMs <= endedMs);
+    return knows.has(externalId) && sentMs >= startedMs && sentMs < (ofLife.at(-2)?.sentMs ?? 0);
   });
 
 function describePress({ externalId, n, sentMs }: Press, lives: readonly Life[]): string {

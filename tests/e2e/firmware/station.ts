@@ -135,7 +135,9 @@ export async function untilInstalled(
     const outdated = [...(await station.versions())].filter(
       ([name, now]) => name.startsWith(`${type}-0`) && now !== version,
     );
-    return rows.length === 0 ? ['no rollout has started'] : [...wrong, ...outdated].map((row) => JSON.stringify(row));
+    // What holds up a rollout is told before what waits for its end.
+    const all = [...outdated, ...wrong.sort((a, b) => Number(a.state === 'updated') - Number(b.state === 'updated'))];
+    return rows.length === 0 ? ['no rollout has started'] : all.map((row) => JSON.stringify(row));
   };
   await waitFor(`${type} ${version} everywhere`, async () => (await left()).length === 0, timeoutMs).catch(
     async (error: unknown) => {

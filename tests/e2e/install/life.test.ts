@@ -5,6 +5,7 @@ import { startVirtualDevice, type DeviceLogin } from '@station/simulators/device
 import { waitFor } from '../../rig/program.ts';
 import type { Machine } from '../../station-machine/machine.ts';
 import { getAt, resolveLocal } from '../../station-machine/mdns.ts';
+import { openBrowser, probeBus, startBluezStandIn } from './bluetooth.ts';
 import {
   fetchInstaller,
   openInstalled,
@@ -95,6 +96,46 @@ describe('the life of an installed station', () => {
     });
     await waitFor('its handshake to be answered', () => device.isAccepted());
     await waitFor('it to be shown as online', async () => (await listDevices())[0]?.status === 'online');
+  });
+
+  describe('Bluetooth, with a stand-in for bluetoothd, because this kernel has none', () => {
+    before(() => startBluezStandIn(machine));
+
+    test("the backend's container reaches BlueZ, and nobody else on the machine's bus", async () => {
+      const { names, answers } = await probeBus(machine);
+      assert.deepEqual(names, ['org.bluez', 'org.freedesktop.DBus']);
+      const denied = 'org.freedesktop.DBus.Error.AccessDenied';
+      const nobody = 'org.freedesktop.DBus.Error.NameHasNoOwner';
+      assert.deepEqual(answers, {
+        'read the objects of BlueZ': 'answered',
+        'switch the adapter on': 'answered',
+        'answer pairing requests': denied,
+        'list the units of systemd': nobody,
+        'ask logind for a reboot': nobody,
+        'read every message': denied,
+      });
+      const files = await machine.must(
+        'docker exec station-backend sh -c "ls /run; find / -xdev -name system_bus_socket"',
+      );
+      assert.doesNotMatch(files, /dbus|system_bus_socket/);
+    });
+
+    test('the helper finds a device for a browser, without root, capabilities and secrets', async (context) => {
+      using browser = openBrowser(shared.network.machine, token);
+      await waitFor('the device', () => browser.shown.has('SH_light_0007'));
+      const helper = await machine.must('pgrep -f "node .*station-ble-helper[.]mjs" | tail -n 1');
+      const facts = await machine.must(`cat /proc/${helper}/status /proc/${helper}/smaps_rollup`);
+      assert.match(facts, /^Uid:(\t1000){4}$/m);
+      assert.match(facts, /^CapEff:\t0+$/m);
+      assert.match(facts, /^NoNewPrivs:\t1$/m);
+      for (const line of facts.match(/^(VmRSS|Pss|Private_Dirty):.*$/gm) ?? []) context.diagnostic(`helper: ${line}`);
+      const environment = await machine.must(`tr '\\0' '\\n' </proc/${helper}/environ`);
+      assert.doesNotMatch(environment, /JWT|MQTT|TOKEN|PASSWORD/);
+      const told = browser.radio.length;
+      await machine.must('systemctl restart station-bluez');
+      await waitFor('the helper to lose the bus', () => browser.radio.length > told);
+      await waitFor('it to scan again', () => browser.radio.at(-1) === 'scanning');
+    });
   });
 
   test('a release of the update server is installed by the agent', async () => {

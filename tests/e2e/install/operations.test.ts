@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
 import { quoted } from '../../rig/guest.ts';
 import type { Machine } from '../../station-machine/machine.ts';
+import { startBluezStandIn } from './bluetooth.ts';
 import { openShared, owner, releases, startInstalled, statusOf, waitUntilHealthy } from './shared-station.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -43,6 +44,18 @@ const trials: Record<string, Trial[]> = {
   'A release is quarantined': [{ shows: [/"result":"updated","from":"1\.0\.0","to":"1\.1\.0"/] }],
   'An image is damaged or missing': [{ before: removeFrontend, shows: [], after: waitUntilFrontendRuns }],
   'The hotspot needs another name or address': [{ shows: [], after: expectAgentRuns }],
+  'Bluetooth finds no devices': [
+    {
+      before: startBluezStandIn,
+      shows: [
+        /no Bluetooth adapter/,
+        /Powered: yes/,
+        /station-bluez\.service +loaded +active +running/,
+        /^srw-rw----.* bus$/m,
+      ],
+    },
+    { shows: [/Changing power on succeeded/] },
+  ],
   'Read the logs': [
     { shows: [/"event":"agent_ready"/, /"event":"update_completed"/] },
     { shows: [/"event":/], endless: 'true' },
@@ -54,8 +67,11 @@ const trials: Record<string, Trial[]> = {
     { shows: [/"history"/, /done in|Start/] },
   ],
   'Compose commands': [{ shows: [], after: waitUntilHealthy }],
+  'When something is wrong': [
+    { shows: [/^Agent .*, checked /m, /^ok +Docker and Compose/m, /^Backend .*, checked /m] },
+  ],
   'Add a device type': [{ before: writeDeviceType, shows: [], after: expectDeviceType }],
-  Remove: [{ shows: [], after: expectNothing }],
+  Remove: [{ shows: [/It was checked by restoring it/], after: expectOnlyBackup }],
 };
 
 /** Commands that the page warns of. */
@@ -190,7 +206,8 @@ async function expectDeviceType(machine: Machine): Promise<void> {
   assert.match(await machine.must('docker exec station-backend cat /data/device-types/valve.json'), /valve/);
 }
 
-async function expectNothing(machine: Machine): Promise<void> {
+async function expectOnlyBackup(machine: Machine): Promise<void> {
+  await machine.must('test -s /root/station-backup/station-*.age && test ! -e /root/passphrase');
   const left = await machine.run(
     'ls -d /opt/station /opt/station-agent /var/lib/station-agent; systemctl is-active station-agent',
   );

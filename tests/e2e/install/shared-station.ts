@@ -141,7 +141,7 @@ async function marksOf(machine: Machine): Promise<string[]> {
     `find ${files} -xdev -type f -printf '%p %T@ %m %s\\n' | grep -v '^/var/lib/station-agent' | sort
     docker ps --all --no-trunc --format '{{.Names}} {{.ID}}' | sort
     docker inspect --format '{{.Name}} {{.State.StartedAt}}' $(docker ps --all --quiet) | sort
-    systemctl show --property=MainPID station-agent docker avahi-daemon`,
+    systemctl show --property=MainPID station-agent station-bluez docker avahi-daemon`,
   );
   return listed.split('\n');
 }

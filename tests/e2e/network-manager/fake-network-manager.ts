@@ -7,7 +7,7 @@ import {
   managerPath,
   supplicantName,
 } from '@station/agent/adapters/network-manager/objects';
-import { plain } from '@station/agent/adapters/network-manager/bus';
+import { plain } from '@station/kit/message-bus';
 import { bareMachine, wifiPath, type Values } from './bare-machine.ts';
 import {
   activate,
@@ -160,6 +160,13 @@ const methods: Record<string, Method> = {
     if (added.options['persist'] === 'volatile') objects.volatile.add(profile);
     void activate(objects, profile, fake.scripts.shift() ?? joins);
     return ['ooa{sv}', [profile, `${managerPath}/ActiveConnection/0`, {}]];
+  },
+  AddConnection2: ({ body }, { fake, objects }) => {
+    const refusal = fake.refusals.shift();
+    if (refusal !== undefined) return refusal;
+    const [settings, flags] = body as [Settings, number];
+    fake.added.push({ settings: plain(settings) as never, options: { flags } });
+    return ['oa{sv}', [addProfile(objects, settings, false), {}]];
   },
   ActivateConnection: ({ body }, { fake, objects }) => {
     void activate(objects, String(body[0]), fake.scripts.shift() ?? joins);

@@ -1,5 +1,5 @@
 import { Message, type MessageBus, Variant } from '@jellybrick/dbus-next';
-import { plain } from '@station/agent/adapters/network-manager/bus';
+import { plain } from '@station/kit/message-bus';
 import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
 import { wifiPath, type Values } from './bare-machine.ts';
 

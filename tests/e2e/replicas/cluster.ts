@@ -70,6 +70,7 @@ export async function startCluster(
     MQTT_PASSWORD: mosquitto.password,
     JWT_SECRET: 'the secret that all replicas of this station share',
     DEVICES_FILE: devicesFile,
+    BLE_HELPER: 'off',
     ...more,
   };
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });

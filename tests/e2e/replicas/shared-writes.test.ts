@@ -76,7 +76,10 @@ test('the later message of a device wins at two replicas, and the history has al
   assert.deepEqual(samples.map(({ capability, value }) => `${capability} ${value}`).sort(), [
     'brightness 10',
     'brightness 80',
-    'power 1',
+  ]);
+  const transitions = shared.db.selectFrom('device_transitions').select(['capability', 'at', 'value']);
+  assert.deepEqual(await transitions.where('capability', '=', 'power').execute(), [
+    { capability: 'power', at: 1_000, value: 'true' },
   ]);
   assert.deepEqual(
     broadcasts.map((report) => report.kind === 'state' && report.state),

@@ -19,4 +19,7 @@ export const engineOf = (rig: SmallRig): ReturnType<typeof createDockerEngine> =
     clock: systemClock,
     alive: () => undefined,
     onLink: () => undefined,
+    onRestart: () => undefined,
+    onRemoved: () => undefined,
+    onRepaired: () => undefined,
   });

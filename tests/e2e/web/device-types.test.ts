@@ -114,7 +114,7 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
   it('on its page I choose a mode, and see its name, its chart and its events in words', async () => {
     await page.getByRole('link', { name: 'Bedroom fan: details' }).click();
     await page.getByText('Ceiling fan · online').waitFor();
-    const choice = page.getByLabel('Mode', { exact: true });
+    const choice = page.getByRole('combobox', { name: 'Mode', exact: true });
     await choice.selectOption({ label: 'High' });
     for (const deadline = Date.now() + timeoutMs; device.state['mode'] !== 'high'; await page.waitForTimeout(50))
       assert.ok(Date.now() < deadline, 'the device was told');

@@ -83,7 +83,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByRole('link', { name: `${lamp}: details` }).click();
     await heading(lamp);
     await page.locator('canvas').waitFor();
-    await page.getByText(/On: \d+ times? in the last 24 hours/).waitFor();
+    await page.getByText(/^On: .+% of the time, \d+ changes?$/).waitFor();
     await look(page, '21-lamp');
   });
 

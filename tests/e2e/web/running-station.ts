@@ -10,6 +10,10 @@ import { createWorkspace } from '../../rig/workspace.ts';
 export type RunningStation = AsyncDisposable & {
   url: string;
   setupCode: string;
+  /** The new devices and the radio; see `simulators/radio/radio-control.ts`. */
+  radioUrl: string;
+  /** A button of their page: a path after `radio/`. */
+  pressRadio(path: string): Promise<void>;
   /** Publishes the next release; resolves to its version. */
   offer(behaviour: 'good' | 'crashes'): Promise<string>;
   /** Unplugged, the release server does not answer. */
@@ -20,7 +24,8 @@ export type RunningStation = AsyncDisposable & {
 
 const main = join(import.meta.dirname, '../../../simulators/station/main.ts');
 
-export async function startRunningStation(): Promise<RunningStation> {
+/** @param env additional variables of `npm start`. */
+export async function startRunningStation(env: Record<string, string> = {}): Promise<RunningStation> {
   const workspace = await createWorkspace();
   try {
     const logFile = join(workspace.folder, 'station.log');
@@ -33,6 +38,8 @@ export async function startRunningStation(): Promise<RunningStation> {
           PORT: '0',
           RELEASE_PORT: '0',
           OFFER_FIRMWARE: 'false',
+          FORWARD_WIFI: 'false',
+          ...env,
         },
       }),
     );
@@ -51,6 +58,8 @@ export async function startRunningStation(): Promise<RunningStation> {
     return {
       url: (await read(/Open\s+(\S+)/)).replace(/\/$/, ''),
       setupCode: await read(/Set-up code\s+(\S+)/),
+      radioUrl: await read(/New devices\s+(\S+)/),
+      pressRadio: async (path) => void (await post(`radio/${path}`)),
       offer: async (behaviour) => ((await post(`offers/${behaviour}`)) as { version: string }).version,
       setPlugged: async (plugged) => void (await post(plugged ? 'plug-in' : 'unplug')),
       setFrozen: (frozen) => daemon.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),

@@ -1,0 +1,222 @@
+/**
+ * `npm run bench -- flood [--seconds 60] [--mosquitto]` (as root)
+ *
+ * One device sends the largest allowed states and events as fast as it can, beside 200 normal devices and six members who
+ * read the largest pages, on a disk of 256 MiB and with the memory limit of the image. The acknowledgements of the normal
+ * devices are compared with a quiet time before. See docs/benchmarks.md.
+ */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { makeLogins } from '@station/simulators/devices/devices-file';
+import { createMosquitto } from '../rig/mosquitto.ts';
+import { run } from '../rig/program.ts';
+import { createWorkspace, type Workspace } from '../rig/workspace.ts';
+import type { FloodRequest, FloodResult, PacedResult, ReadResult } from './load/flood-load.ts';
+import { cores, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
+import { raisePriority } from './load/priority.ts';
+import { buildBackend, startStationBackend, stationId, type StationBackend } from './load/station-backend.ts';
+import { percentile, round } from './load/statistics.ts';
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, mosquitto: { type: 'boolean', default: false } },
+});
+const seconds = Number(values.seconds);
+const quietSeconds = Math.max(10, seconds / 2);
+const goal = 1.5;
+const diskMegabytes = 256;
+const deviceCount = 200;
+const memberCount = 6;
+const mebibyte = 1024 * 1024;
+
+async function mountDisk(workspace: Workspace): Promise<string> {
+  const [image, folder] = [join(workspace.folder, 'disk.ext4'), await workspace.subfolder('disk')];
+  await run('truncate', ['--size', `${diskMegabytes}M`, image]);
+  await run('mkfs.ext4', ['-q', '-m', '0', image]);
+  await run('mount', ['-o', 'loop', image, folder]);
+  workspace.own({ [Symbol.asyncDispose]: async () => void (await run('umount', [folder])) });
+  return folder;
+}
+
+/**
+ * Makes a control group with the memory limit of the backend's container. Call it before the start of what goes in: it is removed last.
+ * @returns puts a process in, and says the limit. Null: this machine has no such control group.
+ */
+async function makeMemoryLimit(workspace: Workspace): Promise<(pid: number) => Promise<number | null>> {
+  const compose = await readFile(join(import.meta.dirname, '../../deploy/docker-compose.yml'), 'utf8');
+  const [, megabytes] = /container_name: station-backend[\s\S]*?mem_limit: (\d+)m/.exec(compose) ?? [];
+  assert.ok(megabytes, 'the compose file limits the memory of the backend');
+  const [root, file] = existsSync('/sys/fs/cgroup/memory')
+    ? ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes']
+    : ['/sys/fs/cgroup', 'memory.max'];
+  const group = join(root, `station-flood-${process.pid}`);
+  workspace.own({ [Symbol.asyncDispose]: () => rmdir(group).catch(() => undefined) });
+  return async (pid) => {
+    try {
+      await mkdir(group);
+      await writeFile(join(group, file), String(Number(megabytes) * mebibyte));
+      await writeFile(join(group, 'cgroup.procs'), String(pid));
+      return Number(megabytes);
+    } catch {
+      return null;
+    }
+  };
+}
+
+/** Watches what the database and its copies take. */
+function watchDisk(folder: string) {
+  let [mostBytes, isOver] = [0, false];
+  const sizeOf = async (path: string): Promise<number> => {
+    const names = await readdir(path, { withFileTypes: true });
+    const sizes = names.map(async (entry) => {
+      const full = join(path, entry.name);
+      if (entry.isDirectory()) return sizeOf(full);
+      if (!entry.name.includes('.sqlite')) return 0;
+      return stat(full).then(
+        ({ blocks }) => blocks * 512,
+        () => 0,
+      );
+    });
+    return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
+  };
+  const running = (async () => {
+    for (; !isOver; await sleep(200)) mostBytes = Math.max(mostBytes, await sizeOf(folder));
+  })();
+  return {
+    most: async (): Promise<number> => {
+      isOver = true;
+      await running;
+      return mostBytes;
+    },
+  };
+}
+
+type Load = (body: FloodRequest) => Promise<unknown>;
+
+async function startLoad(workspace: Workspace, name: string): Promise<Load> {
+  const script = join(import.meta.dirname, 'load/flood-load.ts');
+  const logFile = join(workspace.folder, `${name}.log`);
+  const pinned: Pinned = workspace.own(await startScript(cores.load, script, { logFile }));
+  return (body) => request(pinned, body);
+}
+
+async function connect(load: Load, body: FloodRequest): Promise<void> {
+  // The backend creates the logins at an external broker after its start.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await load(body);
+      return;
+    } catch (error) {
+      if (attempt === 50 || !values.mosquitto) throw error;
+      await sleep(200);
+    }
+  }
+}
+
+type Stored = { external_id: string; counter: number | null };
+
+async function countLost(backend: StationBackend, expected: Record<string, number>): Promise<number> {
+  const read = (): number => {
+    const rows = backend.query<Stored>(`select external_id, state ->> 'counter' as counter from devices`);
+    const stored = new Map(rows.map(({ external_id, counter }) => [external_id, counter]));
+    return Object.entries(expected).filter(([id, stamp]) => stored.get(id) !== stamp).length;
+  };
+  // An external broker acknowledges before the backend has written.
+  for (let attempt = 0; attempt < 50 && read() > 0; attempt++) await sleep(200);
+  return read();
+}
+
+async function main(): Promise<number> {
+  needTwoCores();
+  await run('taskset', ['--cpu-list', '--pid', String(cores.load), String(process.pid)]);
+  await using stack = new AsyncDisposableStack();
+  // Other programs would distort the slowest answers most.
+  const priority = await raisePriority(process.pid);
+  if (priority !== null) stack.use(priority);
+  const workspace = stack.use(await createWorkspace());
+  const program = await buildBackend(workspace);
+  const disk = await mountDisk(workspace);
+  const budgetBytes = Math.floor((await statfs(disk).then(({ blocks, bsize }) => blocks * bsize)) / 4);
+  const logins = makeLogins(deviceCount + 1);
+  const mosquitto = values.mosquitto ? await createMosquitto(workspace) : null;
+  const mqtt = mosquitto && {
+    MQTT_URL: `mqtt://127.0.0.1:${mosquitto.port}`,
+    MQTT_USERNAME: 'backend',
+    MQTT_PASSWORD: mosquitto.password,
+  };
+  const dataDir = join(disk, 'data');
+  const limitMemory = await makeMemoryLimit(workspace);
+  const backend = await startStationBackend(workspace, {
+    name: 'flood',
+    program,
+    logins,
+    dataDir,
+    ...(mqtt && { mqtt }),
+  });
+  const memoryMb = await limitMemory(backend.daemon.pid);
+  const token = await backend.logIn();
+  const port = mosquitto?.port ?? backend.mqttPort;
+  const [normal, babbling, members] = [
+    await startLoad(workspace, 'normal'),
+    await startLoad(workspace, 'babbling'),
+    await startLoad(workspace, 'members'),
+  ];
+  const [flooding, ...others] = logins;
+  await connect(babbling, { kind: 'connect', port, stationId, logins: [flooding!] });
+  await connect(normal, { kind: 'connect', port, stationId, logins: others });
+  const ids = backend.query<{ id: string }>(
+    `select id from devices where external_id in ('${flooding!.externalId}', '${others[0]!.externalId}') order by external_id = '${flooding!.externalId}' desc`,
+  );
+  const from = new Date(Date.now() - 60 * 60 * 1000).toISOString();
+  const paths = [
+    '/api/devices',
+    '/api/activity?limit=200',
+    `/api/devices/${ids[0]!.id}/events?limit=200`,
+    `/api/devices/${ids[0]!.id}/history?capability=counter&from=${from}`,
+    `/api/devices/${ids[1]!.id}/history?capability=temperature&from=${from}`,
+  ];
+  const watching = watchDisk(dataDir);
+  const paced = async (name: string, forSeconds: number): Promise<PacedResult & { p99: number }> => {
+    const result = (await normal({ kind: 'pace', seconds: forSeconds })) as PacedResult;
+    const p99 = percentile(result.latencies, 99);
+    process.stdout.write(
+      `${name}: ${result.latencies.length} states, p50 ${round(percentile(result.latencies, 50))} ms, p99 ${round(p99)} ms, slowest ${round(Math.max(...result.latencies))} ms\n`,
+    );
+    return { ...result, p99 };
+  };
+  await paced('warming up', 5);
+  const quiet = await paced('quiet', quietSeconds);
+  const flooded = babbling({ kind: 'flood', seconds }) as Promise<FloodResult>;
+  const alone = await paced('flood', seconds / 2);
+  const reading = members({ kind: 'read', members: memberCount, url: backend.url, token, paths, seconds: seconds / 2 });
+  const withMembers = await paced('flood, six members read', seconds / 2);
+  const read = (await reading) as ReadResult;
+  const flood = await flooded;
+  const mostBytes = await watching.most();
+  const lost = await countLost(backend, withMembers.last);
+  const isRunning = backend.daemon.running();
+  const storage = backend.query('select * from device_storage order by events_bytes desc limit 1')[0];
+  process.stdout.write(`${JSON.stringify({ flood, read, storage })}\n`);
+  const ratios = { flood: round(alone.p99 / quiet.p99), members: round(withMembers.p99 / quiet.p99) };
+  const ratio = Math.max(...Object.values(ratios));
+  const ok = ratio <= goal && lost === 0 && mostBytes <= budgetBytes && isRunning && flood.acknowledged > 0;
+  const [mostMb, budgetMb] = [round(mostBytes / mebibyte, 1), round(budgetBytes / mebibyte, 1)];
+  const broker = values.mosquitto ? 'mosquitto' : 'embedded';
+  const more = { ratios, quietP99: round(quiet.p99), lostStates: lost, mostMb, budgetMb, memoryMb, isRunning, broker };
+  const result = {
+    bench: 'flood',
+    value: round(withMembers.p99),
+    unit: 'ms until acknowledged, p99',
+    ratio,
+    goal,
+    ok,
+    ...more,
+  };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+  return ok ? 0 : 1;
+}
+
+process.exitCode = await main();

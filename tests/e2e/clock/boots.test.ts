@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { runProgram, type RunningProgram } from '../../../apps/backend/src/testing/running-program.ts';
+import { temporaryFolder } from '../../../apps/backend/src/testing/temporary-folder.ts';
+import { connectDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { until } from '../../../apps/backend/src/testing/until.ts';
+
+const stationId = 'c0ffee00-0000-4000-8000-000000000001';
+const token = 'a-token-of-a-device-that-is-long-enough-0123456789';
+const owner = {
+  code: 'CLOCK-12345-67890',
+  email: 'olena@example.org',
+  password: 'correct horse battery',
+  name: 'Olena',
+};
+const minute = 60_000;
+
+type Logged = RunningProgram['lines'][number] & { address?: string };
+
+/** A real backend whose wall clock the test sets. */
+async function withStation() {
+  const folder = await temporaryFolder();
+  const shiftFile = join(folder.path, 'shift');
+  const devicesFile = join(folder.path, 'devices.json');
+  const device = { externalId: 'hall', type: 'climate', name: 'Hall', token };
+  await writeFile(devicesFile, JSON.stringify({ devices: [device] }));
+  const set = (wallMs: number): Promise<void> => writeFile(shiftFile, String(wallMs - Date.now()));
+  const start = async (wallMs: number) => {
+    await set(wallMs);
+    const program = runProgram({
+      ...{ PORT: '0', DATA_DIR: join(folder.path, 'data'), STATION_ID: stationId, STATION_CODE: owner.code },
+      ...{ DEVICES_FILE: devicesFile, SHIFT_FILE: shiftFile },
+      NODE_OPTIONS: `--import ${import.meta.resolve('./shifted-clock.ts')}`,
+    });
+    const line = (event: string) => program.lines.find((one) => one.event === event) as Logged | undefined;
+    await until('the backend to start', () => line('backend_started') !== undefined);
+    const url = line('backend_started')?.address ?? '';
+    const lamp = await connectDevice(line('mqtt_listening')?.address ?? '', {
+      ...{ stationId, id: '', externalId: device.externalId, token },
+    });
+    const stop = async (): Promise<void> => {
+      await lamp[Symbol.asyncDispose]();
+      program.child.kill('SIGTERM');
+      await program.exit;
+    };
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    const report = (temperature: number) => lamp.publish('state', { state: { temperature } });
+    return { program, line, url, report, post, stop, [Symbol.asyncDispose]: program[Symbol.asyncDispose] };
+  };
+  const samples = (): { at: number; value: number }[] => {
+    const database = new DatabaseSync(join(folder.path, 'data/station.sqlite'), { readOnly: true });
+    const rows = database.prepare('select at, value from device_samples order by value').all();
+    database.close();
+    return rows as { at: number; value: number }[];
+  };
+  return { start, set, samples, [Symbol.asyncDispose]: folder[Symbol.asyncDispose] };
+}
+
+test('boots in 1970: nothing is lost, times become right, and sessions stay', async () => {
+  await using station = await withStation();
+  await using first = await station.start(5_000);
+  const setup = await first.post('/api/auth/setup', owner);
+  assert.equal(setup.status, 201, await setup.clone().text());
+  const cookie = setup.headers.get('set-cookie')?.split(';')[0] ?? '';
+  await first.report(1);
+  await station.set(Date.now());
+  await until('the history to be corrected', () => first.line('history_corrected') !== undefined);
+  await first.report(2);
+  const refreshed = await first.post('/api/auth/refresh', {}, { cookie });
+  assert.equal(refreshed.status, 200, 'the session of 1970 is valid');
+  const kept = refreshed.headers.get('set-cookie')?.split(';')[0] ?? '';
+  await first.stop();
+  const [one, two] = station.samples();
+  assert.equal(station.samples().length, 2);
+  for (const sample of [one, two]) assert.ok(Math.abs(Date.now() - (sample?.at ?? 0)) < minute, JSON.stringify(sample));
+
+  await using second = await station.start(5_000);
+  await second.report(3);
+  const again = await second.post('/api/auth/refresh', {}, { cookie: kept });
+  assert.equal(again.status, 200, 'a boot in 1970 ends no session');
+  await second.stop();
+  const all = station.samples();
+  assert.deepEqual(
+    all.map(({ value }) => value),
+    [1, 2, 3],
+  );
+  assert.ok((all[2]?.at ?? 0) >= (all[1]?.at ?? 0), 'the second boot is later than the first');
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
+import type { Browser, Page } from 'playwright-core';
+import { systemEnv } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+import { superviseBackend, type Supervised } from '../cloud/supervised.ts';
+import { look, openBrowser, openPerson, textOn, timeoutMs } from './browser.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const owner = { name: 'Olena', email: 'olena@example.org', password: 'correct horse battery' };
+const passphrase = 'four plain words here';
+
+/** The card of a station dies; each journey continues from the previous one. */
+describe('backup and restore in the web app, in a real Chromium', { timeout: 180_000 }, () => {
+  const day = new AsyncDisposableStack();
+  let browser: Browser;
+  let old: Supervised;
+  /** The downloaded backup: its name and its content. */
+  let file = { name: '', mimeType: 'application/octet-stream', buffer: Buffer.alloc(0) };
+
+  const start = async (): Promise<Supervised> => {
+    const workspace = day.use(await createWorkspace());
+    return day.use(await superviseBackend(workspace, { devices: [], WEB_DIR: join(root, 'dist/web') }));
+  };
+  const codeOf = async ({ dataDir }: Supervised): Promise<string> =>
+    (await readFile(join(dataDir, 'setup-code'), 'utf8')).trim();
+  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+  const logIn = async (page: Page): Promise<void> => {
+    await page.getByLabel('E-mail').fill(owner.email);
+    await page.getByLabel('Password', { exact: true }).fill(owner.password);
+    await press(page, 'Log in');
+    await page.getByRole('navigation').first().waitFor({ timeout: timeoutMs });
+  };
+
+  before(async () => {
+    const path = process.env['PATH'] ?? '';
+    if (await isWebStale(root))
+      await buildWeb({ root, path, home: systemEnv['HOME'] ?? '/root', signal: AbortSignal.timeout(300_000) });
+    browser = day.use(await openBrowser());
+    old = await start();
+    await old.post('/api/auth/setup', { code: await codeOf(old), ...owner, stationName: 'Carpathian cabin' });
+  });
+  after(() => day.disposeAsync());
+
+  it('I make a backup with a passphrase that I typed twice, and download it', async () => {
+    await using olena = await openPerson(browser, old.url, 'en-GB');
+    const { page } = olena;
+    await page.goto('/settings/backup');
+    await logIn(page);
+    await page.getByRole('heading', { level: 1, name: 'Backup' }).waitFor({ timeout: timeoutMs });
+    await textOn(page, 'There is no backup yet.');
+    const make = page.getByRole('region', { name: 'Make a backup' });
+    await make.getByLabel('Passphrase', { exact: true }).fill(passphrase);
+    await make.getByLabel('Passphrase again').fill('something else');
+    await press(page, 'Make a backup now');
+    await textOn(page, 'The two are not the same.');
+    await make.getByLabel('Passphrase again').fill(passphrase);
+    await press(page, 'Make a backup now');
+    await textOn(page, /Checked by restoring it/);
+    assert.equal(await make.getByLabel('Passphrase', { exact: true }).inputValue(), '');
+    await look(page, 'backup-made');
+    const coming = page.waitForEvent('download');
+    await press(page, 'Download');
+    const download = await coming;
+    assert.match(download.suggestedFilename(), /^station-carpathian-cabin-\d{8}T\d{6}Z\.age$/);
+    file = { ...file, name: download.suggestedFilename(), buffer: await readFile(await download.path()) };
+    assert.equal(file.buffer.subarray(0, 21).toString(), 'age-encryption.org/v1');
+  });
+
+  it('on a new station I restore it on the first page, and log in with my old account', async () => {
+    const fresh = await start();
+    await using olena = await openPerson(browser, fresh.url, 'en-GB');
+    const { page } = olena;
+    await page.goto('/');
+    await press(page, 'Restore a backup');
+    await page.getByRole('heading', { level: 1, name: 'Restore a backup' }).waitFor({ timeout: timeoutMs });
+    await look(page, 'restore-first-page');
+    await page.getByLabel('Set-up code').fill(await codeOf(fresh));
+    await press(page, 'Restore');
+    await textOn(page, 'Choose a file.');
+    const cut = { ...file, buffer: file.buffer.subarray(0, -100) };
+    await page.getByLabel('Backup file').setInputFiles(cut);
+    await page.getByLabel('Passphrase', { exact: true }).fill('not the passphrase');
+    await press(page, 'Restore');
+    await textOn(page, /This is not the passphrase of this backup/);
+    await page.getByLabel('Passphrase', { exact: true }).fill(passphrase);
+    await press(page, 'Restore');
+    await textOn(page, /The end of the file is missing/);
+    await look(page, 'restore-refused');
+    await page.getByLabel('Backup file').setInputFiles(file);
+    await press(page, 'Restore');
+    await textOn(page, 'The station is back');
+    await textOn(page, /“Carpathian cabin” as it was/);
+    assert.equal(await page.getByRole('button', { name: 'Set up a new station instead' }).count(), 0);
+    await look(page, 'restore-done');
+    await press(page, 'Log in');
+    await logIn(page);
+    await textOn(page, 'Carpathian cabin');
+    assert.equal(fresh.starts(), 2);
+  });
+});

@@ -1,0 +1,104 @@
+import type { HelperCommand, HelperEvent } from '@station/protocol/ble-frames';
+import { connectJsonLines, type JsonLines } from './json-lines.ts';
+import type { Machine } from './machine.ts';
+import type { Advertisement, PeripheralEvent, PeripheralOrder } from './programs/peripheral-frames.ts';
+
+/**
+ * Simulated Bluetooth controllers (btvirt) under the machine's own bluetoothd: `hci0` is the station's, on each other one a device waits to be
+ * set up (`programs/peripheral.ts`). All are in reach of each other.
+ */
+export type Bluetooth = {
+  /** Waits to be set up by the station's own protocol. */
+  device: Peripheral;
+  /** Speaks Improv Wi-Fi. */
+  improvDevice: Peripheral;
+  /**
+   * Starts the helper that ships, without privileges, on the station's controller. Each one is a process of its own, which ends with the
+   * connection. Its notes are in /run/vstation/ble-helper.log.
+   */
+  startHelper(): Promise<Helper>;
+  /** kill -9 of every helper, also of the backend's. @returns how many there were. */
+  killHelpers(): Promise<number>;
+  restartDaemon(): Promise<void>;
+  /** All controllers go, as when a USB stick is pulled out. */
+  removeControllers(): Promise<void>;
+  /** Also unblocks them and switches them on. Idempotent. */
+  insertControllers(): Promise<void>;
+};
+
+export type Helper = JsonLines<HelperCommand, HelperEvent>;
+
+export type Peripheral = JsonLines<PeripheralOrder, { atMs: number } & PeripheralEvent> & {
+  address: string;
+  /** Resolves when it advertises. Replaces what it advertised. */
+  advertise(advertisement: Advertisement): Promise<void>;
+};
+
+const helperPort = 4000;
+const devicePort = 4101;
+const improvPort = 4102;
+/** What {@link startBluetooth} needs of a machine. */
+export const bluetoothPorts: readonly number[] = [helperPort, devicePort, improvPort];
+const helperLog = '/run/vstation/ble-helper.log';
+
+/** btvirt counts the controllers in their addresses. */
+const addressOf = (index: number): string => `00:AA:01:0${index}:00:0${index}`;
+
+const startHelperProgram = `#!/bin/sh
+exec setpriv --reuid=nobody --regid=nogroup --clear-groups env -i PATH=/usr/bin:/bin BLE_ADAPTER=hci0 \\
+  /payload/node /payload/backend/station-ble-helper.mjs 2>> ${helperLog}
+`;
+
+/** A packet as small as that of many devices, so that payloads above 244 bytes are long writes, and one channel for all. */
+const daemonSettings = '[GATT]\nExchangeMTU = 247\nChannels = 1\n';
+
+/** The machine's payload must have `node`, `programs` and `backend` (`payload.ts`), and forward {@link bluetoothPorts}. */
+export async function startBluetooth(machine: Machine): Promise<Bluetooth> {
+  const insertControllers: Bluetooth['insertControllers'] = async () =>
+    void (await machine.must(`set -e
+      modprobe hci_vhci
+      systemctl -q is-active vstation-controllers || systemd-run -q --collect --unit=vstation-controllers btvirt -L -l3
+      until [ -e /sys/class/bluetooth/hci2 ]; do sleep 0.1; done
+      rfkill unblock bluetooth
+      systemctl start bluetooth
+      for controller in hci0 hci1 hci2; do
+        until busctl set-property org.bluez /org/bluez/$controller org.bluez.Adapter1 Powered b true 2>/dev/null; do sleep 0.2; done
+      done`));
+  await machine.writeFile('/etc/bluetooth/main.conf', daemonSettings);
+  await insertControllers();
+  await machine.writeFile('/run/vstation/start-helper', startHelperProgram, { mode: 0o755 });
+  await machine.must(`systemd-run -q --unit=vstation-device /payload/node /payload/programs/peripheral.mjs hci1 ${devicePort}
+    systemd-run -q --unit=vstation-improv /payload/node /payload/programs/peripheral.mjs hci2 ${improvPort}
+    systemd-run -q --unit=vstation-helper busybox nc -ll -p ${helperPort} -e /run/vstation/start-helper`);
+  return {
+    device: await openPeripheral(machine, devicePort, addressOf(1)),
+    improvDevice: await openPeripheral(machine, improvPort, addressOf(2)),
+    startHelper: () => connectJsonLines(machine.forwardedPort(helperPort)),
+    killHelpers: async () =>
+      Number(
+        await machine.must(`count=0
+          for pid in $(pgrep -f 'station-ble-helper[.]mjs'); do kill -KILL "$pid" && count=$((count + 1)); done
+          echo $count`),
+      ),
+    restartDaemon: async () => void (await machine.must('systemctl restart bluetooth')),
+    removeControllers: async () =>
+      void (await machine.must(`systemctl stop vstation-controllers
+        while [ -e /sys/class/bluetooth/hci0 ]; do sleep 0.1; done`)),
+    insertControllers,
+  };
+}
+
+async function openPeripheral(machine: Machine, port: number, address: string): Promise<Peripheral> {
+  const lines = await connectJsonLines<PeripheralOrder, { atMs: number } & PeripheralEvent>(
+    machine.forwardedPort(port),
+  );
+  return {
+    ...lines,
+    address,
+    advertise: async (advertisement) => {
+      const from = lines.received.length;
+      lines.send({ order: 'advertise', advertisement });
+      await lines.next(`${advertisement.name} to advertise`, ({ event }) => event === 'advertises', { from });
+    },
+  };
+}
