@@ -18,7 +18,7 @@ export const hostPackages = [
 
 /** What the guest consists of, besides what Debian calls essential. */
 export const guestPackages = [
-  ...['systemd-sysv', 'udev', 'dbus', 'kmod', 'procps', 'ca-certificates'],
+  ...['systemd-sysv', 'systemd-timesyncd', 'udev', 'dbus', 'kmod', 'procps', 'ca-certificates'],
   ...['iproute2', 'iputils-ping', 'iptables', 'nftables', 'network-manager', 'wpasupplicant', 'dnsmasq-base'],
   ...['iw', 'rfkill', 'wireless-regdb'],
   // The router's side and the phone's.
