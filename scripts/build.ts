@@ -2,7 +2,7 @@
 // Two are for tests and only built when they are named: `agent-without-docker`, the agent on the process engine, and
 // `vstation-programs`, what runs in the virtual station.
 //   dist/agent/station-agent-linux-ARCH   one executable (Node's single executable application)
-//   dist/backend/station-backend.mjs   with files beside it that are loaded on demand, station-ble-helper.mjs, station-copy-check.mjs
+//   dist/backend/station-backend.mjs   with files beside it that are loaded on demand, station-ble-helper.mjs and the programs of its threads
 //   dist/web/   static files
 // --version is the agent's; without it, the one in apps/agent/src/version.ts. --release refuses what must not ship.
 import { rmSync } from 'node:fs';
@@ -73,6 +73,7 @@ async function buildBackend(): Promise<void> {
   for (const [entry, name] of [
     ['apps/ble-helper/src/main.ts', 'station-ble-helper.mjs'],
     ['apps/backend/src/adapters/copy-check-thread.ts', 'station-copy-check.mjs'],
+    ['apps/backend/src/large-reads-thread.ts', 'station-large-reads.mjs'],
   ] as const) {
     await using more = await openBundle(entry, smallerBackend);
     await more.write({ ...output, file: join(dir, name), codeSplitting: false });

@@ -23,6 +23,7 @@ import { alwaysTrusted, type TrustedTime } from './core/trusted-time.ts';
 import { deriveSecrets } from './core/secrets.ts';
 import type { SpaceWatch } from './core/space.ts';
 import { startOfHour, sumUpHours } from './devices/downsampling.ts';
+import type { LargeReads } from './devices/large-reads.ts';
 import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
 import type { RunningStrangers } from './devices/strangers.ts';
 import { keepRecentLog, type RecentLog } from './doctor/recent-log.ts';
@@ -57,6 +58,8 @@ export type BackendHooks = {
   /** The agent requested a restart: stop and start again. */
   onRestart(): void;
   cloudTuning?: CloudTuning;
+  /** Answers large reads in a thread of its own, on SQLite. */
+  hasReadThread?: boolean;
   /** Used by tests only, instead of Bluetooth. */
   radio?: Radio;
   /** Used by tests only. */
@@ -76,6 +79,7 @@ export type Features = {
   backups: BackupEngine;
   keeper: StorageKeeper;
   backupKeeper: BackupKeeper;
+  reads: LargeReads;
 };
 
 /** The networks of the station and its devices. */

@@ -8,7 +8,6 @@ import { registerRestoreRoutes } from './backup/restore-routes.ts';
 import { openUploads } from './backup/uploads.ts';
 import { createVerifiedStore } from './backup/verified-store.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
-import { createActivityStore } from './devices/activity-store.ts';
 import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
 import { registerDeviceRoutes } from './devices/device-routes.ts';
 import { registerHistoryRoutes } from './devices/history-routes.ts';
@@ -168,10 +167,10 @@ async function registerDevices(app: HttpServer, foundations: Foundations, featur
   const { clock, logger } = host;
   const publish = mqtt.publishCommand;
   const zones = createZoneStore({ db: store.db, clock });
-  const activity = createActivityStore(store.db);
   const history = createHistoryStore({ store, clock });
-  await registerDeviceRoutes(app, { devices, zones, activity, events, publish, clock, logger });
-  await registerHistoryRoutes(app, { store, devices, history, clock });
+  const { reads } = features;
+  await registerDeviceRoutes(app, { devices, zones, reads, events, publish, clock, logger });
+  await registerHistoryRoutes(app, { store, devices, history, reads, clock });
   await registerUnknownDeviceRoutes(app, {
     unknown: strangers.unknown,
     devices,

@@ -7,6 +7,7 @@ import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts
 import { readDiskSpace } from './adapters/disk-space.ts';
 import { type Automations, createAutomations } from './automations/automations.ts';
 import { type BackendHooks, type Features, type Foundations, openFoundations } from './backend-foundations.ts';
+import { openReads } from './backend-reads.ts';
 import { registerRoutes } from './backend-routes.ts';
 import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
 import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
@@ -28,6 +29,7 @@ import { watchersOf } from './core/watchers.ts';
 import { openAddedDevices } from './devices/added-devices.ts';
 import { createCommands } from './devices/commands.ts';
 import { startDeviceMessages } from './devices/device-messages.ts';
+import { createLargeReads } from './devices/large-reads.ts';
 import { type FileLogin, importDevices } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { type RunningStrangers, startStrangers } from './devices/strangers.ts';
@@ -159,6 +161,7 @@ async function startFeatures(
       backups,
       keeper,
       backupKeeper,
+      reads: hooks.hasReadThread === true ? openReads(opened, foundations) : createLargeReads({ store, clock }),
     },
     begin,
   };

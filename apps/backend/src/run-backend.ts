@@ -47,6 +47,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         // The process manager restarts the backend; the station is unclaimed then.
         onReset: () => stop(0),
         onRestart: () => stop(0),
+        hasReadThread: true,
       });
       logger.event('backend_started', {
         version: config.version,

@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { findThreadProgram } from './thread-program.ts';
 
 export type CopyCheck = AsyncDisposable & {
   /** Of the file; null: none. Rejects with an error that is no damage. */
@@ -9,7 +8,7 @@ export type CopyCheck = AsyncDisposable & {
 
 /** Looks for damage in a database file that nobody writes, in a thread of its own. Disposal ends it. */
 export function startCopyCheck(file: string): CopyCheck {
-  const worker = new Worker(findProgram(), { workerData: file });
+  const worker = new Worker(findThreadProgram('station-copy-check.mjs', 'copy-check-thread.ts'), { workerData: file });
   const damage = new Promise<string | null>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
@@ -18,12 +17,4 @@ export function startCopyCheck(file: string): CopyCheck {
   // Whoever waits for it gets the error.
   damage.catch(() => undefined);
   return { damage, [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
-}
-
-/** The built one, or the one of this repository. */
-function findProgram(): string {
-  const places = ['station-copy-check.mjs', 'copy-check-thread.ts'];
-  const found = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((path) => existsSync(path));
-  if (found === undefined) throw new Error('The program that checks copies is missing');
-  return found;
 }

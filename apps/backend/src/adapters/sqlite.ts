@@ -53,6 +53,13 @@ export function openSqliteFile(file: string): DatabaseSync {
   }
 }
 
+/** Opens a database file that is in use, to read only: another connection of this process writes it. @throws SQLite's error. */
+export function openSqliteReader(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
+  database.exec('pragma query_only = on; pragma cache_size = -2000; pragma trusted_schema = off;');
+  return database;
+}
+
 /**
  * Looks for damage.
  * @param thorough reads every page whatever the size of the file.

@@ -1,32 +1,24 @@
 import { Type } from 'typebox';
-import {
-  Device,
-  DeviceEvents,
-  DevicePatch,
-  DeviceRemoval,
-  Devices,
-  EventsQuery,
-  type DeviceEvent as EventBody,
-} from '@station/protocol/devices';
-import { Id, maxAnswerBytes, PageQuery } from '@station/protocol/rest';
-import { isoTime, type Clock } from '@station/kit/clock';
+import { Device, DeviceEvents, DevicePatch, DeviceRemoval, Devices, EventsQuery } from '@station/protocol/devices';
+import { Id, PageQuery } from '@station/protocol/rest';
+import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
-import type { ActivityRow, ActivityStore } from './activity-store.ts';
 import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
 import { findUnstorable } from '../core/storable-text.ts';
 import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
+import type { LargeReads } from './large-reads.ts';
 import type { ZoneStore } from './zones.ts';
 import { removeDevice } from './removed-devices.ts';
-import { feedPage, fitting, linkNext } from '../http/pages.ts';
+import { sendLarge } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 
 export type DeviceRoutesParts = {
   devices: DeviceStore;
   zones: ZoneStore;
-  activity: ActivityStore;
+  reads: LargeReads;
   /** Receives an event for each device that is changed or removed here. */
   events: DeviceHub;
   /** Sends a removed device its last command. */
@@ -54,24 +46,14 @@ const tags = ['devices'];
 
 const listRoute = { config: forHeavy, schema: { tags, querystring: PageQuery, response: { 200: Devices } } };
 
-/** Reads only the rows of the page: all states together may be larger than the memory that the backend has. */
 async function listDevices(
-  { devices }: DeviceRoutesParts,
+  { reads }: DeviceRoutesParts,
   request: RequestOf<typeof listRoute>,
   reply: ReplyOf<typeof listRoute>,
 ) {
-  const { rows, isLast } = await devices.page(readCursor(request.query.after), maxAnswerBytes);
-  const page = fitting(rows.map(toDevice));
-  const last = page.at(-1);
-  if (last !== undefined && (!isLast || page.length < rows.length)) {
-    linkNext({ request, reply }, 'after', writeCursor(last));
-  }
-  return page;
+  const answer = await reads({ kind: 'devices', after: readCursor(request.query.after) });
+  return sendLarge({ request, reply }, answer, 'after');
 }
-
-/** The place in the order by name and id, also of a device that was removed meanwhile. */
-const writeCursor = ({ name, id }: { name: string; id: string }): string =>
-  Buffer.from(JSON.stringify([name, id])).toString('base64url');
 
 /** @throws {StationError} `bad_request` */
 function readCursor(cursor: string | undefined): { name: string; id: string } | null {
@@ -133,20 +115,18 @@ async function getEvents(
 ) {
   const { id: deviceId } = await find(parts, request.params.id);
   const { before = null, limit = defaultLimit } = request.query;
-  const events = (await parts.activity.page({ deviceId, before, limit })).map(toEvent);
-  return feedPage({ request, reply }, events, limit);
+  return sendLarge({ request, reply }, await parts.reads({ kind: 'events', deviceId, before, limit }), 'before');
 }
 
 const activityRoute = { config: forHeavy, schema: { tags, querystring: EventsQuery, response: { 200: DeviceEvents } } };
 
 async function getActivity(
-  { activity }: DeviceRoutesParts,
+  { reads }: DeviceRoutesParts,
   request: RequestOf<typeof activityRoute>,
   reply: ReplyOf<typeof activityRoute>,
 ) {
   const { before = null, limit = defaultLimit } = request.query;
-  const events = (await activity.page({ deviceId: null, before, limit })).map(toEvent);
-  return feedPage({ request, reply }, events, limit);
+  return sendLarge({ request, reply }, await reads({ kind: 'events', deviceId: null, before, limit }), 'before');
 }
 
 /** @throws (rejects) `not_found` */
@@ -157,19 +137,3 @@ async function find({ devices }: DeviceRoutesParts, id: string): Promise<DeviceR
 }
 
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
-
-/** Events from before the limit on their data may be this large or larger. */
-const oldEventBytes = 64 * 1024;
-
-function dataOf(text: string): Record<string, unknown> {
-  const data = JSON.parse(text) as Record<string, unknown>;
-  return Buffer.byteLength(text) < oldEventBytes ? data : { action: data['action'] };
-}
-
-const toEvent = ({ id, device_id, kind, data, at }: ActivityRow): EventBody => ({
-  id,
-  deviceId: device_id,
-  kind,
-  data: dataOf(data),
-  at: isoTime(at),
-});

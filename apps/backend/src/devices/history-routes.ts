@@ -1,26 +1,29 @@
 import { Readable } from 'node:stream';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { DeviceHistory, HistoryExportQuery, HistoryQuery } from '@station/protocol/device-history';
 import { Id } from '@station/protocol/rest';
-import { isoTime, type Clock } from '@station/kit/clock';
+import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import { sendLarge } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import type { Store } from '../store/database.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import { historyLines } from './history-csv.ts';
 import type { Span } from './history-decide.ts';
-import type { History, HistoryStore } from './history-store.ts';
+import type { HistoryStore } from './history-store.ts';
+import type { LargeReads } from './large-reads.ts';
 
 type Parts = {
   store: Pick<Store, 'db' | 'kind'>;
   devices: Pick<DeviceStore, 'findById'>;
-  history: HistoryStore;
+  history: Pick<HistoryStore, 'kindOf'>;
+  reads: LargeReads;
   clock: Clock;
 };
 
 /** /api/devices/:id/history and its export (contracts, section 9). */
 export async function registerHistoryRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/devices/:id/history', historyRoute, (request) => getHistory(parts, request));
+  app.get('/api/devices/:id/history', historyRoute, (request, reply) => getHistory(parts, request, reply));
   app.get('/api/devices/:id/history.csv', exportRoute, (request, reply) => exportHistory(parts, request, reply));
 }
 
@@ -29,13 +32,11 @@ const config = { access: 'user', heavy: 'answer' } as const;
 
 const historyRoute = { config, schema: { ...shared, querystring: HistoryQuery, response: { 200: DeviceHistory } } };
 
-async function getHistory(
-  parts: Parts,
-  request: RequestOf<typeof historyRoute>,
-): Promise<Static<typeof DeviceHistory>> {
+async function getHistory(parts: Parts, request: RequestOf<typeof historyRoute>, reply: ReplyOf<typeof historyRoute>) {
   const { capability, resolution: resolutionMs } = request.query;
   const { id: deviceId } = await find(parts, request.params.id);
-  return toBody(await parts.history.read({ deviceId, capability, ...rangeOf(parts, request.query), resolutionMs }));
+  const query = { deviceId, capability, ...rangeOf(parts, request.query), resolutionMs };
+  return sendLarge({ request, reply }, await parts.reads({ kind: 'history', query }));
 }
 
 const exportRoute = {
@@ -69,26 +70,4 @@ async function find({ devices }: Parts, id: string): Promise<DeviceRow> {
   const device = await devices.findById(id);
   if (device === null) throw new StationError('not_found', 'There is no such device.');
   return device;
-}
-
-function toBody({ frame, endMs, gaps, ...history }: History): Static<typeof DeviceHistory> {
-  const range = {
-    from: isoTime(frame.fromMs),
-    to: isoTime(endMs),
-    resolutionMs: frame.resolutionMs,
-    gaps: gaps.map(({ fromMs, toMs }) => ({ from: isoTime(fromMs), to: isoTime(toMs) })),
-  };
-  if (history.kind === 'number') {
-    return {
-      kind: 'number',
-      ...range,
-      points: history.points.map(({ at, ...values }) => ({ at: isoTime(at), ...values })),
-    };
-  }
-  const points = history.points.map(({ at, value, ...summary }) => ({
-    at: isoTime(at),
-    value: value === null ? null : (JSON.parse(value) as boolean | string),
-    ...summary,
-  }));
-  return { kind: 'transitions', ...range, points };
 }

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { maxAnswerBytes } from '@station/protocol/rest';
 
 /** What of a request and its reply a page needs. */
@@ -9,17 +10,24 @@ type PageExchange = Exchange & { request: { query: { after?: string } } };
 const bracketBytes = 2;
 
 /**
- * The first items whose JSON fits into an answer (contracts, section 9); at least one.
+ * The JSON of the first items that fit into an answer (contracts, section 9); of at least one.
  * @param usedBytes what the rest of the answer needs.
  */
-export function fitting<T>(items: readonly T[], usedBytes = 0): T[] {
+export function fittingJson(items: readonly unknown[], usedBytes = 0): string[] {
+  const texts: string[] = [];
   let bytes = usedBytes + bracketBytes;
-  const cut = items.findIndex((item) => {
-    bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
-    return bytes > maxAnswerBytes;
-  });
-  return cut === -1 ? [...items] : items.slice(0, Math.max(1, cut));
+  for (const item of items) {
+    const text = JSON.stringify(item);
+    bytes += Buffer.byteLength(text) + 1;
+    if (bytes > maxAnswerBytes && texts.length > 0) break;
+    texts.push(text);
+  }
+  return texts;
 }
+
+/** The items of `fittingJson`. */
+export const fitting = <T>(items: readonly T[], usedBytes = 0): T[] =>
+  items.slice(0, fittingJson(items, usedBytes).length);
 
 /**
  * The page of a list that the request asks for. If more follow, the header `Link` names the next page (RFC 8288).
@@ -60,4 +68,17 @@ export function linkNext({ request, reply }: Exchange, name: string, cursor: str
   const { pathname, searchParams } = new URL(request.url, 'http://station');
   searchParams.set(name, cursor);
   reply.header('link', `<${pathname}?${searchParams.toString()}>; rel="next"`);
+}
+
+/**
+ * Sends a body that is ready, and names the next page.
+ * @param cursorName query parameter of the next page.
+ */
+export function sendLarge(
+  { request, reply }: { request: { url: string }; reply: FastifyReply },
+  { body, next }: { body: Uint8Array; next: string | null },
+  cursorName = 'after',
+): FastifyReply {
+  if (next !== null) linkNext({ request, reply }, cursorName, next);
+  return reply.type('application/json; charset=utf-8').send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }

@@ -30,6 +30,7 @@ export type BackendOptions = {
   onRestart?: () => void;
   cloudTuning?: CloudTuning;
   radio?: Radio;
+  hasReadThread?: boolean;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Data folder that remains after disposal, so that a second backend can start on it; default: a temporary one. */
   dataDir?: string;
@@ -58,9 +59,10 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
-  const { extraRoutes, cloudTuning, radio } = options;
+  const { extraRoutes, cloudTuning, radio, hasReadThread = false } = options;
   const backend = starting.use(
     await startBackend(config.config, host, {
+      hasReadThread,
       onDamage: () => undefined,
       onReset: options.onReset ?? (() => undefined),
       onRestart: options.onRestart ?? (() => undefined),
