@@ -106,6 +106,27 @@ test('there is no line in a gap: the value before it holds until it begins, the 
       [30, 22],
     ],
   );
+  // A whole interval is in the gap: its value is a point, and no line.
+  assert.deepEqual(
+    pairs(
+      numberSeries(
+        numbers(
+          [
+            [10_000, 20],
+            [30_000, 22],
+          ],
+          40_000,
+          [[10_000, 25_000]],
+        ),
+      ),
+    ),
+    [
+      [15, 20],
+      [15.001, null],
+      [35, 22],
+      [40, 22],
+    ],
+  );
   assert.deepEqual(pairs(numberSeries(numbers([], 40_000, gaps))), []);
 });
 

@@ -91,6 +91,8 @@ export function numberSeries(history: NumberHistory): Series {
     for (let gap = gaps[next]; gap !== undefined && gap.fromMs <= atMs; gap = gaps[++next]) breakAt(gap);
     add(atMs, point);
     [held, lastMs] = [point, atMs];
+    const within = gaps[next - 1];
+    if (within !== undefined && atMs < within.toMs) breakAt({ ...within, fromMs: atMs });
   }
   for (let gap = gaps[next]; gap !== undefined; gap = gaps[++next]) breakAt(gap);
   holdUntil(endMs);
