@@ -43,6 +43,8 @@ async function connectAll({ port, stationId, logins }: FloodRequest & { kind: 'c
   station = stationId;
   for (const login of logins) {
     const { externalId } = login;
+    // A second attempt, after the broker did not know all logins: a second connection would end the first.
+    if (devices.some((device) => device.externalId === externalId)) continue;
     const topic = deviceTopic(stationId, externalId, 'state');
     const raw = await connectRawDevice({ host: '127.0.0.1', port, topic, login });
     const device: Device = { ...raw, externalId, acknowledged: () => undefined };

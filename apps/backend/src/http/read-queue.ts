@@ -16,8 +16,8 @@ const atOnce = 1;
 const streamsAtOnce = 2;
 const maxWaiting = 40;
 const waitMs = 10_000;
-/** How much of the time goes to them in the long run, and how much at once: messages of devices wait for each read that comes before. */
-const share = 0.5;
+/** How much of the time goes to them in the long run, and how much at once: a board may have one processor for them and for devices. */
+const share = 0.25;
 const burstMs = 500;
 /** At most, for one read: a stream takes as long as its reader wants. */
 const chargedMs = 100;
