@@ -18,7 +18,7 @@ const answers = {
   end: () => process.exit(1),
   hang: () => new Promise(() => undefined),
 };
-answerQuestions({ niceness: 10, answer: async (question) => answers[question](), given: () => [] });
+answerQuestions({ niceness: 10, open: () => async (question) => answers[question](), given: () => [] });
 `;
 
 async function openThread(t: TestContext, idleMs = 60_000): Promise<AskedThread<string, number>> {

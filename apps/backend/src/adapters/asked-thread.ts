@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
-import { parentPort, type Transferable, Worker } from 'node:worker_threads';
+import { parentPort, type Transferable, Worker, workerData } from 'node:worker_threads';
 
 type Numbered<Question> = { number: number; question: Question };
 type Reply<Answer> = { number: number; answer: Answer } | { number: number; error: string };
@@ -73,18 +73,19 @@ export function createAskedThread<Question, Answer>(options: {
 
 /**
  * The thread's side of `AskedThread`.
- * @param niceness of this thread beside the others of the process (Linux).
+ * @param open called once with the thread's data. @param niceness of this thread beside the others of the process (Linux).
  * @param given buffers of an answer that are handed over instead of copied.
  */
 export function answerQuestions<Question, Answer>(options: {
   niceness: number;
-  answer: (question: Question) => Promise<Answer>;
+  open: (data: unknown) => (question: Question) => Promise<Answer>;
   given: (answer: Answer) => Transferable[];
 }): void {
   lowerPriority(options.niceness);
   const port = parentPort;
+  const answerOf = options.open(workerData);
   port?.on('message', ({ number, question }: Numbered<Question>) => {
-    options.answer(question).then(
+    answerOf(question).then(
       (answer) => port.postMessage({ number, answer } satisfies Reply<Answer>, options.given(answer)),
       (error: unknown) => port.postMessage({ number, error: String(error) } satisfies Reply<Answer>),
     );

@@ -64,7 +64,7 @@ export function feedPage<T extends { id: string }>(exchange: Exchange, items: re
 }
 
 /** Names the next page: the same request with the query parameter `name` set to `cursor`. */
-export function linkNext({ request, reply }: Exchange, name: string, cursor: string): void {
+function linkNext({ request, reply }: Exchange, name: string, cursor: string): void {
   const { pathname, searchParams } = new URL(request.url, 'http://station');
   searchParams.set(name, cursor);
   reply.header('link', `<${pathname}?${searchParams.toString()}>; rel="next"`);
