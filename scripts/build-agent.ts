@@ -99,8 +99,7 @@ export function openBundle(input: string, plugins: Plugin[] = []): ReturnType<ty
     plugins,
     platform: 'node',
     // Optional accelerators of libraries, which are not installed.
-    // `node:http` may be replaced; all of Node’s own are left alone anyway.
-    external: [/^node:(?!http$)/, 'pg-native', 'bufferutil', 'utf-8-validate'],
+    external: ['pg-native', 'bufferutil', 'utf-8-validate'],
     logLevel: 'silent',
   });
 }
