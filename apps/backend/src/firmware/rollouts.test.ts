@@ -21,6 +21,29 @@ describe('a new image', () => {
     assert.equal(all.changes.at(-1)?.state, 'done');
   });
 
+  it('keeps the word of a device that comes while a person pauses the rollout', async () => {
+    await using all = await station(2);
+    await all.ready('2.0.0');
+    const { deviceId: canary } = all.sent[0] ?? assert.fail();
+    const { rolloutStore } = all;
+    const { id } = await all.rollout();
+    const { save } = rolloutStore;
+    let refused = 0;
+    rolloutStore.save = async (...saved) => {
+      rolloutStore.save = save;
+      await rolloutStore.transition(id, ['running'], 'paused', null);
+      const isSaved = await save(...saved);
+      if (!isSaved) refused += 1;
+      return isSaved;
+    };
+    const data = { action: 'ota_failed', reason: 'no space' };
+    await all.report({ kind: 'event', deviceId: canary, at: 1, eventKind: 'device_event', data });
+    await all.pass(0);
+    assert.equal(refused, 1);
+    const [target] = (await rolloutStore.targets(id)).filter(({ deviceId }) => deviceId === canary);
+    assert.deepEqual([target?.failures, target?.reason], [1, 'no space']);
+  });
+
   it('that is announced again starts no further rollout', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');

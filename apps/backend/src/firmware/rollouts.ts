@@ -193,18 +193,25 @@ async function check(loop: Loop, asking: AskingDevice | null = null): Promise<vo
   const { reports } = loop;
   loop.reports = new Map();
   if (!loop.isLeader()) return;
+  // They are not lost, and count in the next check. Applied twice, a report changes nothing.
+  const keep = (): void => {
+    for (const [deviceId, own] of reports) loop.reports.set(deviceId, [...own, ...(loop.reports.get(deviceId) ?? [])]);
+  };
   try {
     const isDeviceBack = [...reports.values()].some((own) => own.some(({ kind }) => kind === 'handshake'));
     if (loop.isEnrolmentDue || isDeviceBack) await enrolLateDevices(loop, reports);
     else if (asking !== null) await enrolLateDevices(loop, reports, firmwareNamesOf(asking));
     loop.isEnrolmentDue = false;
     const busy = new Set<string>();
+    let isComplete = true;
     for (const rollout of await loop.store.active()) {
-      if (!(await checkRollout(loop, rollout, { reports, busy, asking }))) loop.waker.wake();
+      isComplete = (await checkRollout(loop, rollout, { reports, busy, asking })) && isComplete;
     }
+    if (isComplete) return;
+    keep();
+    loop.waker.wake();
   } catch (error) {
-    // The reports are not lost: they count in the next check.
-    for (const [deviceId, own] of reports) loop.reports.set(deviceId, [...own, ...(loop.reports.get(deviceId) ?? [])]);
+    keep();
     throw error;
   }
 }

@@ -70,6 +70,7 @@ export async function firmwareStation(count: number, settings = quick) {
   return {
     ...actionsOf(world, () => rollouts),
     ids: world.ids,
+    rolloutStore: world.rolloutStore,
     images: world.images,
     changes: world.changes,
     sent: world.commands.sent,
