@@ -346,3 +346,4 @@ export const agentFindings = {
 
 export type BackendFindingCode = keyof typeof backendFindings;
 export type AgentFindingCode = keyof typeof agentFindings;
+export type FindingCode = BackendFindingCode | AgentFindingCode;

@@ -1,7 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { DoctorCheck, DoctorReport, DoctorStatus, SystemDoctor } from '@station/protocol/doctor';
-import { type DoctorCheckId, doctorChecks } from '@station/protocol/doctor-findings';
+import {
+  agentFindings,
+  backendFindings,
+  type DoctorCheckId,
+  doctorChecks,
+  type FindingCode,
+} from '@station/protocol/doctor-findings';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -106,14 +112,26 @@ function Checks({ checks }: { checks: readonly DoctorCheck[] }) {
             </h4>
             {detail !== null && <p className="text-small break-words text-ink-soft">{detail}</p>}
             {findings.map((finding) => (
-              <div key={finding.code + finding.message} lang="en" className="break-words">
-                <p>{finding.message}</p>
-                <p className="text-ink-soft">{finding.help}</p>
-              </div>
+              <Finding key={finding.code + finding.message} finding={finding} />
             ))}
           </div>
         </li>
       ))}
     </ul>
+  );
+}
+
+const isKnownFinding = (code: string): code is FindingCode =>
+  Object.hasOwn(backendFindings, code) || Object.hasOwn(agentFindings, code);
+
+/** A newer station may find what this page does not know: then in the station's own words. */
+function Finding({ finding: { code, message, help, values } }: { finding: DoctorCheck['findings'][number] }) {
+  const { t } = useTranslation();
+  const isKnown = isKnownFinding(code);
+  return (
+    <div lang={isKnown ? undefined : 'en'} className="break-words">
+      <p>{isKnown ? t(`finding.${code}.message`, { replace: values }) : message}</p>
+      <p className="text-ink-soft">{isKnown ? t(`finding.${code}.help`, { replace: values }) : help}</p>
+    </div>
   );
 }

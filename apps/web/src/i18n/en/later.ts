@@ -5,6 +5,7 @@ import { cloud } from './cloud.ts';
 import { devicePage } from './device-page.ts';
 import { devicesWifi } from './devices-wifi.ts';
 import { diagnostics } from './diagnostics.ts';
+import { finding } from './findings.ts';
 import { firmware } from './firmware.ts';
 import { provisioning } from './provisioning.ts';
 import { reason } from './reasons.ts';
@@ -130,6 +131,7 @@ export const later = {
   devicePage,
   devicesWifi,
   diagnostics,
+  finding,
   firmware,
   cloud,
   provisioning,
