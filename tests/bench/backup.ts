@@ -81,7 +81,11 @@ async function whileMeasuring<T>(station: StationBackend, token: string, action:
 /** @returns the largest resident set of the process, MiB, and of the whole run. */
 async function backUp(program: string, dataDir: string, file: string, passphrase: string): Promise<number> {
   const args = [program, 'backup', '--to', file, '--passphrase-file', passphrase];
-  const child = spawn(process.execPath, args, { env: { ...systemEnv, DATA_DIR: dataDir }, stdio: 'ignore' });
+  // As the backend starts it.
+  const child = spawn('nice', [...lowest, process.execPath, ...args], {
+    env: { ...systemEnv, DATA_DIR: dataDir },
+    stdio: 'ignore',
+  });
   let peak = 0;
   const timer = setInterval(() => {
     const read = readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');

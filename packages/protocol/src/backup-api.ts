@@ -19,6 +19,8 @@ const backupFaults = [
   'not_mounted',
   'not_writable',
   'no_space',
+  /** More than its file system takes in one file: 4 GiB on FAT32. */
+  'too_large',
   'unreachable',
   /** The address or the login is wrong. */
   'login_refused',

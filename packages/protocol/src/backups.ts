@@ -51,7 +51,7 @@ export type RestorePart = Static<typeof RestorePart>;
 /** What is being done with a backup. */
 export const BackupProgress = Type.Object({
   work: Type.Enum(['make', 'verify', 'restore']),
-  phase: Type.Enum(['copying', 'checking', 'packing', 'unpacking']),
+  phase: Type.Enum(['checking', 'packing', 'unpacking']),
   doneBytes: Type.Integer({ minimum: 0 }),
   totalBytes: Type.Integer({ minimum: 0, description: 'Of this phase; 0: not known yet.' }),
 });
@@ -67,6 +67,7 @@ export const backupRefusals = {
   too_new: 'A newer release made this backup. Update this station, then restore it.',
   database_damaged: 'The database of this station is damaged. Restart the station: the start repairs it.',
   no_space: 'There is not enough free space. Free some and try again.',
+  too_large: 'The disk cannot hold a file of this size: FAT32 ends at 4 GB. Format it as exFAT or ext4.',
   running: 'Another backup is being made, checked or restored. Wait until it has ended.',
   cancelled: 'It was cancelled. Nothing was changed.',
   not_supported: 'A station on PostgreSQL is backed up with pg_dump, not here.',

@@ -116,7 +116,19 @@ test('a full station is backed up in use, dies, and comes back on other hardware
     (await readdir(other)).filter((name) => name.startsWith('restore')),
     [],
   );
+  await t.test('a disk that cannot hold so large a file is named', () => refusesLargeFiles(station));
 });
+
+/** FAT32 answers as a limit of the process does: EFBIG. */
+async function refusesLargeFiles(station: Installation): Promise<void> {
+  const [folder, word] = [join(station.folder, 'limited'), join(station.folder, 'passphrase')];
+  await mkdir(folder);
+  const args = [main, 'backup', '--to', join(folder, 'a.age'), '--passphrase-file', word];
+  const limited = ['--fsize=65536', process.execPath, ...args];
+  const { stdout } = await tryRun('prlimit', limited, { env: station.env });
+  assert.match(stdout, /"reason":"too_large"/);
+  assert.deepEqual(await readdir(folder), []);
+}
 
 async function opensWithCommonPrograms(station: Installation, file: string): Promise<void> {
   await needPackages(['age', 'zstd']);
@@ -125,6 +137,7 @@ async function opensWithCommonPrograms(station: Installation, file: string): Pro
   await mkdir(folder);
   const opened = `age -d ${file} | zstd -d | tar -x -C ${folder}`;
   await run('script', ['-qec', opened, '/dev/null'], { input: `${passphrase}\n` });
+  await run('sha256sum', ['-c', '--strict', 'SHA256SUMS'], { cwd: folder });
   const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as { stationId: string };
   assert.equal(manifest.stationId, stationId);
   using database = new DatabaseSync(join(folder, 'station.sqlite'));

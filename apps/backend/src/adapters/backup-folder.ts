@@ -109,7 +109,7 @@ export function createBackupFolder(options: {
 const faultOf: Readonly<Record<string, DestinationFault['reason']>> = {
   ENOSPC: 'no_space',
   EDQUOT: 'no_space',
-  EFBIG: 'no_space',
+  EFBIG: 'too_large',
   EACCES: 'not_writable',
   EPERM: 'not_writable',
   EROFS: 'not_writable',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +28,8 @@ export async function runInProcess<Progress, Outcome>(
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // Before it has threads: each of them begins with this priority.
+  if (child.pid !== undefined) lowerPriorityOf(child.pid);
   let note = '';
   child.stderr.on('data', (chunk: Buffer) => {
     note = (note + chunk.toString('utf8')).slice(-maxNoteBytes);
@@ -80,12 +82,17 @@ export async function serveJob<Job, Progress, Outcome>(
   process.stdin.destroy();
 }
 
-/** Everything else on the station goes first. */
+/** Everything else on the station goes first. On Linux a priority belongs to one thread, so each one that exists is told. */
 export function lowerPriority(): void {
+  const threads = existsSync('/proc/self/task') ? readdirSync('/proc/self/task').map(Number) : [process.pid];
+  for (const thread of threads) lowerPriorityOf(thread);
+}
+
+function lowerPriorityOf(thread: number): void {
   try {
-    setPriority(constants.priority.PRIORITY_LOW);
+    setPriority(thread, constants.priority.PRIORITY_LOW);
   } catch {
-    // Some sandboxes forbid it; the work is the same.
+    // Some sandboxes forbid it, or it has just ended; the work is the same.
   }
 }
 

@@ -95,7 +95,7 @@ export function findDamageInCopy(file: string): string | null {
 }
 
 /** Makes a file that nobody uses one without a write-ahead log. */
-export function leaveWriteAheadLog(file: string): void {
+function leaveWriteAheadLog(file: string): void {
   using database = new DatabaseSync(file);
   database.exec('pragma journal_mode = delete');
 }
@@ -116,39 +116,22 @@ export async function copyOpenDatabase(database: SqliteDatabase, to: string): Pr
   await backup(database, to);
 }
 
-/** Pages copied in one step of `snapshotSqliteFile`: 4 MiB. */
-const snapshotStepPages = 1024;
-
-/**
- * Copies a database that another process may be using: one consistent moment, whatever is written meanwhile. The writer never waits; its
- * log grows until the copy ends. Not durable.
- * @param onProgress called with pages after each step.
- */
-export async function snapshotSqliteFile(
-  from: string,
-  to: string,
-  onProgress: (donePages: number, totalPages: number) => void,
-): Promise<void> {
-  using source = new DatabaseSync(from, { timeout: busyTimeoutMs });
-  // The read transaction holds the moment. Without it, each write of another process would start the copy again.
-  source.exec('pragma query_only = on; begin');
-  source.prepare('select count(*) from sqlite_schema').get();
-  await backup(source, to, {
-    rate: snapshotStepPages,
-    progress: ({ totalPages, remainingPages }) => onProgress(totalPages - remainingPages, totalPages),
-  });
-  source.exec('rollback');
-}
-
 /** Rows of a query on a file, whose columns are all texts. */
 export function readTexts(file: string, sql: string): Record<string, string>[] {
   using database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-  return database.prepare(sql).all() as Record<string, string>[];
+  return readTextsOf(database, sql);
 }
+
+export const readTextsOf = (database: SqliteDatabase, sql: string): Record<string, string>[] =>
+  database.prepare(sql).all() as Record<string, string>[];
 
 /** Rows of each table of a file that nobody uses, without the tables of SQLite. */
 export function countRows(file: string): Record<string, number> {
   using database = new DatabaseSync(file);
+  return countRowsOf(database);
+}
+
+export function countRowsOf(database: SqliteDatabase): Record<string, number> {
   const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`;
   const names = database
     .prepare(
@@ -161,7 +144,8 @@ export function countRows(file: string): Record<string, number> {
   return Object.fromEntries(names.map((name) => [name, count(name)]));
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
+/** The only value of a pragma; null when there is none. */
+export function pragma(database: SqliteDatabase, name: string): unknown {
   const row = database.prepare(`pragma ${name}`).get();
   return row === undefined ? null : Object.values(row)[0];
 }

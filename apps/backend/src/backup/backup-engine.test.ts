@@ -4,99 +4,22 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/durable-files';
 import type { BackupProgress } from '@station/protocol/backups';
 import { lockFolder } from '../adapters/backup-files.ts';
-import { openStore, type Store } from '../store/database.ts';
 import { migrations } from '../store/migrations/all.ts';
 import type { StationMigration } from '../store/migrate.ts';
-import { ensureStation } from '../store/station-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { type BackupEngine, createBackupEngine, type RunJob } from './backup-engine.ts';
-import { confirmRestore, finishRestore } from './finish-restore.ts';
 import { startsOnTrial } from './restore-decide.ts';
-import { restoreParts } from './restore-parts.ts';
 import { runBackupJob } from './run-backup-job.ts';
-
-const passphrase = 'correct horse battery staple';
-const logger = recordedLog();
-
-type Station = AsyncDisposable & {
-  dataDir: string;
-  engine: BackupEngine;
-  /** Opens the database as a start of the backend does, with what a restore left to do. */
-  start(options?: { stationId?: string }): Promise<Store>;
-  confirm(): Promise<unknown>;
-};
-
-async function station(options: { run?: RunJob; agent?: unknown } = {}): Promise<Station> {
-  const folder = await temporaryFolder();
-  const dataDir = join(folder.path, 'data');
-  await mkdir(dataDir);
-  const engine = createBackupEngine({
-    dataDir,
-    isSupported: true,
-    version: '1.2.3',
-    readAgentPart: async () => options.agent ?? null,
-    run: options.run ?? runBackupJob,
-    clock: systemClock,
-    logger,
-  });
-  const parts = { dataDir, disk: nodeDisk, logger };
-  return {
-    dataDir,
-    engine,
-    start: async ({ stationId = null } = {}) => {
-      await finishRestore(parts);
-      const store = await openStore({
-        config: { kind: 'sqlite', file: join(dataDir, 'station.sqlite') },
-        migrations,
-        clock: systemClock,
-        disk: nodeDisk,
-        logger,
-        onDamage: () => undefined,
-      });
-      await restoreParts({ ...parts, db: store.db });
-      const generateId = (): string => 'generated';
-      await ensureStation(store.db, { stationId, generateId, timeZone: 'UTC', clock: systemClock });
-      return store;
-    },
-    confirm: () => confirmRestore(parts),
-    [Symbol.asyncDispose]: async () => {
-      await engine[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const namesOf = async ({ db }: Store): Promise<string[]> =>
-  (await db.selectFrom('zones').select('name').orderBy('name').execute()).map(({ name }) => name);
-const addZone = ({ db }: Store, name: string): Promise<unknown> =>
-  db.insertInto('zones').values({ id: name, name, created_at: 1 }).execute();
-const addUser = ({ db }: Store, id: string): Promise<unknown> =>
-  db
-    .insertInto('users')
-    .values({ id, email: `${id}@example.org`, name: id, role: 'owner', created_at: 1 } as never)
-    .execute();
-
-/** A station with a zone, an owner with a session, keys and a device type; and its backup. */
-async function backedUp(on: Station, file: string): Promise<void> {
-  await using store = await on.start({ stationId: 'old-station' });
-  await addZone(store, 'Kitchen');
-  await addUser(store, 'olena');
-  await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
-  const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
-  await store.db.insertInto('refresh_tokens').values(session).execute();
-  await writeFile(join(on.dataDir, 'settings-key'), 'the key');
-  await mkdir(join(on.dataDir, 'device-types'), { recursive: true });
-  await writeFile(join(on.dataDir, 'device-types/lamp.json'), '{"type":"lamp"}');
-  const outcome = await on.engine.make(file, passphrase);
-  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
-}
-
-const reasonOf = (outcome: { kind: string; reason?: string }): string => outcome.reason ?? outcome.kind;
+import {
+  addUser,
+  addZone,
+  backedUp,
+  logger,
+  namesOf,
+  passphrase,
+  reasonOf,
+  station,
+} from './testing/backup-station.ts';
 
 test('an empty station becomes the one of the backup, with its id, and everybody logs in again', async () => {
   await using old = await station({ agent: { wifi: [] } });

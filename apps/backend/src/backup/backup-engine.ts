@@ -61,7 +61,8 @@ export function createBackupEngine(parts: {
       changes.emit(progress);
     };
     const ended = doJob(job, { onProgress, signal: ending.signal });
-    const first = { work: job.work, phase: 'copying', doneBytes: 0, totalBytes: 0 } as const;
+    const phase = job.work === 'make' ? 'packing' : 'unpacking';
+    const first: BackupProgress = { work: job.work, phase, doneBytes: 0, totalBytes: 0 };
     current = { progress: first, ending, ended };
     changes.emit(first);
     const outcome = await ended;

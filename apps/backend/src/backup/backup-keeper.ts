@@ -6,6 +6,7 @@ import { runLoop } from '@station/kit/loop';
 import { describeError, StationError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackupPlace, BackupSettingsPut, BackupTrouble, BackupView } from '@station/protocol/backup-api';
+import { backupRefusals } from '@station/protocol/backups';
 import { folderState, markFolder } from '../adapters/backup-folder.ts';
 import { makeFolder, removeTree } from '../adapters/backup-files.ts';
 import { DestinationFault } from '../core/backup-destination.ts';
@@ -25,7 +26,7 @@ export type BackupKeeper = AsyncDisposable & {
   change(settings: BackupSettingsPut): Promise<void>;
   /**
    * Begins to make a backup. @param passphrase null: the stored one.
-   * @throws StationError conflict when one is being made, or no passphrase is stored.
+   * @throws StationError conflict when one is being made, or no passphrase is stored; backup_refused on PostgreSQL.
    */
   begin(passphrase: string | null): Promise<void>;
   /** The work that `begin` started last; resolves when it has ended. */
@@ -115,6 +116,8 @@ async function noteAge(keeper: Keeper, kept: KeptSettings): Promise<void> {
 }
 
 async function begin(keeper: Keeper, passphrase: string | null): Promise<void> {
+  if (!keeper.isSupported)
+    throw new StationError('backup_refused', backupRefusals.not_supported, { details: { reason: 'not_supported' } });
   const kept = await keeper.settings.read();
   const chosen = passphrase ?? kept.passphrase;
   if (chosen === null) throw new StationError('conflict', 'No passphrase is stored. Send one.');

@@ -1,5 +1,5 @@
-import { basename, dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { isoTime } from '@station/kit/clock';
@@ -20,8 +20,7 @@ import {
   removeTree,
   writeChunks,
 } from '../adapters/backup-files.ts';
-import { startCopyCheck } from '../adapters/copy-check.ts';
-import { countRows, isDamage, leaveWriteAheadLog, readTexts, snapshotSqliteFile } from '../adapters/sqlite.ts';
+import { type DatabaseSnapshot, takeSnapshot } from '../adapters/database-snapshot.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { encryptAge } from './age.ts';
 import type { BackupJob, BackupResult, JobContext } from './backup-job.ts';
@@ -31,34 +30,30 @@ import { fitsTar, writeTar } from './tar.ts';
 
 type MakeJob = Extract<BackupJob, { work: 'make' }>;
 
-/** The copy of the database, and a part more for its index and growth. */
-const copyFactor = 1.25;
+/** Free space beside the database, in its sizes: the backend's write-ahead log grows while the database is held still. */
+const growthFactor = 0.25;
+
+/** What the manifest says about the database. */
+const queries = {
+  station: 'select station_id, name from station',
+  migrations: 'select name from kysely_migration order by name',
+};
 
 /**
- * Makes a backup: a consistent copy of the database and of the other files into a scratch folder, then one stream into the file, while a
- * thread checks every page of the copy. The file has its name only once it is complete, checked and on disk.
+ * Makes a backup: the database is held still at one moment, and goes with copies of the other files as one stream into the file, while a
+ * thread checks every page of the database. The file has its name only once it is complete, checked and on disk.
  * @throws BackupRefused, or the error of file system or database.
  */
 export async function makeBackup(job: MakeJob, context: JobContext): Promise<BackupResult> {
-  const { places, onProgress, signal } = context;
-  const report = throttled(onProgress);
+  const { places, signal } = context;
   await checkSpace(job, context);
-  const scratch = places.scratch;
-  const copy = join(scratch, databaseName);
-  await nodeDisk.write(copy, new Uint8Array(), 0o600);
-  await snapshotSqliteFile(places.database, copy, (done, total) => {
-    report({ work: 'make', phase: 'copying', doneBytes: done * pageBytes, totalBytes: total * pageBytes });
-    // The only way to stop the copy.
-    signal.throwIfAborted();
-  });
-  const missing = await copyFiles(job, scratch);
-  const manifest = await describe(job, scratch, missing);
-  await using check = startCopyCheck(copy);
-  return { manifest, bytes: await pack(job, context, manifest, check.damage) };
+  const missing = await copyFiles(job, places.scratch);
+  const snapshot = await takeSnapshot(places.database, queries, signal);
+  if (!('facts' in snapshot)) throw new BackupRefused('database_damaged', new Error(snapshot.damage));
+  await using held = snapshot;
+  const manifest = await describe(job, places.scratch, held.facts, missing);
+  return { manifest, bytes: await pack(job, context, manifest, held) };
 }
-
-/** SQLite's default; only used to show progress. */
-const pageBytes = 4096;
 
 async function checkSpace({ to, dataDir }: MakeJob, { places }: JobContext): Promise<void> {
   const sizes = [await fileBytes(places.database), await fileBytes(`${places.database}-wal`)];
@@ -67,7 +62,7 @@ async function checkSpace({ to, dataDir }: MakeJob, { places }: JobContext): Pro
   if ((await fileBytes(folder)) === null) throw new BackupRefused('not_writable');
   const isOneDisk = await isOnOneDisk(folder, dataDir);
   const [here, there] = [await freeBytes(dataDir), await freeBytes(folder)];
-  if (here < data * copyFactor * (isOneDisk ? 2 : 1) || there < data) throw new BackupRefused('no_space');
+  if (here < data * (growthFactor + (isOneDisk ? 1 : 0)) || there < data) throw new BackupRefused('no_space');
 }
 
 /** @returns names of what could not be copied. */
@@ -96,53 +91,48 @@ async function copySmall(from: string, to: string): Promise<void> {
   if (content !== null) await nodeDisk.write(to, content, 0o600);
 }
 
-async function describe(job: MakeJob, scratch: string, missing: string[]): Promise<BackupManifest> {
+async function describe(
+  job: MakeJob,
+  scratch: string,
+  { bytes: databaseBytes, rows, texts }: DatabaseSnapshot['facts'],
+  missing: string[],
+): Promise<BackupManifest> {
   const types = (await nodeDisk.list(join(scratch, deviceTypesName))).sort();
-  // The small files first: a part of them can then be restored without reading the whole file.
-  const names = [...keyNames, agentName, ...types.map((name) => `${deviceTypesName}/${name}`), databaseName];
   const files: BackupFile[] = [];
-  for (const name of names) {
-    const path = join(scratch, name);
-    const bytes = await fileBytes(path);
+  for (const name of [...keyNames, agentName, ...types.map((type) => `${deviceTypesName}/${type}`)]) {
+    const bytes = await fileBytes(join(scratch, name));
     if (bytes !== null) files.push({ name, bytes });
   }
+  const [station] = texts['station'] ?? [];
   return {
-    ...describeDatabase(join(scratch, databaseName)),
     format: backupFormat,
+    stationId: station?.['station_id'] ?? '',
+    stationName: station?.['name'] ?? '',
     createdAt: isoTime(job.at),
     version: job.version,
+    migrations: (texts['migrations'] ?? []).map(({ name }) => name ?? ''),
     knownMigrations: migrations.map(({ name }) => name),
-    files,
+    rows,
+    files: [...files, { name: databaseName, bytes: databaseBytes }],
     missing,
   };
 }
 
-function describeDatabase(copy: string): Pick<BackupManifest, 'stationId' | 'stationName' | 'migrations' | 'rows'> {
-  try {
-    leaveWriteAheadLog(copy);
-    const [station] = readTexts(copy, 'select station_id, name from station');
-    return {
-      stationId: station?.['station_id'] ?? '',
-      stationName: station?.['name'] ?? '',
-      migrations: readTexts(copy, 'select name from kysely_migration order by name').map(({ name }) => name ?? ''),
-      rows: countRows(copy),
-    };
-  } catch (error) {
-    throw isDamage(error) ? new BackupRefused('database_damaged', error) : error;
-  }
-}
+const compression = {
+  /** Of each piece of output: each costs a turn of the thread pool. */
+  chunkSize: 512 * 1024,
+  /** What waits for the compression, which has a thread of its own: the sum of the next piece is made meanwhile. */
+  writableHighWaterMark: 4 * 1024 * 1024,
+  /** Makes samples as small as the default level does, in less time. */
+  params: { [constants.ZSTD_c_compressionLevel]: 1 },
+};
 
-/** Of each piece of compressed output: each costs a turn of the thread pool. */
-const compressedBytes = 512 * 1024;
-/** Makes samples as small as the default level does, in less time. */
-const fastest = { [constants.ZSTD_c_compressionLevel]: 1 };
-
-/** @param damage of the copy: the file gets its name when there is none. */
+/** The file gets its name when the database has no damage. */
 async function pack(
   { to, passphrase, at }: MakeJob,
   context: JobContext,
   manifest: BackupManifest,
-  damage: Promise<string | null>,
+  database: DatabaseSnapshot,
 ): Promise<number> {
   const { places, onProgress, signal } = context;
   const report = throttled(onProgress);
@@ -152,7 +142,8 @@ async function pack(
   let sums = '';
   async function* summed(name: string): AsyncGenerator<Buffer> {
     const hash = createHash('sha256');
-    for await (const chunk of readChunks(join(scratch, name))) {
+    const content = name === databaseName ? database.read() : readChunks(join(scratch, name));
+    for await (const chunk of content) {
       hash.update(chunk);
       doneBytes += chunk.length;
       report({ work: 'make', phase: 'packing', doneBytes, totalBytes });
@@ -172,14 +163,15 @@ async function pack(
     let bytes = 0;
     await pipeline(
       () => writeTar(entries(), at),
-      createZstdCompress({ chunkSize: compressedBytes, params: fastest }),
+      createZstdCompress(compression),
       (compressed) => encryptAge(compressed, passphrase),
       async (encrypted: AsyncIterable<Buffer>) => {
         bytes = await writeChunks(temporary, encrypted);
       },
       { signal },
     );
-    const found = await damage;
+    report({ work: 'make', phase: 'checking', doneBytes: 0, totalBytes: 0 });
+    const found = await database.damage;
     if (found !== null) throw new BackupRefused('database_damaged', new Error(found));
     await move(temporary, to);
     await nodeDisk.sync(folder);

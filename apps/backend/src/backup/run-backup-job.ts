@@ -34,6 +34,7 @@ function outcomeOf(error: unknown, signal: AbortSignal): BackupOutcome {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   const sqliteCode = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : null;
   if (code === 'ENOSPC' || code === 'EDQUOT' || sqliteCode === sqliteFull) return refusedFor('no_space', error);
+  if (code === 'EFBIG') return refusedFor('too_large', error);
   const isForbidden = code === 'EACCES' || code === 'EROFS' || code === 'EPERM';
   return refusedFor(isForbidden ? 'not_writable' : 'failed', error);
 }

@@ -58,9 +58,18 @@ export const spaceOfSqlite = (db: Database, file: string, copies: DatabaseCopies
       // Frees one page for each call, whatever the number: the driver reads only the first row.
       for (let page = 0; page < pagesAtOnce; page++) await sql`pragma incremental_vacuum(1)`.execute(transaction);
     }),
-  checkpoint: async () => {
-    await sql`pragma wal_checkpoint(truncate)`.execute(db);
-  },
+  checkpoint: () =>
+    // One user of the connection: nobody else may meet the time-out of zero.
+    db.connection().execute(async (connection) => {
+      const { rows } = await sql<{ timeout: number }>`pragma busy_timeout`.execute(connection);
+      // A process that reads for long, such as a backup, would otherwise stop this thread until the time is up.
+      await sql`pragma busy_timeout = 0`.execute(connection);
+      try {
+        await sql`pragma wal_checkpoint(truncate)`.execute(connection);
+      } finally {
+        await sql`pragma busy_timeout = ${sql.raw(String(rows[0]?.timeout ?? 0))}`.execute(connection);
+      }
+    }),
   removeCopy: (path) => disk.remove(path),
 });
 

@@ -33,7 +33,6 @@ export const backup = {
     failed: 'The last backup ({{time}}): {{reason}}',
   },
   phase: {
-    copying: 'Copying the data',
     checking: 'Checking it',
     packing: 'Packing and encrypting',
     unpacking: 'Restoring it for a check',
@@ -75,6 +74,7 @@ export const backup = {
     not_mounted: 'the disk is not there, or another one is',
     not_writable: 'the station may not write to it',
     no_space: 'there is not enough space',
+    too_large: 'it cannot hold so large a file; format it as exFAT or ext4',
     unreachable: 'the server does not answer',
     login_refused: 'the server refuses the log-in or the address',
     certificate: 'the certificate of the server is not valid',
@@ -90,6 +90,7 @@ export const backup = {
     too_new: 'A newer release made this backup. Update this station first, then restore it.',
     database_damaged: 'The database of the station is damaged. Restart the station: it repairs it.',
     no_space: 'There is not enough free space on the station. Free some and try again.',
+    too_large: 'The disk cannot hold so large a file. Format it as exFAT or ext4.',
     running: 'Another backup is being made, checked or restored. Wait until it has ended.',
     cancelled: 'It was cancelled. Nothing was changed.',
     not_supported: 'A station on PostgreSQL is backed up with pg_dump.',

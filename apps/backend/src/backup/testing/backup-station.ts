@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/durable-files';
+import { openStore, type Store } from '../../store/database.ts';
+import { migrations } from '../../store/migrations/all.ts';
+import { ensureStation } from '../../store/station-store.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { type BackupEngine, createBackupEngine, type RunJob } from '../backup-engine.ts';
+import { confirmRestore, finishRestore } from '../finish-restore.ts';
+import { restoreParts } from '../restore-parts.ts';
+import { runBackupJob } from '../run-backup-job.ts';
+
+export const passphrase = 'correct horse battery staple';
+export const logger = recordedLog();
+
+/** What backups work with: a data folder, its database and the engine. */
+type Station = AsyncDisposable & {
+  dataDir: string;
+  engine: BackupEngine;
+  /** Opens the database as a start of the backend does, with what a restore left to do. */
+  start(options?: { stationId?: string }): Promise<Store>;
+  confirm(): Promise<unknown>;
+};
+
+export async function station(
+  options: { run?: RunJob; agent?: unknown; isSupported?: boolean } = {},
+): Promise<Station> {
+  const folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  await mkdir(dataDir);
+  const engine = createBackupEngine({
+    dataDir,
+    isSupported: options.isSupported ?? true,
+    version: '1.2.3',
+    readAgentPart: async () => options.agent ?? null,
+    run: options.run ?? runBackupJob,
+    clock: systemClock,
+    logger,
+  });
+  const parts = { dataDir, disk: nodeDisk, logger };
+  return {
+    dataDir,
+    engine,
+    start: async ({ stationId = null } = {}) => {
+      await finishRestore(parts);
+      const store = await openStore({
+        config: { kind: 'sqlite', file: join(dataDir, 'station.sqlite') },
+        migrations,
+        clock: systemClock,
+        disk: nodeDisk,
+        logger,
+        onDamage: () => undefined,
+      });
+      await restoreParts({ ...parts, db: store.db });
+      const generateId = (): string => 'generated';
+      await ensureStation(store.db, { stationId, generateId, timeZone: 'UTC', clock: systemClock });
+      return store;
+    },
+    confirm: () => confirmRestore(parts),
+    [Symbol.asyncDispose]: async () => {
+      await engine[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export const namesOf = async ({ db }: Store): Promise<string[]> =>
+  (await db.selectFrom('zones').select('name').orderBy('name').execute()).map(({ name }) => name);
+export const addZone = ({ db }: Store, name: string): Promise<unknown> =>
+  db.insertInto('zones').values({ id: name, name, created_at: 1 }).execute();
+export const addUser = ({ db }: Store, id: string): Promise<unknown> =>
+  db
+    .insertInto('users')
+    .values({ id, email: `${id}@example.org`, name: id, role: 'owner', created_at: 1 } as never)
+    .execute();
+
+/** A station with a zone, an owner with a session, keys and a device type; and its backup. */
+export async function backedUp(on: Station, file: string): Promise<void> {
+  await using store = await on.start({ stationId: 'old-station' });
+  await addZone(store, 'Kitchen');
+  await addUser(store, 'olena');
+  await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
+  const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
+  await store.db.insertInto('refresh_tokens').values(session).execute();
+  await writeFile(join(on.dataDir, 'settings-key'), 'the key');
+  await mkdir(join(on.dataDir, 'device-types'), { recursive: true });
+  await writeFile(join(on.dataDir, 'device-types/lamp.json'), '{"type":"lamp"}');
+  const outcome = await on.engine.make(file, passphrase);
+  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+}
+
+export const reasonOf = (outcome: { kind: string; reason?: string }): string => outcome.reason ?? outcome.kind;
