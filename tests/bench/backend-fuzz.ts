@@ -55,8 +55,10 @@ const [goodLogin, deviceLogin, ...logins] = station.logins.slice(0, talking);
 if (!goodLogin || !deviceLogin) throw new Error('There are no devices');
 
 type Memory = { alive: number; process: number };
+type Device = { id: string; externalId: string; state: Record<string, unknown> };
 const people = await makePeople(station);
-const rows = await listDevices(station);
+// One page holds all of them, as long as their states are empty.
+const rows = await get<Device[]>(station, '/api/devices');
 const idOf = new Map(rows.map(({ externalId, id }) => [externalId, id]));
 const others = station.logins.slice(talking + modelled);
 const ids = others.flatMap(({ externalId }) => idOf.get(externalId) ?? []);
@@ -121,18 +123,18 @@ async function checkGoodDevice(round: number, after: string): Promise<void> {
     await waitFor('the answer to its handshake', () => device.received.some(({ body }) => body['status'] === 'ok'));
     const mark = `${round} ${after}`;
     await device.publish('state', { state: { mark } });
-    const row = (await listDevices(station)).find(({ id }) => id === goodId);
-    if (row?.state['mark'] !== mark) findings.fault('the good device is not stored', `after ${mark}`);
+    const { state } = await get<Device>(station, `/api/devices/${goodId}`);
+    if (state['mark'] !== mark) findings.fault('the good device is not stored', `after ${mark}`);
   } catch (error) {
     findings.fault(`the good device is not served: ${String(error)}`, `round ${round} after ${after}`);
   }
 }
 
-async function listDevices({ url }: Installation) {
+async function get<T>({ url }: Installation, path: string): Promise<T> {
   const headers = { authorization: `Bearer ${await people.ownerToken()}` };
-  const response = await fetch(`${url}/api/devices`, { headers });
-  if (!response.ok) throw new Error(`the devices cannot be listed: ${response.status}`);
-  return (await response.json()) as { id: string; externalId: string; state: Record<string, unknown> }[];
+  const response = await fetch(`${url}${path}`, { headers });
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return (await response.json()) as T;
 }
 
 /** One user of each role; users that an input removed or locked out are created again. */

@@ -118,13 +118,15 @@ const rows: { state: string; trigger: string; next: string; given: number; run: 
     trigger: 'the last client leaves',
     next: 'the scan stops, and the cache is cleared',
     given: 1,
-    run: async ({ helper, browsers: [first], enter }) => {
+    run: async ({ running, helper, browsers: [first], enter }) => {
       helper.send(advertisement());
       await until('the client sees the device', () => first!.candidates.size === 1);
       await first!.leave();
       await until('the scan was stopped', () => !helper.isScanning());
-      // Still under way when the scan stopped.
+      // Still under way when the scan stopped. The line after it tells when the backend has read it.
       helper.send(advertisement({ address: 'C0:FF:EE:00:00:03' }));
+      helper.sendText('not a frame\n');
+      await until('it was read', () => running.logger.events('ble_helper_line_ignored').length === 1);
       const next = await enter();
       await until('the scan was started again', () => scans(helper).length === 3);
       helper.send(advertisement({ address: 'C0:FF:EE:00:00:04', name: 'pir-1' }));

@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import { describeError } from '@station/kit/station-error';
@@ -68,12 +69,15 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
   };
   const apply = createExecutors(parts, state);
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, stopping.signal).catch(() => undefined);
-  const step = async (): Promise<StorageStep> => {
-    const next = await decideNext(parts, state);
-    state.isShedding = next.kind === 'shed';
-    await apply(next);
-    return next;
-  };
+  const stepping = createExclusiveRunner();
+  // One after another: two that saw the same sizes would drop twice as much.
+  const step = (): Promise<StorageStep> =>
+    stepping.run(async () => {
+      const next = await decideNext(parts, state);
+      state.isShedding = next.kind === 'shed';
+      await apply(next);
+      return next;
+    });
   const run = async (): Promise<void> => {
     let [isMeasured, trimmedMs] = [false, -Infinity];
     while (!stopping.signal.aborted) {
