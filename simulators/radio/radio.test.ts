@@ -271,7 +271,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
     for (const line of ['{', '[]', '{"event":"start_scan"}', '"secret"', `"${'a'.repeat(70_000)}"`]) helper.send(line);
     await until(() => helper.notes.filter(({ note }) => note === 'line_ignored').length === 5);
     assert.doesNotMatch(JSON.stringify(helper.notes), /secret/);
-    radio.crashHelper();
+    await radio.crashHelper();
     assert.equal(await helper.ended, 'SIGKILL');
   });
 

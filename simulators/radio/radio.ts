@@ -19,8 +19,8 @@ export type VirtualRadio = AsyncDisposable & {
   /** For all devices; see `disconnectShare`. */
   setDisconnectShare(share: number): void;
   setFaults(address: string, faults: Partial<Faults>): void;
-  /** Ends the helper as a crash does. */
-  crashHelper(): void;
+  /** Ends the helper as a crash does. Resolved: its process is gone. */
+  crashHelper(): Promise<void>;
   /** Number of helpers that are connected, and of those that scan. */
   helpers(): { connected: number; scanning: number };
 };
@@ -84,8 +84,12 @@ export async function startVirtualRadio(options: VirtualRadioOptions): Promise<V
       for (const one of peripherals) one.setFaults({ disconnectShare });
     },
     setFaults: (address, faults) => find(address).setFaults(faults),
-    crashHelper: () => {
-      for (const session of sessions.values()) session.crash();
+    crashHelper: async () => {
+      const crashed = [...sessions].map(([socket, session]) => {
+        session.crash();
+        return once(socket, 'close');
+      });
+      await Promise.all(crashed);
     },
     helpers: () => ({
       connected: sessions.size,

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { startVirtualDevice } from '@station/simulators/devices/virtual-device';
 import type { Browser, Locator, Page } from 'playwright-core';
+import { waitFor } from '../rig/program.ts';
 import { look, openBrowser, openPerson, textOn, timeoutMs, type Person } from './web/browser.ts';
 import { improvSerialPort } from './web/improv-serial.ts';
 import { startRunningStation, type RunningStation } from './web/running-station.ts';
@@ -10,7 +11,10 @@ import { startRunningStation, type RunningStation } from './web/running-station.
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 const withinMs = 150_000;
 
-type RadioView = { devices: { address: string; label: string; state: string; pageUrl: string | null }[] };
+type RadioView = {
+  helpers: { scanning: number };
+  devices: { address: string; label: string; state: string; pageUrl: string | null }[];
+};
 
 /** A day on which new devices come into a home; each journey continues from the previous one. */
 describe('adding devices in the web app, in a real Chromium', { timeout: 900_000 }, () => {
@@ -311,6 +315,7 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
     await station.pressRadio('adapter/ready');
     await near('Light B2C3').waitFor({ timeout: timeoutMs });
     await station.pressRadio('helper/crash');
+    await waitFor('the next helper to scan', async () => (await radio()).helpers.scanning === 1, timeoutMs);
     await page.locator('button:not([aria-disabled="true"])', { hasText: 'Light B2C3' }).waitFor({ timeout: timeoutMs });
     await add('Light B2C3', 'Porch lamp');
     await online('Porch lamp');
