@@ -3,6 +3,7 @@ import { after } from 'node:test';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { takeInventory, type Inventory } from '../../station-machine/inventory.ts';
 import type { Machine } from '../../station-machine/machine.ts';
+import { suite } from '../../station-machine/recipe.ts';
 import { createSite, type Site } from '../../station-machine/site.ts';
 import { createSurroundings, type Surroundings } from '../../station-machine/surroundings.ts';
 
@@ -87,17 +88,12 @@ export const openPrepared = (): Promise<string> => (prepared ??= prepareOnce());
 async function prepareOnce(): Promise<string> {
   const { bareDisk, start, dockerRepository, site } = await openShared();
   await using machine = await start(await bareDisk());
-  const repository = `${dockerRepository}/debian`;
   const names = ['backend', 'frontend'].map((name) => `${site.images}/${name}:${releases.first}`);
   const images = [...names, `${site.images}/proxy:2`, site.answers['MQTT_IMAGE'] ?? ''];
   await machine.must(
     `set -e; export DEBIAN_FRONTEND=noninteractive
     apt-get -q update && apt-get -q install -y --no-install-recommends curl busybox-static
-    install -d /etc/apt/keyrings
-    curl -fsS ${repository}/gpg -o /etc/apt/keyrings/docker.asc
-    echo "deb [signed-by=/etc/apt/keyrings/docker.asc] ${repository} bookworm stable" >/etc/apt/sources.list.d/docker.list
-    apt-get -q update
-    apt-get -q install -y --no-install-recommends docker-ce docker-ce-cli containerd.io docker-compose-plugin
+    ${suite === 'bookworm' ? dockerOf(`${dockerRepository}/debian`) : dockerOfDebian}
     mkdir -p /srv/own/bin && cp /bin/busybox /srv/own/bin/sh && tar -C /srv/own -c . | docker import - own-image:1
     docker run --detach --name own-container --volume own-volume:/data --restart always own-image:1 \
       sh -c 'while :; do sleep 1; done'
@@ -106,6 +102,15 @@ async function prepareOnce(): Promise<string> {
   );
   return await machine.powerOff();
 }
+
+/** As Docker's manual says. */
+const dockerOf = (repository: string): string => `install -d /etc/apt/keyrings
+    curl -fsS ${repository}/gpg -o /etc/apt/keyrings/docker.asc
+    echo "deb [signed-by=/etc/apt/keyrings/docker.asc] ${repository} bookworm stable" >/etc/apt/sources.list.d/docker.list
+    apt-get -q update
+    apt-get -q install -y --no-install-recommends docker-ce docker-ce-cli containerd.io docker-compose-plugin`;
+
+const dockerOfDebian = 'apt-get -q install -y --no-install-recommends docker.io docker-cli docker-compose';
 
 /** As the manual says, but without a pipe, so that the script can be run again. A bare Debian has no curl. */
 export async function fetchInstaller(machine: Machine): Promise<void> {
