@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { waitFor } from '../../rig/program.ts';
 import { assertRests, createStory } from './story.ts';
 
 test('an operator on the same machine', async (t) => {
@@ -32,6 +33,7 @@ test('an operator on the same machine', async (t) => {
     await rig.engine.docker('image', 'prune', '-af');
     await rig.registry.stop();
     await rig.stack.up();
+    await waitFor('the backend to answer', () => rig.stack.health());
     await assertRests(story, '1.1.0');
     await rig.registry.start();
   });
