@@ -22,6 +22,8 @@ export type Offers = {
   /** Publishes the next version (1.0.0, 1.1.0, 1.2.0, …). */
   add(behaviour: Behaviour): Promise<Offer>;
   manifest(): Manifest;
+  /** The manifest of one version; null when it was never offered. */
+  manifestAt(version: string): Manifest | null;
 };
 
 type Manifest = { bytes: Uint8Array; etag: string };
@@ -64,13 +66,19 @@ export async function openOffers(parts: {
   };
 
   if (offers.length === 0) await add('good');
-  return { list: () => offers, add, manifest: () => manifestOf(offers) };
+  const manifestAt = (version: string): Manifest | null => {
+    const offer = offers.find((each) => each.version === version);
+    return offer === undefined ? null : manifestOf(offer);
+  };
+  const manifest = (): Manifest => {
+    const [latest] = offers;
+    if (!latest) throw new Error('no release is offered yet');
+    return manifestOf(latest);
+  };
+  return { list: () => offers, add, manifest, manifestAt };
 }
 
-function manifestOf(offers: readonly Offer[]): Manifest {
-  const [latest] = offers;
-  if (!latest) throw new Error('no release is offered yet');
-  const { version, images, at, behaviour } = latest;
+function manifestOf({ version, images, at, behaviour }: Offer): Manifest {
   const bytes = Buffer.from(
     `${JSON.stringify({ version, images, releasedAt: at, notes: notes[behaviour] }, null, 2)}\n`,
   );

@@ -8,6 +8,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createFirmwareOffer, type FirmwareOffer } from './firmware-offer.ts';
 import { controlPage } from './control-page.ts';
 import { openImageFolder } from './image-folder.ts';
+import { openReleaseSigner, type ReleaseSigner } from './release-signer.ts';
 import { createThrottle } from './throttle.ts';
 import { openOffers, type Offer, type Offers } from './offers.ts';
 import { behaviours, stationImages, type Behaviour, type ImageRecipe } from './station-images.ts';
@@ -17,6 +18,8 @@ export type ReleaseSimulator = AsyncDisposable & {
   url: string;
   /** UPDATE_SERVER_URL of a station. Images are at `images/` beside it, firmware at `firmware/`. */
   manifestUrl: string;
+  /** UPDATE_PUBLIC_KEY of a station: every manifest is signed. Made at the first start. */
+  publicKey: string;
   /** The releases offered so far, latest first. */
   offers(): readonly Offer[];
   offer(behaviour: Behaviour): Promise<Offer>;
@@ -49,6 +52,7 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
   const imageFolder = join(folder, 'images');
   const images = await openImageFolder(imageFolder);
   const offers = await openOffers({ folder, images, recipe });
+  const signer = await openReleaseSigner(join(folder, 'signing-key.pem'));
   const runner = createExclusiveRunner();
   const line = { plugged: true };
   const offer = async (behaviour: Behaviour): Promise<Offer> => {
@@ -67,7 +71,7 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
       );
   });
   const firmware = offersFirmware ? createFirmwareOffer() : createFirmwareOffer(null);
-  serveReleases(app, { offers, firmware, imageFolder, line, throttle: createThrottle(bytesPerSecond) });
+  serveReleases(app, { offers, signer, firmware, imageFolder, line, throttle: createThrottle(bytesPerSecond) });
   serveControl(app, { offers, line, offer, station: options.station ?? null, link: options.link ?? null });
   options.addPages?.(app);
   await app.listen({ host: '127.0.0.1', port: options.port });
@@ -76,6 +80,7 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
   return {
     url,
     manifestUrl: `${url}manifest.json`,
+    publicKey: signer.publicKey,
     offers: offers.list,
     offer,
     setPlugged: (plugged) => {
@@ -91,13 +96,14 @@ function serveReleases(
   app: FastifyInstance,
   parts: {
     offers: Offers;
+    signer: ReleaseSigner;
     firmware: FirmwareOffer;
     imageFolder: string;
     line: Line;
     throttle: ReturnType<typeof createThrottle>;
   },
 ): void {
-  const { offers, firmware, imageFolder, line, throttle } = parts;
+  const { offers, signer, firmware, imageFolder, line, throttle } = parts;
   const cutUnlessPlugged = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (line.plugged) return;
     reply.hijack();
@@ -108,6 +114,19 @@ function serveReleases(
     void reply.header('etag', etag).header('cache-control', 'no-cache');
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type('application/json').send(bytes);
+  });
+  app.get('/manifest.json.minisig', { onRequest: cutUnlessPlugged }, async () => signer.sign(offers.manifest().bytes));
+  app.get('/releases/:file', { onRequest: cutUnlessPlugged }, async (request, reply) => {
+    const { file } = request.params as { file: string };
+    const [, version = '', signature] = /^(.+)\.json(\.minisig)?$/.exec(file) ?? [];
+    const found = offers.manifestAt(version);
+    if (found === null) return reply.code(404).send('There is no such release.\n');
+    if (signature !== undefined) return signer.sign(found.bytes);
+    return reply.type('application/json').send(found.bytes);
+  });
+  app.get('/firmware/manifest.json.minisig', { onRequest: cutUnlessPlugged }, async (_request, reply) => {
+    const found = firmware.find('manifest.json');
+    return found === null ? reply.code(404).send('There is no such firmware.\n') : signer.sign(found.bytes);
   });
   app.get('/firmware/*', { onRequest: cutUnlessPlugged }, async (request, reply) => {
     const { '*': file } = request.params as { '*': string };

@@ -16,11 +16,11 @@ export async function startAgentProcess(options: {
   config: StationConfig;
   folders: Folders;
   identity: Identity;
-  manifestUrl: string;
+  releases: { manifestUrl: string; publicKey: string };
   backendPort: number;
   socketPath: string;
 }): Promise<AgentProcess> {
-  const { config, folders, identity, manifestUrl, backendPort, socketPath } = options;
+  const { config, folders, identity, releases, backendPort, socketPath } = options;
   const logFile = join(folders.state, 'agent.log');
   const log = createBoundedLog(logFile, logBytes);
   const child = await startGuarded(process.execPath, [join(import.meta.dirname, 'agent-main.ts'), folders.engine], {
@@ -30,7 +30,8 @@ export async function startAgentProcess(options: {
       PATH: config.path,
       HOME: config.home,
       STATION_ID: identity.stationId,
-      UPDATE_SERVER_URL: manifestUrl,
+      UPDATE_SERVER_URL: releases.manifestUrl,
+      UPDATE_PUBLIC_KEY: releases.publicKey,
       COMPOSE_PROJECT_PATH: folders.stack,
       DATA_DIR: folders.agent,
       FIRMWARE_CACHE_DIR: folders.firmware,

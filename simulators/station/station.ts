@@ -107,7 +107,6 @@ export async function startStation(
     cloud: config.cloud,
     publicUrl: web.url,
   });
-  const { manifestUrl } = releases;
   // Before the backend, because devices wait for the broker, as real ones do after a power cut.
   stack.use(
     startFleet({
@@ -120,7 +119,7 @@ export async function startStation(
     }),
   );
   const agent = stack.use(
-    await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
+    await startAgentProcess({ config, folders, identity, releases, backendPort, socketPath: agentSocket }),
   );
   const status = await untilUp({ client, agent, printer, signal });
   if (config.forwardsWifi) await forwardWifi({ web: web.url, agentToken: identity.agentToken });

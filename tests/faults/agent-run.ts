@@ -272,6 +272,8 @@ function sourceOf(world: World, request: Request): ReleaseSource {
   let last: ReleaseManifest | null = null;
   return {
     isSigned: false,
+    isForgeable: false,
+    find: async () => ({ kind: 'unavailable', reason: 'no network' }),
     latest: () => last,
     check: async () => {
       // Read each time, because the offer may change.

@@ -112,6 +112,7 @@ export async function startAgent(
       agentVersion,
     }),
   );
+  conditions.set('updates_unsigned', config.release.publicKey === null);
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const isAlive = (): boolean => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs;
   const serviceManager = stack.use(createSystemd(config, { clock, logger, isAlive }));

@@ -43,7 +43,7 @@ export const agentVariables = {
     UPDATE_PUBLIC_KEY: {
       check: is.signingKey,
       otherwise: 'signatures are not verified',
-      help: 'When set, only releases with a manifest signed by this key are installed.',
+      help: 'When set, only releases that a manifest signed by this key names are installed. Without it, nothing is installed automatically from an http:// address of another machine.',
     },
     CHECK_INTERVAL_MINUTES: { check: minutes, default: '60', help: 'How often the release manifest is read.' },
     AUTO_UPDATE: { check: is.boolean, default: 'true', help: 'Whether newer releases are installed automatically.' },

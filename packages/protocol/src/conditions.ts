@@ -17,6 +17,11 @@ export const conditions = {
     message:
       'There is not enough free disk space for the new release. Free some space; the update is retried automatically.',
   },
+  updates_unsigned: {
+    severity: 'warning',
+    message:
+      'Releases are not signed: whoever controls their server or, without https, the network decides what runs here. Set UPDATE_PUBLIC_KEY to the key of the publisher.',
+  },
   agent_too_old: {
     severity: 'warning',
     message: 'The latest release needs a newer agent. Run the install script again.',

@@ -28,6 +28,7 @@ export const errorCodes = {
   command_too_large: 413,
   unsupported_media_type: 415,
   version_not_derivable: 422,
+  version_not_signed: 422,
   automation_invalid: 422,
   /** `details.reason` is a `BackupRefusal`. */
   backup_refused: 422,

@@ -38,7 +38,7 @@ export function parseImageReference(text: string): ImageReference | null {
   return { text, registry, repository, name: name as string, tag, digest };
 }
 
-/** The same image name at another tag, or null when the reference is pinned by digest only. */
-export function withTag(reference: ImageReference, tag: string): string | null {
-  return reference.tag === null ? null : `${reference.name}:${tag}`;
+/** The same image name at another tag; null when the reference has a digest, which names one image whatever its tag is. */
+export function withTag({ name, digest }: ImageReference, tag: string): string | null {
+  return digest === null ? `${name}:${tag}` : null;
 }

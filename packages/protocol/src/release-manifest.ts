@@ -85,7 +85,7 @@ function checkManifest(
 
 /**
  * The images of another version than the manifest's: its references with the tag replaced (contracts, section 1).
- * Null when a reference is pinned by digest only.
+ * Null when a reference has a digest.
  */
 export function imagesAtVersion(manifest: ReleaseManifest, version: string): Record<string, string> | null {
   const images: Record<string, string> = {};

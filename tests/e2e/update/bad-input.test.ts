@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
@@ -135,14 +135,15 @@ test('with a public key, only signed manifests that are not older than the newes
   await run('minisign', ['-G', '-W', '-p', file('key.pub'), '-s', file('key.sec')]);
   const publicKey = (await run('tail', ['-n', '1', file('key.pub')])).trim();
   const agent = await createAgentProcess(rig.workspace, agentEnv(rig, { UPDATE_PUBLIC_KEY: publicKey }), 'signed');
+  const sign = async (path: string, bytes: Uint8Array, options: string[] = []): Promise<void> => {
+    await writeFile(file('to-sign'), bytes);
+    await run('minisign', ['-S', ...options, '-W', '-s', file('key.sec'), '-m', file('to-sign')]);
+    rig.releases.put(`${path}.minisig`, { bytes: await readFile(file('to-sign.minisig')) });
+  };
   const publish = async (manifest: object, options: string[] = []): Promise<void> => {
     const bytes = encode(manifest);
-    await writeFile(file('manifest.json'), bytes);
-    await run('minisign', ['-S', ...options, '-W', '-s', file('key.sec'), '-m', file('manifest.json')]);
+    await sign(manifestPath, bytes, options);
     rig.releases.setManifest(bytes);
-    rig.releases.put(`${manifestPath}.minisig`, {
-      bytes: new TextEncoder().encode(await run('cat', [file('manifest.json.minisig')])),
-    });
   };
   const { manifest } = await rig.release({ version: '1.1.0' });
   await agent.start();
@@ -174,5 +175,18 @@ test('with a public key, only signed manifests that are not older than the newes
     );
     assert.notEqual(answer.status, 200);
     assert.equal((await rig.stack.health())?.version, '1.2.0');
+  });
+
+  await t.test('another version is installed only by a signed manifest of its own', async () => {
+    const other = encode((await rig.release({ version: '1.1.5' })).manifest);
+    const path = manifestPath.replace(/[^/]*$/, 'releases/1.1.5.json');
+    const ask = () => agent.call('POST', '/update', { body: { version: '1.1.5' } });
+    rig.releases.put(path, { bytes: other });
+    const refused = await ask();
+    assert.deepEqual([refused.status, refused.body['code']], [422, 'version_not_signed']);
+    assert.equal((await rig.stack.health())?.version, '1.2.0');
+    await sign(path, other);
+    assert.equal((await ask()).body['result'], 'updated');
+    await assertRests({ rig, agent }, '1.1.5');
   });
 });

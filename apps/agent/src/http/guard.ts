@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isIP, isIPv4, isIPv6 } from '@station/kit/node-tables';
+import { isIP, isIPv6 } from '@station/kit/node-tables';
 import { StationError } from '@station/kit/station-error';
+import { isLoopback } from '../core/loopback.ts';
 
 /**
  * Who may call (contracts, section 4). Throws the refusal as a StationError.
@@ -63,10 +64,6 @@ function hostName(header: string | undefined): string | null {
 function originName(origin: string): string | null {
   const match = /^https?:\/\/([^/]+)$/i.exec(origin);
   return hostName(match?.[1]);
-}
-
-function isLoopback(name: string): boolean {
-  return name === 'localhost' || (isIPv4(name) && name.startsWith('127.')) || name === '[::1]';
 }
 
 function isListeningName(name: string, host: string, localAddress: string | undefined): boolean {

@@ -33,6 +33,7 @@ const at = (changes: Partial<Circumstances> = {}): Circumstances => ({
   mustInstall: false,
   insideWindow: true,
   takesPart: true,
+  isForgeable: false,
   ...changes,
 });
 const quarantined = [{ version: '1.2.0', reason: 'failed', at: '' }];
@@ -65,6 +66,8 @@ for (const [name, given, manifestChanges, expected] of [
     {},
     'install',
   ],
+  ['a manifest that others could write', { isForgeable: true }, {}, 'unsigned'],
+  ['a first release that others could write', { isForgeable: true, mustInstall: true }, {}, 'unsigned'],
   ['a station outside the rollout', { takesPart: false }, {}, 'rollout'],
   ['a time outside the window', { insideWindow: false }, {}, 'maintenance_window'],
 ] as [string, Partial<Circumstances>, Partial<ReleaseManifest>, string][]) {
@@ -74,24 +77,33 @@ for (const [name, given, manifestChanges, expected] of [
   });
 }
 
+const manually = (given: Journal, requested: string | null, changes: Partial<ReleaseManifest> = {}, isSigned = false) =>
+  chooseManual({ ...manifest, ...changes }, { journal: given, isSigned }, requested);
+
 test('asked for the latest: installs a newer version, refuses one that failed before, never an older one', () => {
-  assert.equal(chooseManual(manifest, journal(), null).kind, 'install');
-  assert.equal(chooseManual(manifest, journal({ heldBack: '1.2.0' }), null).kind, 'install');
-  assert.equal(chooseManual(manifest, journal({ installed: release('2.0.0') }), null).kind, 'current');
-  const refused = chooseManual(manifest, journal({ quarantined }), null);
+  assert.equal(manually(journal(), null).kind, 'install');
+  assert.equal(manually(journal({ heldBack: '1.2.0' }), null).kind, 'install');
+  assert.equal(manually(journal({ installed: release('2.0.0') }), null).kind, 'current');
+  const refused = manually(journal({ quarantined }), null);
   assert.equal(refused.kind === 'refused' && refused.code, 'conflict');
 });
 
 test('asked for a version: uses the manifest, its images at another tag, or reports that they are unknown', () => {
-  const named = chooseManual(manifest, journal({ quarantined }), '1.2.0');
+  const named = manually(journal({ quarantined }), '1.2.0');
   assert.ok(named.kind === 'install' && named.release.images['backend'] === 'b:1.2.0');
-  const older = chooseManual(manifest, journal(), '0.9.0');
+  const older = manually(journal(), '0.9.0');
   assert.ok(
     older.kind === 'install' && older.release.version === '0.9.0' && older.release.images['frontend'] === 'f:0.9.0',
   );
-  const pinned = { ...manifest, images: { ...manifest.images, backend: `b@sha256:${'0'.repeat(64)}` } };
-  const refused = chooseManual(pinned, journal(), '0.9.0');
-  assert.equal(refused.kind === 'refused' && refused.code, 'version_not_derivable');
+  for (const backend of [`b@sha256:${'0'.repeat(64)}`, `b:1.2.0@sha256:${'0'.repeat(64)}`]) {
+    const refused = manually(journal(), '0.9.0', { images: { ...manifest.images, backend } });
+    assert.equal(refused.kind === 'refused' && refused.code, 'version_not_derivable');
+  }
+});
+
+test('asked for a version with a public key: only the signed manifest names it, or one of its own', () => {
+  assert.equal(manually(journal(), '1.2.0', {}, true).kind, 'install');
+  assert.deepEqual(manually(journal(), '0.9.0', {}, true), { kind: 'find', version: '0.9.0' });
 });
 
 test('a release that is on the machine is found by its version', () => {

@@ -15,6 +15,8 @@ export type Circumstances = {
   insideWindow: boolean;
   /** Whether this station takes part in the manifest's rollout (per cent of all stations). */
   takesPart: boolean;
+  /** Others on the network could have written the manifest. */
+  isForgeable: boolean;
 };
 
 export type Choice =
@@ -24,7 +26,7 @@ export type Choice =
   | { kind: 'deferred'; reason: DeferralReason };
 
 type DeferralReason =
-  'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
+  'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'unsigned' | 'rollout' | 'maintenance_window';
 
 /** Whether the manifest's release is installed automatically: only newer versions (contracts, section 1). */
 export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {
@@ -34,6 +36,7 @@ export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): C
   if (journal.heldBack === manifest.version) return deferred('stack_not_running');
   if (manifest.minAgentVersion !== null && isNewer(manifest.minAgentVersion, at.agentVersion))
     return deferred('agent_too_old');
+  if (at.isForgeable) return deferred('unsigned');
   if (at.mustInstall) return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
   if (!at.autoUpdate) return deferred('manual');
   if (!at.takesPart) return deferred('rollout');
@@ -44,6 +47,8 @@ export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): C
 type ManualChoice =
   | { kind: 'current'; version: string | null }
   | { kind: 'install'; release: Release }
+  /** Another version than the manifest's needs a signed manifest of its own. */
+  | { kind: 'find'; version: string }
   | { kind: 'refused'; code: ErrorCode; message: string };
 
 /** A release on this machine that can be installed by version without the manifest; null when there is none. */
@@ -51,8 +56,16 @@ export function findKept(journal: Journal, version: string): Release | null {
   return journal.kept.find(({ release }) => release.version === version)?.release ?? null;
 }
 
-/** Which release a manual request installs: the latest one, or the one of a version. */
-export function chooseManual(manifest: ReleaseManifest, journal: Journal, requested: string | null): ManualChoice {
+/**
+ * Which release a manual request installs: the latest one, or the one of a version.
+ * @param at.isSigned with a public key only what a signed manifest names is installed: a tag proves nothing.
+ */
+export function chooseManual(
+  manifest: ReleaseManifest,
+  at: { journal: Journal; isSigned: boolean },
+  requested: string | null,
+): ManualChoice {
+  const { journal, isSigned } = at;
   const installed = journal.installed?.version ?? null;
   if (requested === null) {
     if (!isNewer(manifest.version, installed)) return { kind: 'current', version: installed };
@@ -63,6 +76,7 @@ export function chooseManual(manifest: ReleaseManifest, journal: Journal, reques
     return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
   }
   if (requested === manifest.version) return { kind: 'install', release: releaseOf(requested, manifest.images) };
+  if (isSigned) return { kind: 'find', version: requested };
   const images = imagesAtVersion(manifest, requested);
   if (images) return { kind: 'install', release: releaseOf(requested, images) };
   const message = 'The manifest pins its images by digest: the images of another version cannot be told from it.';
@@ -95,7 +109,7 @@ export function nextTimeFloor(at: {
 
 const deferred = (reason: DeferralReason): Choice => ({ kind: 'deferred', reason });
 
-const releaseOf = (version: string, images: Record<string, string>): Release => ({
+export const releaseOf = (version: string, images: Record<string, string>): Release => ({
   version,
   images,
   imageIds: {},
@@ -112,6 +126,10 @@ export function nothingToRollBack({ kept }: Journal): Refusal {
   if (!version) return refused('nothing_to_roll_back', 'There is no earlier release on this station.');
   const message = `Release ${version} was left or failed here before. Ask for it by its version to install it all the same.`;
   return refused('nothing_to_roll_back', message);
+}
+
+export function refusedVersion(version: string, answer: Exclude<ReleaseCheck, { kind: 'ok' }>): Refusal {
+  return refused('version_not_signed', `Release ${version} has no signed manifest of its own: ${answer.reason}.`);
 }
 
 export function refusedCheck(answer: ReleaseCheck): Refusal {

@@ -135,6 +135,7 @@ function judge(poll: Poll, manifest: ReleaseManifest): Choice {
     mustInstall: poll.bootstrapOnStart && journal.installed === null,
     insideWindow: isInsideWindow(poll.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
     takesPart: takesPart(poll.stationId, manifest),
+    isForgeable: poll.source.isForgeable,
   });
 }
 

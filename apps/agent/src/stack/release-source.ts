@@ -3,6 +3,7 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 import type { SigningKey } from '@station/kit/config-values';
+import { isLoopback } from '../core/loopback.ts';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 
 export type ReleaseCheck =
@@ -18,61 +19,84 @@ export type ReleaseSourceParts = {
   knownServices: () => Promise<readonly string[]>;
 };
 
+type Unusable = Exclude<ReleaseCheck, { kind: 'ok' }>;
+type Read = { kind: 'ok'; manifest: ReleaseManifest } | Unusable;
+
 /** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when a public key is set. */
-export function createReleaseSource({ url, publicKey, fetchFile, knownServices }: ReleaseSourceParts) {
+export function createReleaseSource(parts: ReleaseSourceParts) {
+  const { url, publicKey, fetchFile } = parts;
   let last: { etag: string | null; manifest: ReleaseManifest } | null = null;
   return {
     isSigned: publicKey !== null,
+    /** Others on the network could write the manifest (contracts, section 1). */
+    isForgeable: publicKey === null && url.protocol === 'http:' && !isLoopback(url.hostname),
     /** The manifest of the last successful check; null before it. */
     latest: (): ReleaseManifest | null => last?.manifest ?? null,
     check: async (highestSignedVersion: string | null, signal: AbortSignal): Promise<ReleaseCheck> => {
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
       if (answer.kind === 'not_modified') {
         if (last) return { kind: 'ok', manifest: last.manifest, changed: false };
-        return { kind: 'unavailable', reason: 'the server answered "not modified" to a first request' };
+        return notModified;
       }
       if (answer.kind !== 'ok') return answer;
-      const services = await readServices();
-      const reading = readReleaseManifest(answer.bytes, services.kind === 'ok' ? services.names : null);
-      if (reading.kind === 'rejected') return reading;
-      // Do not keep the ETag of a partly checked manifest: "not modified" would then skip the rest of the checks.
-      if (services.kind === 'unavailable') return services;
-      if (publicKey) {
-        const fault = await findSignatureFault(answer.bytes, reading.manifest, highestSignedVersion, signal);
-        if (fault) return fault;
+      const reading = await readChecked(parts, url, answer.bytes, signal);
+      if (reading.kind !== 'ok') return reading;
+      const { manifest } = reading;
+      if (publicKey !== null && isOlder(manifest, highestSignedVersion)) {
+        return { kind: 'rejected', reason: 'signed, but older than a manifest seen before' };
       }
-      const changed = last === null || JSON.stringify(last.manifest) !== JSON.stringify(reading.manifest);
-      last = { etag: answer.etag, manifest: reading.manifest };
-      return { kind: 'ok', manifest: reading.manifest, changed };
+      const changed = last === null || JSON.stringify(last.manifest) !== JSON.stringify(manifest);
+      last = { etag: answer.etag, manifest };
+      return { kind: 'ok', manifest, changed };
+    },
+    /** The manifest of one version, `releases/<version>.json` beside the latest one, checked in the same way. It may be older. */
+    find: async (version: string, signal: AbortSignal): Promise<Read> => {
+      const address = new URL(`releases/${encodeURIComponent(version)}.json`, url);
+      const answer = await fetchFile(address, { maxBytes: maxManifestBytes, etag: null, signal });
+      if (answer.kind === 'not_modified') return notModified;
+      if (answer.kind !== 'ok') return answer;
+      const reading = await readChecked(parts, address, answer.bytes, signal);
+      if (reading.kind !== 'ok' || reading.manifest.version === version) return reading;
+      return { kind: 'rejected', reason: `it is the manifest of ${reading.manifest.version}` };
     },
   };
+}
 
-  async function readServices(): Promise<
-    { kind: 'ok'; names: readonly string[] } | Extract<ReleaseCheck, { kind: 'unavailable' }>
-  > {
-    try {
-      return { kind: 'ok', names: await knownServices() };
-    } catch (error) {
-      const reason = error instanceof StationError ? error.message : 'those of the stack cannot be read';
-      return { kind: 'unavailable', reason: `its services cannot be checked: ${reason}` };
-    }
-  }
+const notModified: Unusable = {
+  kind: 'unavailable',
+  reason: 'the server answered "not modified" to a first request',
+};
 
-  async function findSignatureFault(
-    bytes: Uint8Array,
-    manifest: ReleaseManifest,
-    highest: string | null,
-    signal: AbortSignal,
-  ): Promise<Exclude<ReleaseCheck, { kind: 'ok' }> | null> {
-    const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, bytes, signal));
-    if (fault) return fault;
-    const floor = highest === null ? null : parseVersion(highest);
-    const version = parseVersion(manifest.version);
-    if (floor && version && compareVersions(version, floor) < 0) {
-      return { kind: 'rejected', reason: 'signed, but older than a manifest seen before' };
-    }
-    return null;
+async function readChecked(
+  { publicKey, fetchFile, knownServices }: ReleaseSourceParts,
+  url: URL,
+  bytes: Uint8Array,
+  signal: AbortSignal,
+): Promise<Read> {
+  const services = await readServices(knownServices);
+  const reading = readReleaseManifest(bytes, services.kind === 'ok' ? services.names : null);
+  if (reading.kind === 'rejected') return reading;
+  // A partly checked manifest must not be kept with its ETag: "not modified" would then skip the rest of the checks.
+  if (services.kind === 'unavailable') return services;
+  const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, bytes, signal));
+  return fault ?? { kind: 'ok', manifest: reading.manifest };
+}
+
+async function readServices(
+  knownServices: ReleaseSourceParts['knownServices'],
+): Promise<{ kind: 'ok'; names: readonly string[] } | Extract<ReleaseCheck, { kind: 'unavailable' }>> {
+  try {
+    return { kind: 'ok', names: await knownServices() };
+  } catch (error) {
+    const reason = error instanceof StationError ? error.message : 'those of the stack cannot be read';
+    return { kind: 'unavailable', reason: `its services cannot be checked: ${reason}` };
   }
+}
+
+function isOlder(manifest: ReleaseManifest, highest: string | null): boolean {
+  const floor = highest === null ? null : parseVersion(highest);
+  const version = parseVersion(manifest.version);
+  return floor !== null && version !== null && compareVersions(version, floor) < 0;
 }
 
 export type ReleaseSource = ReturnType<typeof createReleaseSource>;

@@ -15,6 +15,8 @@ import {
   nothingToRollBack,
   refused,
   refusedCheck,
+  refusedVersion,
+  releaseOf,
   requestedVersion,
   type Refusal,
 } from './release-decide.ts';
@@ -228,10 +230,19 @@ export async function update(flow: Flow, text: string | null): Promise<StartAnsw
   const answer = await runner.run(() => check(flow, signalOf(flow)));
   const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
   if (!manifest) return refusedCheck(answer);
-  const choice = chooseManual(manifest, journal, version);
+  const choice = chooseManual(manifest, { journal, isSigned: flow.source.isSigned }, version);
   if (choice.kind === 'current') return { kind: 'already_current', version: choice.version };
   if (choice.kind === 'refused') return choice;
+  if (choice.kind === 'find') return updateToSigned(flow, choice.version);
   return start(flow, { kind: 'update', trigger: 'manual', to: choice.release });
+}
+
+/** To a version that is neither the latest one nor on this machine: by its own signed manifest. */
+async function updateToSigned(flow: Flow, version: string): Promise<StartAnswer> {
+  const { runner, source } = flow;
+  const own = await runner.run(() => source.find(version, signalOf(flow)));
+  if (own.kind !== 'ok') return refusedVersion(version, own);
+  return start(flow, { kind: 'update', trigger: 'manual', to: releaseOf(version, own.manifest.images) });
 }
 
 export async function rollback(flow: Flow): Promise<StartAnswer> {

@@ -13,6 +13,10 @@ export const problems = {
       title: 'Not enough free space for the new release',
       help: 'Free some space on the station. The update is then tried again by itself.',
     },
+    updates_unsigned: {
+      title: 'Releases are not signed',
+      help: 'Nobody proves where a new release comes from. Set UPDATE_PUBLIC_KEY on the station to the key of whoever publishes the releases. Until then, a release from an http:// address is only installed when you ask for it.',
+    },
     agent_too_old: {
       title: 'The latest release needs a newer agent',
       help: 'Run the install script on the station again. It keeps devices and settings.',
@@ -162,6 +166,7 @@ export const problems = {
     automation_invalid: 'This automation cannot run as it is. Open it and look at what is marked.',
     backup_refused: 'The station cannot do this with the backup.',
     version_not_derivable: 'This version cannot be found from the release list. Choose one that is published.',
+    version_not_signed: 'This version has no valid signature. Choose one that the publisher has signed.',
     too_many_requests: 'Too many attempts. Wait a little and try again.',
     tooManyWait: 'Too many attempts. Try again in {{duration}}.',
     internal: 'Something went wrong inside the station. Try again; if it stays, look at its log.',
