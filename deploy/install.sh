@@ -401,7 +401,7 @@ problem_of() {
 		;;
 	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches "$2" '(https?|file)://[^[:space:]]+' || echo 'must begin with https://, http:// or file://' ;;
 	PUBLIC_URL | STATION_URL | DOCKER_REPOSITORY | CONNECTIVITY_CHECK_URL | HEALTHCHECK_URL) matches "$2" 'https?://[^[:space:]]+' || echo 'must begin with https:// or http://' ;;
-	UPDATE_PUBLIC_KEY) matches "$2" 'RW[A-Za-z0-9+/]{54}(,RW[A-Za-z0-9+/]{54})*' || echo 'must be a minisign public key: the line that begins with RW' ;;
+	UPDATE_PUBLIC_KEY) matches "$2" 'RW[A-Za-z0-9+/]{54}' || echo 'must be a minisign public key: the line that begins with RW' ;;
 	STATION_IMAGES) matches "$2" '[a-z0-9][a-z0-9.:/_-]*[a-z0-9]' || echo 'must be a repository of images, like ghcr.io/owner/station' ;;
 	MQTT_PASSWORD | POSTGRES_PASSWORD) matches "$2" '[A-Za-z0-9]+' || echo 'must be letters and digits' ;;
 	TZ) [ ! -d /usr/share/zoneinfo ] || [ -f "/usr/share/zoneinfo/$2" ] || echo 'must be a time zone, like Europe/Berlin' ;;

@@ -33,7 +33,7 @@ test('an operator on the same machine', async (t) => {
     await rig.engine.docker('image', 'prune', '-af');
     await rig.registry.stop();
     await rig.stack.up();
-    await waitFor('the backend to answer', () => rig.stack.health());
+    await waitFor('the backend to be healthy', async () => (await rig.stack.health())?.statusCode === 200);
     await assertRests(story, '1.1.0');
     await rig.registry.start();
   });

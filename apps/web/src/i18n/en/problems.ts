@@ -15,7 +15,7 @@ export const problems = {
     },
     updates_unsigned: {
       title: 'Releases are not signed',
-      help: 'Nobody proves where a new release comes from. Set UPDATE_PUBLIC_KEY on the station to the key of whoever publishes the releases. Until then, a release from an http:// address is only installed when you ask for it.',
+      help: 'Nothing proves where a new release comes from. Set UPDATE_PUBLIC_KEY on the station to the key of whoever publishes the releases. Until then, a release from an http:// address is only installed when you ask for it.',
     },
     agent_too_old: {
       title: 'The latest release needs a newer agent',
