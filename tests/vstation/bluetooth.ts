@@ -54,8 +54,9 @@ const daemonSettings = '[GATT]\nExchangeMTU = 247\nChannels = 1\n';
 
 /** The machine's payload must have `node`, `programs` and `backend` (`payload.ts`), and forward {@link bluetoothPorts}. */
 export async function startBluetooth(machine: Machine): Promise<Bluetooth> {
-  const insertControllers: Bluetooth['insertControllers'] = async () =>
-    void (await machine.must(`set -e
+  const insertControllers: Bluetooth['insertControllers'] = async () => {
+    await machine.must(
+      `set -e
       modprobe hci_vhci
       systemctl -q is-active vstation-controllers || systemd-run -q --collect --unit=vstation-controllers btvirt -L -l3
       until [ -e /sys/class/bluetooth/hci2 ]; do sleep 0.1; done
@@ -63,7 +64,10 @@ export async function startBluetooth(machine: Machine): Promise<Bluetooth> {
       systemctl start bluetooth
       for controller in hci0 hci1 hci2; do
         until busctl set-property org.bluez /org/bluez/$controller org.bluez.Adapter1 Powered b true 2>/dev/null; do sleep 0.2; done
-      done`));
+      done`,
+      { timeoutMs: 180_000 },
+    );
+  };
   await machine.writeFile('/etc/bluetooth/main.conf', daemonSettings);
   await insertControllers();
   await machine.writeFile('/run/vstation/start-helper', startHelperProgram, { mode: 0o755 });

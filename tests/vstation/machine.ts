@@ -36,11 +36,11 @@ export type MachineOptions = {
 
 /** One at a time on a machine: emulation takes what processors there are. */
 const lockFile = join(tmpdir(), 'station-vstation-machine.lock');
-const bootTimeoutMs = 180_000;
+const bootTimeoutMs = 600_000;
 
 /**
  * Starts the machine; waits until no other one runs. It belongs to the workspace, and ends with this process whatever happens to it.
- * @throws with the end of the console when it does not come up within three minutes.
+ * @throws with the end of the console when it does not come up within ten minutes.
  */
 export async function startMachine(options: MachineOptions): Promise<Machine> {
   const { workspace, payload } = options;

@@ -18,9 +18,9 @@ import {
   waitUntilHealthy,
 } from './shared-station.ts';
 
-/** `npm run sweep -- install` cuts the power 51 times, a usual run 6 times. */
+/** `npm run sweep -- install` cuts the power 51 times, a usual run 3 times. */
 const isSweep = process.env['STATION_SWEEP'] === 'yes';
-const rounds = isSweep ? 17 : 2;
+const rounds = isSweep ? 17 : 1;
 const seed = process.env['STATION_SEED'] ?? String(randomInt(1_000_000));
 const random = seededRandom(seed);
 
