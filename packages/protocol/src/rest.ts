@@ -114,7 +114,8 @@ export type LoginRequest = Static<typeof LoginRequest>;
  * Answer of setup, login and refresh. The refresh token travels only in an HttpOnly, SameSite=Strict cookie (path /api/auth).
  * POST /api/auth/refresh (no body) → 200 Session, or 401 session_expired: log in again. Each refresh token works once; one used
  * a second time ends the session on every tab, so tabs of one browser must take turns (a lock in localStorage, or one tab asks).
- * POST /api/auth/logout (no body) → 204, also when the session had ended already.
+ * POST /api/auth/logout (no body) → 204, also when the session had ended already. Its access tokens end at once, with open
+ * WebSockets and event streams.
  */
 export const Session = Type.Object({
   accessToken: Type.String({ description: 'JWT for `Authorization: Bearer` and for the first message of /ws.' }),
@@ -122,6 +123,24 @@ export const Session = Type.Object({
   user: User,
 });
 export type Session = Static<typeof Session>;
+
+/**
+ * GET /api/auth/sessions (user) → 200: where this user is logged in, the last used first, at most 100.
+ * DELETE /api/auth/sessions/:id (user) → 204: ends one of them at once. Errors: 404 not_found.
+ */
+export const SessionList = Type.Object({
+  sessions: Type.Array(
+    Type.Object({
+      id: Id,
+      isCurrent: Type.Boolean({ description: 'Whether this request belongs to it.' }),
+      userAgent: Nullable(Type.String({ description: 'What used it last, as it names itself.' })),
+      address: Nullable(Type.String({ description: 'IP address from which it was used last.' })),
+      openedAt: Time,
+      usedAt: { ...Time, description: 'The last log-in or renewal, which happens about every 15 minutes of use.' },
+    }),
+  ),
+});
+export type SessionList = Static<typeof SessionList>;
 
 /** POST /api/auth/password (user) → 204. Ends all other sessions of the user. Errors: 401 invalid_credentials. */
 export const PasswordChange = Type.Object({ currentPassword: GivenPassword, newPassword: NewPassword }, closed);

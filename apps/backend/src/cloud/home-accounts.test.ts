@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openHousehold, person, sync } from '../testing/cloud-household.ts';
+import { openHousehold, person, phone, sync } from '../testing/cloud-household.ts';
 
 test('when the cloud is removed, local users log in as before, and cloud-only users stay', async () => {
   await using all = await openHousehold();
@@ -10,7 +10,7 @@ test('when the cloud is removed, local users log in as before, and cloud-only us
   await all.apply(sync('h', person('h', 'owner', 'home@example.org'), person('x')));
   await all.apply({ type: 'member_updated', member: person('h', 'owner', 'moved@example.org') });
   await all.apply({ type: 'station_password_changed', cloudUserId: 'h', stationPasswordHash: 'junk' });
-  const session = await all.sessions.open(home, 'junk');
+  const session = await all.sessions.open(home, 'junk', phone);
   assert.deepEqual(await all.config.wipe(), [home]);
   assert.deepEqual(await all.logins(), ['granny@example.org local', 'home@example.org local', 'x@example.org null']);
   assert.deepEqual(await all.people(), [
@@ -19,7 +19,7 @@ test('when the cloud is removed, local users log in as before, and cloud-only us
     'x@example.org member member x',
   ]);
   assert.equal(
-    (await all.sessions.rotate(session?.token ?? '')).kind,
+    (await all.sessions.rotate(session?.token ?? '', phone)).kind,
     'unknown',
     'whoever knows the other password is out',
   );

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KyselyPlugin } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { maxMembers, type CloudMember } from '@station/protocol/cloud-messages';
-import { openHousehold, person, sync } from '../testing/cloud-household.ts';
+import { openHousehold, person, phone, sync } from '../testing/cloud-household.ts';
 import { createIdentity } from './identity.ts';
 
 test('a full list: listed users exist, other cloud users are removed, local users stay', async () => {
@@ -49,7 +49,7 @@ test('a local owner whom the cloud linked and then dropped stays as an admin, wi
   await all.apply({ type: 'station_password_changed', cloudUserId: 'h', stationPasswordHash: 'changed' });
   await all.apply({ type: 'member_updated', member: { ...person('h', 'owner'), stationPasswordHash: 'updated' } });
   assert.deepEqual(await all.logins(), ['h@example.org updated'], 'what is said of one person is done');
-  assert.ok(await all.sessions.open('home@example.org', 'updated'), 'a login is no new password of home');
+  assert.ok(await all.sessions.open('home@example.org', 'updated', phone), 'a login is no new password of home');
   const taken = await all.apply({ type: 'member_added', member: person('x', 'member', 'home@example.org') });
   assert.equal(taken.kind, 'refused', 'the address is kept for its owner');
   const result = await all.apply(sync('a', person('a', 'owner')));

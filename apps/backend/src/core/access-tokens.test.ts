@@ -1,17 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Role } from '@station/protocol/rest';
 import { manualClock } from '../testing/manual-clock.ts';
-import { createAccessTokens } from './access-tokens.ts';
+import { type AccessTokens, createAccessTokens, type FindHolder, type SessionHolder } from './access-tokens.ts';
 
 const minutes = 60_000;
-const petro = { id: 'petro', role: 'member' } as const;
+const petro = { userId: 'petro', role: 'member', sessionId: 'phone' } as const;
 
 function withTokens() {
   const clock = manualClock();
-  const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
-  const issue = async (user: typeof petro): Promise<string> => (await tokens.issue(user, tokens.moment())).token;
+  /** What the database has: session → user. */
+  const open = new Map<string, { userId: string; role: Role }>();
+  let lookups = 0;
+  const findHolder: FindHolder = async (sessionId) => {
+    lookups++;
+    return open.get(sessionId) ?? null;
+  };
+  const begin = (): AccessTokens =>
+    createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock, findHolder });
+  const tokens = begin();
+  const issue = async (user: SessionHolder): Promise<string> => (await tokens.issue(user, tokens.moment())).token;
   const isGood = async (token: string): Promise<boolean> => (await tokens.verify(token)) !== null;
-  return { clock, tokens, issue, isGood };
+  return { clock, tokens, begin, open, lookups: () => lookups, issue, isGood };
 }
 
 test('a revocation ends earlier tokens and no later ones, also within one millisecond', async () => {
@@ -37,4 +47,39 @@ test('a clock that is set back after a revocation rejects no new token and accep
   tokens.revoke('petro');
   assert.equal(await isGood(after), false, 'the next revocation ends it');
   assert.equal(await isGood(await issue(petro)), true);
+});
+
+test('a revoked session ends its own tokens and no others of the user', async () => {
+  const { tokens, issue, isGood } = withTokens();
+  const [phone, laptop] = [await issue(petro), await issue({ ...petro, sessionId: 'laptop' })];
+  tokens.revoke('phone');
+  assert.deepEqual([await isGood(phone), await isGood(laptop)], [false, true]);
+});
+
+test('after a restart a token is as good as its session and its role in the database', async () => {
+  const { begin, open, lookups, issue } = withTokens();
+  const [member, admin] = [await issue(petro), await issue({ ...petro, role: 'admin' })];
+  const later = begin();
+  assert.equal(await later.verify(member), null, 'the session has ended');
+  open.set('phone', { userId: 'petro', role: 'member' });
+  assert.equal((await later.verify(member))?.sessionId, 'phone');
+  assert.equal(await later.verify(admin), null, 'the role was taken away');
+  open.set('phone', { userId: 'olena', role: 'admin' });
+  assert.equal(await later.verify(admin), null, 'somebody else');
+  const asked = lookups();
+  assert.ok(await later.verify(member));
+  assert.equal(lookups(), asked, 'it is looked up once');
+});
+
+test('a session that is revoked while it is looked up lets no token pass', async () => {
+  const { clock, issue } = withTokens();
+  const token = await issue(petro);
+  const later: AccessTokens = createAccessTokens({
+    ...{ secret: 'a secret of the configuration, 32+ bytes', clock },
+    findHolder: async () => {
+      later.revoke('phone');
+      return { userId: 'petro', role: 'member' };
+    },
+  });
+  assert.equal(await later.verify(token), null);
 });

@@ -6,6 +6,8 @@ import { createEmitter } from '@station/kit/emitter';
 export type AccessClaims = {
   userId: string;
   role: Role;
+  /** Null in a token that another program with the same secret has signed without one. */
+  sessionId: string | null;
   /** Milliseconds since the epoch, as `expiresAt`. */
   issuedAt: number;
   expiresAt: number;
@@ -18,33 +20,43 @@ export type AccessTokens = {
    */
   moment(): number;
   /** @param since `moment()` before the login was checked: a revocation during the check also ends this token. */
-  issue(user: { id: string; role: Role }, since: number): Promise<{ token: string; expiresAt: number }>;
+  issue(holder: SessionHolder, since: number): Promise<{ token: string; expiresAt: number }>;
   /** Null unless this station issued the token and it is valid now. */
   verify(token: string): Promise<AccessClaims | null>;
   /** Whether these verified claims are still not revoked. */
   holds(claims: AccessClaims): boolean;
-  /** Ends every token issued to this user until now: their role changed, or they were removed. */
-  revoke(userId: string): void;
+  /**
+   * Ends every token issued until now to a user (their role changed, they were removed) or in a session (somebody logged out).
+   * @param id of the user or of the session.
+   */
+  revoke(id: string): void;
   /** Applies a revocation that another replica made at that time. */
-  takeOver(userId: string, at: number): void;
-  /** Calls `listener` with each user that is revoked, until disposed. */
+  takeOver(id: string, at: number): void;
+  /** Calls `listener` with the id of each user and session that is revoked, until disposed. */
   onRevoke(listener: RevokeListener): Disposable;
 };
 
+/** Whom a token is issued to. */
+export type SessionHolder = { userId: string; role: Role; sessionId: string };
+
 /** `at` in milliseconds since the epoch; `isOurs`: revoked here, not taken over. */
-type RevokeListener = (userId: string, revocation: { at: number; isOurs: boolean }) => void;
+type RevokeListener = (id: string, revocation: { at: number; isOurs: boolean }) => void;
+
+/** The user of a session that has not ended, as the database has them now; null when there is none. */
+export type FindHolder = (sessionId: string) => Promise<{ userId: string; role: Role } | null>;
 
 export const accessTokenLifetimeMs = 15 * 60 * 1000;
 const toleranceSeconds = 5;
 
 /**
- * Access tokens: JWT, HS256, 15 minutes, with `userId` and `role` (contracts, section 9).
+ * Access tokens: JWT, HS256, 15 minutes, with `userId`, `role` and `sid`, the session (contracts, sections 9 and 15).
+ * A program that has the secret may sign one without `sid`; it ends with its time or its user.
  *
- * Revocations are kept in memory for the lifetime of a token. After a restart a revoked token stays valid until its 15 minutes end.
- * Its session was deleted from the database, so it cannot be renewed.
+ * Revocations are kept in memory for the lifetime of a token. A session or role that this process has not seen yet, for instance after a
+ * restart, is looked up once: the database knows which sessions have ended.
  */
-export function createAccessTokens(options: { secret: string; clock: Clock }): AccessTokens {
-  const { clock } = options;
+export function createAccessTokens(options: { secret: string; clock: Clock; findHolder: FindHolder }): AccessTokens {
+  const { clock, findHolder } = options;
   const key = new TextEncoder().encode(options.secret);
   const revokedAt = new Map<string, number>();
   const revocations = createEmitter<Parameters<RevokeListener>>();
@@ -52,43 +64,74 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   let newest = -1;
 
   const moment = (): number => Math.max(clock.now(), newest + 1);
-  const isRevoked = (userId: string, issuedAtMs: number): boolean => issuedAtMs <= (revokedAt.get(userId) ?? -1);
+  const isRevoked = ({ userId, sessionId, issuedAt }: Omit<AccessClaims, 'expiresAt'>): boolean =>
+    [userId, sessionId].some((id) => id !== null && issuedAt <= (revokedAt.get(id) ?? -1));
+  const seen = createSeenHolders();
+  const isKnown = async ({ userId, role, sessionId }: Omit<AccessClaims, 'issuedAt' | 'expiresAt'>): Promise<boolean> => {
+    if (sessionId === null) return true;
+    const holder = { userId, role, sessionId };
+    if (seen.has(holder)) return true;
+    const found = await findHolder(sessionId);
+    if (found === null || found.userId !== userId || found.role !== role) return false;
+    seen.add(holder);
+    return true;
+  };
 
-  const revoke = (userId: string, at: number, isOurs: boolean): void => {
+  const revoke = (id: string, at: number, isOurs: boolean): void => {
     const oldest = clock.now() - accessTokenLifetimeMs - toleranceSeconds * 1000;
-    for (const [id, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(id);
-    revokedAt.set(userId, at);
+    for (const [other, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(other);
+    revokedAt.set(id, at);
     newest = Math.max(newest, at);
-    revocations.emit([userId, { at, isOurs }]);
+    revocations.emit([id, { at, isOurs }]);
   };
 
   return {
     moment,
-    issue: async ({ id, role }, since) => {
+    issue: async (holder, since) => {
+      const { userId, role, sessionId } = holder;
       const expiresAt = clock.now() + accessTokenLifetimeMs;
+      seen.add(holder);
       // NumericDate may have a fraction (RFC 7519, section 2): it orders a new token after a revocation in the same second.
-      const claims = { userId: id, role, iat: since / 1000, exp: expiresAt / 1000 };
+      const claims = { userId, role, sid: sessionId, iat: since / 1000, exp: expiresAt / 1000 };
       return { token: await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(key), expiresAt };
     },
     verify: async (token) => {
       const payload = await verifiedPayload(token, key, clock.now());
       if (payload === null) return null;
-      const { userId, iat, exp } = payload;
+      const { userId, sid: sessionId = null, iat, exp } = payload;
       const role = roles.find((known) => known === payload['role']);
-      if (typeof userId !== 'string' || userId === '' || role === undefined) return null;
+      if (typeof userId !== 'string' || role === undefined) return null;
+      if (sessionId !== null && typeof sessionId !== 'string') return null;
       const issuedAt = Math.round((iat ?? 0) * 1000);
       // Issued while the clock was ahead: it would be valid for years.
       if (issuedAt > moment() + toleranceSeconds * 1000) return null;
-      if (isRevoked(userId, issuedAt)) return null;
-      const expiresAt = exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000;
-      return { userId, role, issuedAt, expiresAt };
+      const claims = { userId, role, sessionId, issuedAt };
+      // It may be revoked while it is looked up.
+      if (isRevoked(claims) || !(await isKnown(claims)) || isRevoked(claims)) return null;
+      return { ...claims, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
     },
-    holds: ({ userId, issuedAt }) => !isRevoked(userId, issuedAt),
-    revoke: (userId) => revoke(userId, moment(), true),
-    takeOver: (userId, at) => {
-      if (at > (revokedAt.get(userId) ?? -1)) revoke(userId, at, false);
+    holds: (claims) => !isRevoked(claims),
+    revoke: (id) => revoke(id, moment(), true),
+    takeOver: (id, at) => {
+      if (at > (revokedAt.get(id) ?? -1)) revoke(id, at, false);
     },
     onRevoke: (listener) => revocations.subscribe((revocation) => listener(...revocation)),
+  };
+}
+
+const maxSeen = 10_000;
+
+/** Sessions with the role that they had when this process last saw them. It forgets the oldest. */
+function createSeenHolders(): { has(holder: SessionHolder): boolean; add(holder: SessionHolder): void } {
+  const seen = new Set<string>();
+  const keyOf = ({ userId, role, sessionId }: SessionHolder): string => `${sessionId} ${userId} ${role}`;
+  return {
+    has: (holder) => seen.has(keyOf(holder)),
+    add: (holder) => {
+      const [oldest] = seen;
+      if (seen.size >= maxSeen && oldest !== undefined) seen.delete(oldest);
+      seen.add(keyOf(holder));
+    },
   };
 }
 

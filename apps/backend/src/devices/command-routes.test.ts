@@ -44,7 +44,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
   app.addHook('onRequest', async (request) => {
-    request.user = { userId: nobody, role, issuedAt: 0, expiresAt: 0 };
+    request.user = { userId: nobody, role, sessionId: '', issuedAt: 0, expiresAt: 0 };
   });
   await registerDeviceCommandRoutes(app, { devices, types: builtInTypes, commands });
   const command = (payload: object, id = lampId) =>

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
-import type { Session } from '@station/protocol/rest';
+import type { Session, SessionList } from '@station/protocol/rest';
 import { manualClock } from '../testing/manual-clock.ts';
 import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 
@@ -303,6 +303,86 @@ test('sessions and the generated secret survive a restart; passwords and tokens 
     assert.ok(secret.length > 10);
     for (const place of places) assert.ok(!place.includes(secret));
   }
+});
+
+test('logging out ends the access token at once; the other sessions of the user go on', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const { email, password } = owner;
+  const [phone, laptop] = [
+    await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'phone' }),
+    await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'laptop' }),
+  ];
+  const token = (answer: { json<T>(): T }): string => answer.json<Session>().accessToken;
+  const me = async (accessToken: string): Promise<number> =>
+    (await running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) })).statusCode;
+  assert.deepEqual([await me(token(phone)), await me(token(laptop))], [200, 200]);
+  await post(running, '/api/auth/logout', undefined, { cookie: refreshCookie(phone) });
+  assert.deepEqual([await me(token(phone)), await me(token(laptop))], [401, 200]);
+});
+
+test('a refresh token that is used again ends the access tokens of its session too', async () => {
+  await using all = await withSession();
+  const { clock, running, cookie: first } = all;
+  const { accessToken } = (await renew(running, first)).json<Session>();
+  clock.advance(20 * seconds + 1);
+  assert.equal((await renew(running, first)).statusCode, 401);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) });
+  assert.equal(me.statusCode, 401);
+});
+
+test('a user sees where they are logged in, and ends a session elsewhere at once', async () => {
+  await using running = await runBackend();
+  const { accessToken: first } = await running.setUp();
+  const { email, password } = owner;
+  const browser = `Mozilla/5.0 (X11; Linux x86_64) ${'x'.repeat(400)}`;
+  const opened = await post(running, '/api/auth/login', { email, password }, { 'user-agent': browser });
+  const second = opened.json<Session>().accessToken;
+  const list = async (accessToken: string): Promise<SessionList['sessions']> =>
+    (await running.http.inject({ url: '/api/auth/sessions', headers: bearer(accessToken) })).json<SessionList>().sessions;
+  const [here, elsewhere, ...others] = await list(second);
+  assert.deepEqual([here?.isCurrent, elsewhere?.isCurrent, others.length], [true, false, 0]);
+  assert.equal(here?.userAgent, browser.slice(0, 300));
+  assert.equal(here?.address, '127.0.0.1');
+
+  const end = (id = '', accessToken = second) =>
+    running.http.inject({ method: 'DELETE', url: `/api/auth/sessions/${id}`, headers: bearer(accessToken) });
+  const petro = { email: 'petro@example.org', name: 'Petro', role: 'member', password: 'a password of his own' };
+  assert.equal((await post(running, '/api/station/members', petro, bearer(second))).statusCode, 201);
+  const his = await post(running, '/api/auth/login', { email: petro.email, password: petro.password });
+  assert.equal((await end(elsewhere?.id, his.json<Session>().accessToken)).statusCode, 404, 'a session of another user');
+  assert.equal((await end(elsewhere?.id)).statusCode, 204);
+  assert.equal((await end(elsewhere?.id)).statusCode, 404);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(first) });
+  assert.equal(me.statusCode, 401);
+  assert.deepEqual((await list(second)).length, 1);
+});
+
+test('a session that has ended stays ended after a restart, and so does a role', async () => {
+  const env = { JWT_SECRET: 'a secret of the configuration, 32+ bytes' };
+  await using first = await runBackend({ env });
+  const { accessToken: owners } = await first.setUp();
+  const petro = { email: 'petro@example.org', name: 'Petro', role: 'admin', password: 'a password of his own' };
+  const added = await post(first, '/api/station/members', petro, bearer(owners));
+  const logIn = async (): Promise<{ token: string; cookie: string }> => {
+    const answer = await post(first, '/api/auth/login', { email: petro.email, password: petro.password });
+    return { token: answer.json<Session>().accessToken, cookie: refreshCookie(answer) };
+  };
+  const [left, kept] = [await logIn(), await logIn()];
+  await post(first, '/api/auth/logout', undefined, { cookie: left.cookie });
+  const { userId } = added.json<{ userId: string }>();
+  const url = `/api/station/members/${userId}`;
+  const lowered = await first.http.inject({
+    ...{ method: 'PATCH', url, headers: bearer(owners) },
+    payload: { role: 'member' },
+  });
+  assert.equal(lowered.statusCode, 200);
+  const after = await post(first, '/api/auth/refresh', undefined, { cookie: kept.cookie });
+  await using second = await runBackend({ env, dataDir: first.dataDir });
+  const me = async (accessToken: string): Promise<number> =>
+    (await second.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) })).statusCode;
+  assert.deepEqual(await Promise.all([me(left.token), me(kept.token)]), [401, 401]);
+  assert.deepEqual(await Promise.all([me(after.json<Session>().accessToken), me(owners)]), [200, 200]);
 });
 
 test('a token must be signed with our secret and HS256, and carry userId and role', async () => {

@@ -8,6 +8,7 @@ import {
   LoginRequest,
   PasswordChange,
   Session,
+  SessionList,
   type Session as SessionBody,
   SetupRequest,
   SetupState,
@@ -18,6 +19,7 @@ import { unauthorized } from '../http/caller.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { toUser, type UserStore } from '../store/station-store.ts';
 import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-service.ts';
+import type { Client } from './sessions.ts';
 
 type Parts = { auth: AuthService; users: UserStore; clock: Clock };
 
@@ -31,7 +33,14 @@ export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise
   app.post('/api/auth/logout', logoutRoute, (request, reply) => logOut(parts, request, reply));
   app.get('/api/auth/me', meRoute, (request) => getMe(parts, request));
   app.post('/api/auth/password', passwordRoute, (request, reply) => changePassword(parts, request, reply));
+  app.get('/api/auth/sessions', sessionsRoute, (request) => listSessions(parts, request));
+  app.delete('/api/auth/sessions/:id', endSessionRoute, (request, reply) => endSession(parts, request, reply));
 }
+
+const clientOf = ({ ip, headers }: FastifyRequest): Client => ({
+  address: ip,
+  userAgent: headers['user-agent'] ?? null,
+});
 
 const tags = ['auth'];
 const cookieName = 'station_refresh';
@@ -44,7 +53,7 @@ const setupStateRoute = { config: forAnyone, schema: { tags, response: { 200: Se
 const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, response: { 201: Session } } };
 
 async function setUp({ auth, clock }: Parts, request: RequestOf<typeof setupRoute>, reply: ReplyOf<typeof setupRoute>) {
-  const result = await auth.setup(request.body, request.ip);
+  const result = await auth.setup(request.body, clientOf(request));
   if (result.kind !== 'opened') throw refusedCode(result);
   return sendSession(request, reply.code(201), result, clock);
 }
@@ -81,7 +90,7 @@ export const setupGateOf = (auth: AuthService): SetupGate => ({
 const loginRoute = { config: forAnyone, schema: { tags, body: LoginRequest, response: { 200: Session } } };
 
 async function logIn({ auth, clock }: Parts, request: RequestOf<typeof loginRoute>, reply: ReplyOf<typeof loginRoute>) {
-  const result = await auth.login(request.body.email, request.body.password, request.ip);
+  const result = await auth.login(request.body.email, request.body.password, clientOf(request));
   switch (result.kind) {
     case 'opened':
       return sendSession(request, reply, result, clock);
@@ -104,7 +113,7 @@ async function refresh(
   reply: ReplyOf<typeof refreshRoute>,
 ) {
   const token = request.cookies[cookieName];
-  const result = token === undefined ? null : await auth.refresh(token);
+  const result = token === undefined ? null : await auth.refresh(token, clientOf(request));
   if (result?.kind === 'opened') return sendSession(request, reply, result, clock);
   void reply.clearCookie(cookieName, { path: cookiePath });
   throw new StationError('session_expired', 'The session has ended. Log in again.');
@@ -148,6 +157,34 @@ async function changePassword(
     case 'wrong_password':
       throw new StationError('invalid_credentials', 'The current password is not right.');
   }
+}
+
+const sessionsRoute = { config: forUsers, schema: { tags, response: { 200: SessionList } } };
+
+async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsRoute>) {
+  const { userId, sessionId } = userOf(request);
+  const known = await auth.listSessions(userId);
+  return {
+    sessions: known.map(({ id, userAgent, address, openedAt, usedAt }) => ({
+      ...{ id, isCurrent: id === sessionId, userAgent, address },
+      ...{ openedAt: isoTime(openedAt), usedAt: isoTime(usedAt) },
+    })),
+  };
+}
+
+const endSessionRoute = {
+  config: forUsers,
+  schema: { tags, params: Type.Object({ id: Type.String({ maxLength: 64 }) }), response: { 204: Type.Null() } },
+};
+
+async function endSession(
+  { auth }: Parts,
+  request: RequestOf<typeof endSessionRoute>,
+  reply: ReplyOf<typeof endSessionRoute>,
+) {
+  const isEnded = await auth.endSession(userOf(request).userId, request.params.id);
+  if (!isEnded) throw new StationError('not_found', 'This session has ended already.');
+  return reply.code(204).send(null);
 }
 
 function sendSession(request: FastifyRequest, reply: FastifyReply, session: OpenedSession, clock: Clock): FastifyReply {

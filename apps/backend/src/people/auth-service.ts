@@ -1,11 +1,8 @@
-import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { plainCode } from '@station/kit/config-values';
-import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SetupRequest } from '@station/protocol/rest';
 import type { AccessTokens } from '../core/access-tokens.ts';
-import { alphabet, codeOf, hashToken, newCode } from '../core/secrets.ts';
 import type { Database } from '../store/schema.ts';
 import {
   claimOwnership,
@@ -17,7 +14,8 @@ import {
 } from '../store/station-store.ts';
 import type { LoginLimiter } from './login-limiter.ts';
 import type { Passwords } from './passwords.ts';
-import type { Sessions } from './sessions.ts';
+import type { Client, KnownSession, Sessions } from './sessions.ts';
+import type { SetupCode } from './setup-code.ts';
 
 /** A user who has just logged in: the content of the answer's body and cookie. */
 export type OpenedSession = {
@@ -39,10 +37,14 @@ export type AuthService = {
   isSetupNeeded(): Promise<boolean>;
   /** The set-up code, for what is done before there is an owner. Attempts are counted as those of `setup`. */
   checkSetupCode(code: string, address: string): Promise<{ kind: 'right' } | CodeRefused>;
-  setup(request: SetupRequest, address: string): Promise<SetupResult>;
-  login(email: string, password: string, address: string): Promise<LoginResult>;
-  refresh(refreshToken: string): Promise<RefreshResult>;
+  setup(request: SetupRequest, client: Client): Promise<SetupResult>;
+  login(email: string, password: string, client: Client): Promise<LoginResult>;
+  refresh(refreshToken: string, client: Client): Promise<RefreshResult>;
+  /** Ends the session, and its access tokens at once. */
   logout(refreshToken: string): Promise<void>;
+  listSessions(userId: string): Promise<KnownSession[]>;
+  /** The same as `logout` for a session of this user elsewhere. @returns whether there was one. */
+  endSession(userId: string, sessionId: string): Promise<boolean>;
   changePassword(userId: string, passwords: NewPassword, context: RequestContext): Promise<PasswordResult>;
 };
 
@@ -66,10 +68,19 @@ export function createAuthService(parts: Parts): AuthService {
   return {
     isSetupNeeded: () => isSetupNeeded(parts),
     checkSetupCode: (code, address) => checkSetupCode(parts, code, address),
-    setup: (request, address) => setUp(parts, request, address),
-    login: (email, password, address) => logIn(parts, { email, password, address }),
-    refresh: (refreshToken) => refresh(parts, refreshToken),
-    logout: (refreshToken) => parts.sessions.end(refreshToken),
+    setup: (request, client) => setUp(parts, request, client),
+    login: (email, password, client) => logIn(parts, { email, password }, client),
+    refresh: (refreshToken, client) => refresh(parts, refreshToken, client),
+    logout: async (refreshToken) => {
+      const ended = await parts.sessions.end(refreshToken);
+      if (ended !== null) parts.accessTokens.revoke(ended);
+    },
+    listSessions: (userId) => parts.sessions.list(userId),
+    endSession: async (userId, sessionId) => {
+      const isEnded = await parts.sessions.endOne(userId, sessionId);
+      if (isEnded) parts.accessTokens.revoke(sessionId);
+      return isEnded;
+    },
     changePassword: (userId, passwords, context) => changePassword(parts, userId, passwords, context),
   };
 }
@@ -92,9 +103,9 @@ async function checkSetupCode(parts: Parts, code: string, address: string): Prom
   return { kind: 'right' };
 }
 
-async function setUp(parts: Parts, request: SetupRequest, address: string): Promise<SetupResult> {
+async function setUp(parts: Parts, request: SetupRequest, client: Client): Promise<SetupResult> {
   const { db, sessions, accessTokens, passwords, setupCode, clock, logger } = parts;
-  const code = await checkSetupCode(parts, request.code, address);
+  const code = await checkSetupCode(parts, request.code, client.address);
   if (code.kind !== 'right') return code;
   const passwordHash = await passwords.hash(request.password);
   const since = accessTokens.moment();
@@ -102,15 +113,17 @@ async function setUp(parts: Parts, request: SetupRequest, address: string): Prom
   if (user === null) return { kind: 'already_done' };
   await setupCode.remove();
   logger.event('setup_done', { userId: user.id });
-  const session = await sessions.open(user.id, passwordHash);
+  const session = await sessions.open(user.id, passwordHash, client);
   return session === null ? { kind: 'already_done' } : openedSession(parts, user, session, since);
 }
 
 async function logIn(
   parts: Parts,
-  { email, password, address }: { email: string; password: string; address: string },
+  { email, password }: { email: string; password: string },
+  client: Client,
 ): Promise<LoginResult> {
   const { users, sessions, accessTokens, passwords, limiter, logger } = parts;
+  const { address } = client;
   const account = normalEmail(email);
   const limit = countAttempt(parts, account, address);
   if (limit !== null) return limit;
@@ -118,7 +131,7 @@ async function logIn(
   const user = await users.findByEmail(account);
   const hash = user?.station_password_hash ?? null;
   const matches = await passwords.matches(password, hash);
-  const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
+  const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash, client) : null;
   if (user === null || session === null) {
     logger.event('login_failed', { address, reason: 'wrong address or password' });
     return { kind: 'wrong_credentials' };
@@ -127,12 +140,13 @@ async function logIn(
   return openedSession(parts, user, session, since);
 }
 
-async function refresh(parts: Parts, refreshToken: string): Promise<RefreshResult> {
+async function refresh(parts: Parts, refreshToken: string, client: Client): Promise<RefreshResult> {
   const { users, sessions, accessTokens, logger } = parts;
   const since = accessTokens.moment();
-  const rotation = await sessions.rotate(refreshToken);
+  const rotation = await sessions.rotate(refreshToken, client);
   if (rotation.kind === 'reused') {
     logger.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
+    accessTokens.revoke(rotation.sessionId);
   }
   if (rotation.kind !== 'rotated') return { kind: 'ended' };
   const user = await users.findById(rotation.userId);
@@ -173,10 +187,10 @@ function countAttempt({ limiter, logger }: Parts, account: string, address: stri
 async function openedSession(
   { accessTokens }: Parts,
   user: UserRow,
-  refreshToken: { token: string; expiresAt: number },
+  { id: sessionId, ...refreshToken }: { id: string; token: string; expiresAt: number },
   since: number,
 ): Promise<OpenedSession> {
-  const access = await accessTokens.issue(user, since);
+  const access = await accessTokens.issue({ userId: user.id, role: user.role, sessionId }, since);
   return {
     kind: 'opened',
     user,
@@ -210,42 +224,3 @@ async function createOwner(
 
 /** Rolls the transaction back. */
 class OwnedAlready extends Error {}
-
-export type SetupCode = {
-  /** STATION_CODE, or a code that is created at the first call and kept in the file until set-up is done. */
-  read(): Promise<string>;
-  /** Case, spaces and dashes do not matter. */
-  matches(given: string): Promise<boolean>;
-  /** Set-up is done. */
-  remove(): Promise<void>;
-};
-/** 12 of 28 letters: 57 bits. */
-const groups = 3;
-
-/** The code proves physical access to the station: it is on the console, and the agent can read the file. */
-export function createSetupCode(options: {
-  disk: Disk;
-  path: string;
-  /** STATION_CODE, which takes precedence; null: a code is generated. */
-  stationCode: string | null;
-  /** Random bytes from which several backends derive the same code; without it a backend creates its own. */
-  seed?: Buffer | undefined;
-}): SetupCode {
-  const { disk, path, stationCode, seed } = options;
-  const read = async (): Promise<string> => {
-    if (stationCode !== null) return stationCode;
-    const kept = (await readText(disk, path))?.trim();
-    const shared = seed && codeOf(groups, (index) => seed.readUInt16BE(2 * index) % alphabet.length);
-    if (kept !== undefined && kept !== '' && (shared === undefined || kept === shared)) return kept;
-    const code = shared ?? newCode(groups);
-    await writeDurable(disk, path, `${code}\n`);
-    return code;
-  };
-  return {
-    read,
-    matches: async (given) => timingSafeEqual(comparable(given), comparable(await read())),
-    remove: () => removeDurable(disk, path),
-  };
-}
-
-const comparable = (code: string): Buffer => Buffer.from(hashToken(plainCode(code)));

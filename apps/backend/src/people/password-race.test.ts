@@ -7,16 +7,18 @@ import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createAuthService, createSetupCode } from './auth-service.ts';
+import { createAuthService } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createMemberService } from './member-service.ts';
 import { createPasswords } from './passwords.ts';
-import { createSessions, refreshKeyOf } from './sessions.ts';
+import { createSessions, findSessionHolder, refreshKeyOf } from './sessions.ts';
+import { createSetupCode } from './setup-code.ts';
 
 const email = 'maria@example.org';
 const old = 'the password of before';
 const next = 'another long password';
 const address = '192.0.2.1';
+const phone = { address, userAgent: null };
 
 /** The services behind /api/auth. `between` runs once, in the middle of the next log-in or renewal. */
 async function accounts() {
@@ -25,7 +27,10 @@ async function accounts() {
   const folder = opening.use(await temporaryFolder());
   const clock = manualClock();
   await ensureStation(db, { stationId: 'station', generateId: () => '', timeZone: 'Europe/Kyiv', clock });
-  const accessTokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
+  const accessTokens = createAccessTokens({
+    ...{ secret: 'a secret of the configuration, 32+ bytes', clock },
+    findHolder: (sessionId) => findSessionHolder(db, sessionId),
+  });
   const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });
   const passwords = createPasswords();
   const users = createUserStore(db);
@@ -66,7 +71,7 @@ async function accounts() {
     accessTokens,
     userId,
     between,
-    logIn: (password = old) => auth.login(email, password, address),
+    logIn: (password = old) => auth.login(email, password, phone),
     countSessions: async () => (await db.selectFrom('refresh_tokens').select('id').execute()).length,
     changes: {
       'her own change': () => auth.changePassword(userId, { current: old, next }, { address, refreshToken: undefined }),
@@ -94,7 +99,7 @@ test('a renewal during a change of the password returns no valid token', async (
     const session = await all.logIn();
     assert.equal(session.kind, 'opened');
     all.between.push(all.changes[kind]);
-    const renewed = await all.auth.refresh(session.kind === 'opened' ? session.refreshToken : '');
+    const renewed = await all.auth.refresh(session.kind === 'opened' ? session.refreshToken : '', phone);
     if (renewed.kind === 'opened') assert.equal(await all.accessTokens.verify(renewed.accessToken), null, kind);
     assert.equal(await all.countSessions(), 0, kind);
   }
@@ -104,9 +109,9 @@ test('sessions opened during a change of the password end with it', async () => 
   await using all = await accounts();
   for (let round = 0; round < 10; round++) {
     await Promise.all([
-      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`, phone)),
       all.sessions.replacePassword(all.userId, `hash ${round + 1}`),
-      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`, phone)),
     ]);
     assert.equal(await all.countSessions(), 0, `round ${round}`);
   }

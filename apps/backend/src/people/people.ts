@@ -8,11 +8,12 @@ import type { HttpServer } from '../http/server.ts';
 import type { Database } from '../store/schema.ts';
 import { createUserStore, type StationStore } from '../store/station-store.ts';
 import { registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
-import { createAuthService, createSetupCode, type SetupCode } from './auth-service.ts';
+import { createAuthService } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createMemberService } from './member-service.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions } from './sessions.ts';
+import { createSetupCode, type SetupCode } from './setup-code.ts';
 import { registerStationRoutes } from './station-routes.ts';
 
 export type PeopleParts = {

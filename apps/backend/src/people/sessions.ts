@@ -1,26 +1,48 @@
 import { createHmac, hkdfSync, randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import type { Role } from '@station/protocol/rest';
 import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
 import { isSameHash, hashToken, newToken } from '../core/secrets.ts';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
+type Opened = { id: string; token: string; expiresAt: number };
 type Rotation =
-  | { kind: 'rotated'; token: string; userId: string; expiresAt: number }
+  | ({ kind: 'rotated'; userId: string } & Opened)
   | { kind: 'unknown' }
   | { kind: 'expired' }
   | { kind: 'reused'; userId: string; sessionId: string };
 
+/** The browser or program at the other end. */
+export type Client = {
+  address: string;
+  /** As it names itself; null: it does not. */
+  userAgent: string | null;
+};
+
+/** A session for people; times in milliseconds since the epoch. */
+export type KnownSession = {
+  id: string;
+  userAgent: string | null;
+  address: string | null;
+  openedAt: number;
+  usedAt: number;
+};
+
 export type Sessions = {
   /** @returns null when `passwordHash`, with which the user logged in, is no longer the stored one. */
-  open(userId: string, passwordHash: string): Promise<{ token: string; expiresAt: number } | null>;
+  open(userId: string, passwordHash: string, client: Client): Promise<Opened | null>;
   /**
    * Exchanges a refresh token for the next one, or again for the same one when the answer was lost or two tabs asked at once. An older
    * token of a session ends that session.
    */
-  rotate(token: string): Promise<Rotation>;
-  /** Ends the session of this token, if it is the valid one. */
-  end(token: string): Promise<void>;
+  rotate(token: string, client: Client): Promise<Rotation>;
+  /** Ends the session of this token, if it is the valid one. @returns its id; null when nothing ended. */
+  end(token: string): Promise<string | null>;
+  /** The sessions of a user that can still be renewed, the last used first. */
+  list(userId: string): Promise<KnownSession[]>;
+  /** Ends one session of a user. @returns whether there was one. */
+  endOne(userId: string, sessionId: string): Promise<boolean>;
   /** Ends all sessions of a user except the one of `exceptToken`. */
   endAll(userId: string, exceptToken?: string): Promise<void>;
   /**
@@ -42,6 +64,8 @@ const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
  * used twice, more than this time apart.
  */
 const repeatMs = 20_000;
+/** A list of sessions for people ends here. */
+const maxListed = 100;
 
 type Parts = { db: Database; key: Buffer; clock: Clock; trustedTime?: TrustedTime };
 
@@ -53,11 +77,18 @@ type Parts = { db: Database; key: Buffer; clock: Clock; trustedTime?: TrustedTim
 export function createSessions(parts: Parts): Sessions {
   const { db } = parts;
   return {
-    open: (userId, passwordHash) => open(parts, userId, passwordHash),
-    rotate: (token) => rotate(parts, token),
+    open: (userId, passwordHash, client) => open(parts, userId, passwordHash, client),
+    rotate: (token, client) => rotate(parts, token, client),
     end: async (token) => {
       const session = await find(db, token);
-      if (session !== null && isSameHash(session.token_hash, hashToken(token))) await remove(db, session.id);
+      if (session === null || !isSameHash(session.token_hash, hashToken(token))) return null;
+      await remove(db, session.id);
+      return session.id;
+    },
+    list: (userId) => list(parts, userId),
+    endOne: async (userId, sessionId) => {
+      const own = db.deleteFrom('refresh_tokens').where('id', '=', sessionId).where('user_id', '=', userId);
+      return (await own.executeTakeFirst()).numDeletedRows > 0n;
     },
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
     replacePassword: (userId, passwordHash, { replaced, exceptToken } = {}) =>
@@ -71,7 +102,12 @@ export function createSessions(parts: Parts): Sessions {
   };
 }
 
-async function open({ db, clock, trustedTime = alwaysTrusted }: Parts, userId: string, passwordHash: string) {
+async function open(
+  { db, clock, trustedTime = alwaysTrusted }: Parts,
+  userId: string,
+  passwordHash: string,
+  client: Client,
+): Promise<Opened | null> {
   const id = randomUUIDv7();
   const token = `${id}.${newToken()}`;
   const now = clock.now();
@@ -83,14 +119,54 @@ async function open({ db, clock, trustedTime = alwaysTrusted }: Parts, userId: s
     if (!(await setPassword(transaction, userId, same, passwordHash))) return false;
     await transaction
       .insertInto('refresh_tokens')
-      .values({ id, user_id: userId, token_hash: hashToken(token), ...times })
+      .values({ id, user_id: userId, token_hash: hashToken(token), ...times, ...columnsOf(client) })
       .execute();
     return true;
   });
-  return isOpened ? { token, expiresAt: times.expires_at } : null;
+  return isOpened ? { id, token, expiresAt: times.expires_at } : null;
 }
 
-async function rotate({ db, key, clock, trustedTime = alwaysTrusted }: Parts, token: string): Promise<Rotation> {
+/** Of what a client calls itself. */
+const maxUserAgentLength = 300;
+const columnsOf = ({ userAgent, address }: Client): { user_agent: string | null; address: string } => ({
+  user_agent: userAgent?.slice(0, maxUserAgentLength) ?? null,
+  address,
+});
+
+async function list({ db, clock }: Parts, userId: string): Promise<KnownSession[]> {
+  const rows = await db
+    .selectFrom('refresh_tokens')
+    .select(['id', 'user_agent', 'address', 'created_at', 'used_at'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', clock.now())
+    .orderBy('used_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(maxListed)
+    .execute();
+  return rows.map(({ id, user_agent: userAgent, address, created_at: openedAt, used_at: usedAt }) => ({
+    ...{ id, userAgent, address, openedAt, usedAt },
+  }));
+}
+
+/** The user of a session that has not ended, with their present role. */
+export async function findSessionHolder(
+  db: Database,
+  sessionId: string,
+): Promise<{ userId: string; role: Role } | null> {
+  const found = await db
+    .selectFrom('refresh_tokens')
+    .innerJoin('users', 'users.id', 'refresh_tokens.user_id')
+    .select(['users.id as userId', 'users.role'])
+    .where('refresh_tokens.id', '=', sessionId)
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+async function rotate(
+  { db, key, clock, trustedTime = alwaysTrusted }: Parts,
+  token: string,
+  client: Client,
+): Promise<Rotation> {
   const session = await find(db, token);
   if (session === null) return { kind: 'unknown' };
   const now = clock.now();
@@ -104,17 +180,17 @@ async function rotate({ db, key, clock, trustedTime = alwaysTrusted }: Parts, to
   const expiresAt = now + sessionLifetimeMs;
   const updated = await db
     .updateTable('refresh_tokens')
-    .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt })
+    .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt, ...columnsOf(client) })
     .where('id', '=', id)
     .where('token_hash', '=', hashToken(token))
     .executeTakeFirst();
-  if (updated.numUpdatedRows === 1n) return { kind: 'rotated', token: next, userId, expiresAt };
+  if (updated.numUpdatedRows === 1n) return { kind: 'rotated', id, token: next, userId, expiresAt };
   const current = await find(db, token);
   if (current === null) return { kind: 'unknown' };
   // The absolute value, because the clock may have been set meanwhile.
   const isRecent = Math.abs(clock.now() - current.used_at) <= repeatMs;
   if (isRecent && isSameHash(current.token_hash, hashToken(next))) {
-    return { kind: 'rotated', token: next, userId, expiresAt: current.expires_at };
+    return { kind: 'rotated', id, token: next, userId, expiresAt: current.expires_at };
   }
   await remove(db, id);
   return { kind: 'reused', userId, sessionId: id };

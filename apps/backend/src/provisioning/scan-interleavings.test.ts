@@ -26,6 +26,7 @@ function createView(number: number): View {
   return {
     shown,
     userId: `user ${number}`,
+    sessionId: `session ${number}`,
     close: () => undefined,
     send: (batch) => {
       for (const { text } of batch.messages) {

@@ -12,6 +12,7 @@ export type ReplicaMessage =
   | { kind: 'happening'; happening: Exclude<DeviceEvent, { kind: 'reports' | 'status' }> }
   /** `at`: when the last will arrived; it was published at most `ageMs` before. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
+  /** `userId`: of the user, or of the session. */
   | { kind: 'revoked'; userId: string; at: number }
   /** Whether clients are connected to a replica. */
   | { kind: 'watched'; replicaId: string; isWatched: boolean }

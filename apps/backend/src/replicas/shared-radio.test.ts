@@ -71,6 +71,7 @@ function enter({ hub }: Replica): { names: Set<string>; leave(): void } {
   const names = new Set<string>();
   const client: HubClient = {
     userId: 'olena',
+    sessionId: 'her phone',
     close: () => undefined,
     send: ({ messages }) => {
       for (const { text } of messages) {

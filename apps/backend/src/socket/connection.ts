@@ -121,8 +121,12 @@ async function logIn(session: Session, token: string): Promise<void> {
   const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
   session.timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
   send(session, hello(described, claims, clock));
-  if (session.client !== null) return;
-  session.client = { userId: claims.userId, send: outbox.send, close };
+  const { userId, sessionId } = claims;
+  if (session.client !== null) {
+    session.client.sessionId = sessionId;
+    return;
+  }
+  session.client = { userId, sessionId, send: outbox.send, close };
   hub.add(session.client);
 }
 

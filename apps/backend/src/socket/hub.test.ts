@@ -16,13 +16,14 @@ function withHub() {
   return { hub: createSocketHub(clock), endPause };
 }
 
-function testClient(userId = 'olena') {
+function testClient(userId = 'olena', sessionId = `session of ${userId}`) {
   const batches: Batch[] = [];
   const closed: number[] = [];
   const received = (): unknown[] =>
     batches.flatMap(({ messages }) => messages.map(({ text }) => (JSON.parse(text) as { deviceId: string }).deviceId));
   const client = {
     userId,
+    sessionId,
     send: (batch: Batch) => void batches.push(batch),
     close: (code: number) => void closed.push(code),
   };
@@ -77,11 +78,19 @@ test('earlier broadcasts reach a client before it is closed', () => {
   const [olena, ivan] = [testClient('olena'), testClient('ivan')];
   for (const { client } of [olena, ivan]) hub.add(client);
   hub.broadcast(changed('a'));
-  hub.closeUser('ivan', 4401, 'Log in again');
+  hub.closeClientsOf('ivan', 4401, 'Log in again');
   assert.deepEqual([ivan.received(), ivan.closed, olena.closed], [['a'], [4401], []]);
   hub.broadcast(changed('b'));
   hub.closeAll(1013, 'Messages were missed');
   assert.deepEqual([olena.received(), olena.closed], [['a', 'b'], [1013]]);
+});
+
+test('the clients of a session that ended are closed, and no others of its user', () => {
+  const { hub } = withHub();
+  const [phone, laptop] = [testClient('olena', 'phone'), testClient('olena', 'laptop')];
+  for (const { client } of [phone, laptop]) hub.add(client);
+  hub.closeClientsOf('phone', 4401, 'Log in again');
+  assert.deepEqual([phone.closed, laptop.closed], [[4401], []]);
 });
 
 test('messages that wait when the last client leaves do not reach the next one', async () => {

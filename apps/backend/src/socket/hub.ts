@@ -7,6 +7,7 @@ import { type Batch, batchesOf, outgoing, type Outgoing } from './outbox.ts';
 /** A client that has logged in. */
 export type HubClient = {
   userId: string;
+  sessionId: string | null;
   send(batch: Batch): void;
   close(code: number, reason: string): void;
 };
@@ -23,7 +24,8 @@ export type SocketHub = {
   broadcast(message: ServerMessage, key?: string): void;
   add(client: HubClient): void;
   remove(client: HubClient): void;
-  closeUser(userId: string, code: number, reason: string): void;
+  /** @param holder id of a user or of a session. */
+  closeClientsOf(holder: string, code: number, reason: string): void;
   closeAll(code: number, reason: string): void;
   size(): number;
 };
@@ -62,9 +64,11 @@ export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = syst
       gathered.clear();
       watched.emit(false);
     },
-    closeUser: (userId, code, reason) => {
+    closeClientsOf: (holder, code, reason) => {
       gathered.flush();
-      for (const client of clients) if (client.userId === userId) client.close(code, reason);
+      for (const client of clients) {
+        if (client.userId === holder || client.sessionId === holder) client.close(code, reason);
+      }
     },
     closeAll: (code, reason) => {
       gathered.flush();

@@ -13,7 +13,7 @@ import { registerSocketRoute } from './connection.ts';
 test('a user who is revoked during the log-in gets nothing and is closed', async () => {
   const logger = recordedLog();
   const clock = systemClock;
-  const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
+  const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock, findHolder: async () => null });
   const hub = createSocketHub();
   await using app = createHttpServer({ logger });
   const describe = async () => {
@@ -32,7 +32,7 @@ test('a user who is revoked during the log-in gets nothing and is closed', async
   });
   const closed = once(socket, 'close');
   await once(socket, 'open');
-  const { token } = await tokens.issue({ id: 'petro', role: 'admin' }, tokens.moment());
+  const { token } = await tokens.issue({ userId: 'petro', role: 'admin', sessionId: 'laptop' }, tokens.moment());
   socket.send(JSON.stringify({ type: 'auth', token }));
   assert.equal((await closed)[0], 4401);
   assert.deepEqual([received, hub.size()], [0, 0]);

@@ -96,6 +96,9 @@ type RefreshTokensTable = {
   user_id: string;
   /** SHA-256 (hex) of the one token that is valid now. */
   token_hash: string;
+  /** The browser or program that last used it, as it names itself (`User-Agent`), and its IP address; null: not recorded. */
+  user_agent: string | null;
+  address: string | null;
   created_at: number;
   used_at: number;
   expires_at: number;
@@ -471,7 +474,11 @@ type ReplicasTable = {
 type LeadershipTable = { id: 'leader'; epoch: number; replica_id: string };
 
 /** Users whose access tokens were revoked, until those tokens expire; only used with several backends. */
-type TokenRevocationsTable = { user_id: string; at: number };
+type TokenRevocationsTable = {
+  /** Of the user whose tokens have ended, or of the session. */
+  user_id: string;
+  at: number;
+};
 
 /** One row; none while the station never used a cloud. */
 type CloudConfigTable = {

@@ -145,8 +145,8 @@ function untilTokenEnds(
     ending.abort(new Error('The access token has ended'));
   };
   const timer = setTimeout(end, Math.max(0, claims.expiresAt - clock.now()));
-  const subscription = tokens.onRevoke((userId) => {
-    if (userId === claims.userId) end();
+  const subscription = tokens.onRevoke(() => {
+    if (!tokens.holds(claims)) end();
   });
   function stop(): void {
     clearTimeout(timer);

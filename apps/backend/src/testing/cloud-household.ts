@@ -57,6 +57,9 @@ export async function openHousehold() {
   return { db, apply, people, logins, local, sessions, config, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
+/** What people use. */
+export const phone = { address: '192.0.2.7', userAgent: null };
+
 export const person = (id: string, role: CloudMember['role'] = 'member', email = `${id}@example.org`): CloudMember => ({
   cloudUserId: id,
   email,

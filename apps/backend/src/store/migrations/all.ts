@@ -24,6 +24,7 @@ import { transitions } from './0027-transitions.ts';
 import { deviceStorage } from './0028-device-storage.ts';
 import { backupFiles } from './0029-backup-files.ts';
 import { hourParts } from './0030-hour-parts.ts';
+import { sessionClients } from './0031-session-clients.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -52,4 +53,5 @@ export const migrations: readonly StationMigration[] = [
   deviceStorage,
   backupFiles,
   hourParts,
+  sessionClients,
 ];
