@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Session } from '@station/protocol/rest';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { systemClock } from '@station/kit/clock';
 import { createDeviceStore } from '../store/device-store.ts';
 import type { AccessRule } from './access.ts';
@@ -10,7 +10,10 @@ import type { HttpServer } from './server.ts';
 const agentToken = 'agent-token-of-the-matrix';
 const password = 'a long enough password';
 
-type Caller = 'nobody' | 'bad token' | 'member' | 'admin' | 'owner' | 'agent' | 'device' | 'former member';
+/** Those of the second line had access until a moment ago. */
+type Caller =
+  | ('nobody' | 'bad token' | 'member' | 'admin' | 'owner' | 'agent' | 'device')
+  | ('former member' | 'former admin' | 'logged out');
 
 /** One route for each access rule that the backend does not use yet. */
 async function moreRoutes(app: HttpServer): Promise<void> {
@@ -53,17 +56,25 @@ const refusalOf = (rule: AccessRule, caller: Caller): number =>
     ? 403
     : 401;
 
+type Joined = { id: string; headers: Record<string, string>; cookie: string };
+
 async function headersOfCallers(running: RunningBackend): Promise<Record<Caller, Record<string, string>>> {
   const owner = bearer((await running.setUp()).accessToken);
-  const join = async (name: string, role: string): Promise<{ id: string; headers: Record<string, string> }> => {
+  const join = async (name: string, role: string): Promise<Joined> => {
     const account = { email: `${name}@example.org`, password };
     const payload = { ...account, name, role };
     const made = await running.http.inject({ method: 'POST', url: '/api/station/members', headers: owner, payload });
     const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
-    return { id: made.json().userId, headers: bearer(login.json<Session>().accessToken) };
+    const headers = bearer(login.json<Session>().accessToken);
+    return { id: made.json().userId, headers, cookie: refreshCookie(login) };
   };
   const former = await join('former', 'admin');
   await running.http.inject({ method: 'DELETE', url: `/api/station/members/${former.id}`, headers: owner });
+  const lowered = await join('lowered', 'admin');
+  const { url, payload } = { url: `/api/station/members/${lowered.id}`, payload: { role: 'member' } };
+  await running.http.inject({ method: 'PATCH', url, headers: owner, payload });
+  const gone = await join('gone', 'admin');
+  await running.http.inject({ method: 'POST', url: '/api/auth/logout', headers: { cookie: gone.cookie } });
   return {
     nobody: {},
     'bad token': { ...bearer('not.a.token'), 'x-device-token': 'not-a-device-token' },
@@ -73,6 +84,8 @@ async function headersOfCallers(running: RunningBackend): Promise<Record<Caller,
     agent: bearer(agentToken),
     device: { 'x-device-token': await makeDevice(running) },
     'former member': former.headers,
+    'former admin': lowered.headers,
+    'logged out': gone.headers,
   };
 }
 

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import type { Session, SessionList } from '@station/protocol/rest';
+import { bearer, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { simulateAgent } from '../testing/simulated-agent.ts';
+import { until } from '../testing/until.ts';
+
+// What ends somebody's access ends it at once wherever they are connected: REST, WebSocket and the stream of events.
+
+const password = 'a long enough password';
+
+type Petro = { userId: string; token: string; cookie: string };
+type Ending = (running: RunningBackend, petro: Petro, owner: Record<string, string>) => Promise<{ statusCode: number }>;
+
+const endings: Record<string, Ending> = {
+  'he logs out': ({ http }, { cookie }) => http.inject({ method: 'POST', url: '/api/auth/logout', headers: { cookie } }),
+  'he ends the session from another one': async ({ http }, { token }) => {
+    const elsewhere = await logIn(http);
+    const headers = bearer(elsewhere.token);
+    const { sessions } = (await http.inject({ url: '/api/auth/sessions', headers })).json<SessionList>();
+    const { id } = sessions.find(({ isCurrent }) => !isCurrent) ?? { id: '' };
+    const ended = await http.inject({ method: 'DELETE', url: `/api/auth/sessions/${id}`, headers });
+    const me = await http.inject({ url: '/api/auth/me', headers });
+    assert.deepEqual([me.statusCode, elsewhere.token === token], [200, false]);
+    return ended;
+  },
+  'he changes his password elsewhere': async ({ http }) => {
+    const { token, cookie } = await logIn(http);
+    const payload = { currentPassword: password, newPassword: 'another long password' };
+    const headers = { cookie, ...bearer(token) };
+    return http.inject({ method: 'POST', url: '/api/auth/password', headers, payload });
+  },
+  'the owner makes a password for him': ({ http }, { userId }, headers) =>
+    http.inject({ method: 'POST', url: `/api/station/members/${userId}/password`, headers }),
+  'the owner makes him a member': ({ http }, { userId }, headers) =>
+    http.inject({ method: 'PATCH', url: `/api/station/members/${userId}`, headers, payload: { role: 'member' } }),
+  'the owner removes him': ({ http }, { userId }, headers) =>
+    http.inject({ method: 'DELETE', url: `/api/station/members/${userId}`, headers }),
+};
+
+const email = 'petro@example.org';
+
+async function logIn(http: RunningBackend['http']): Promise<{ token: string; cookie: string }> {
+  const answer = await http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
+  assert.equal(answer.statusCode, 200);
+  return { token: answer.json<Session>().accessToken, cookie: refreshCookie(answer) };
+}
+
+for (const [name, end] of Object.entries(endings)) {
+  test(`when ${name}, his access ends on REST, WebSocket and events`, async () => {
+    await using agent = await simulateAgent();
+    await using running = await runBackend({ env: { AGENT_URL: agent.url } });
+    const { http, backend } = running;
+    const owner = bearer((await running.setUp()).accessToken);
+    const payload = { email, password, name: 'Petro', role: 'admin' };
+    const added = await http.inject({ method: 'POST', url: '/api/station/members', headers: owner, payload });
+    const petro = { userId: added.json<{ userId: string }>().userId, ...(await logIn(http)) };
+
+    const socket = new WebSocket(`${backend.url.replace('http', 'ws')}/ws`);
+    const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'auth', token: petro.token }));
+    await once(socket, 'message');
+    const listening = agent.streams();
+    const events = await fetch(`${backend.url}/api/system/events`, { headers: bearer(petro.token) });
+    assert.equal(events.status, 200);
+    await until('the events are passed on', () => agent.streams() > listening);
+
+    const { statusCode } = await end(running, petro, owner);
+    assert.ok(statusCode < 300, String(statusCode));
+    assert.equal((await http.inject({ url: '/api/devices', headers: bearer(petro.token) })).statusCode, 401);
+    assert.equal(await closed, 4401);
+    // It may end with an error, because it is cut off.
+    await events.text().catch(() => undefined);
+    const again = await fetch(`${backend.url}/api/system/events`, { headers: bearer(petro.token) });
+    assert.equal(again.status, 401);
+  });
+}
