@@ -178,6 +178,28 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await headlineIs('Maria', phone);
   });
 
+  it('she left a phone somewhere: she sees where she is logged in, and logs it out from here', async () => {
+    const call = (path: string, init: RequestInit): Promise<Response> => fetch(`${station.url}${path}`, init);
+    const login = await call('/api/auth/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'Mozilla/5.0 (Android 15; Mobile) Firefox/140.0' },
+      body: JSON.stringify({ email: maria.email, password: maria.password }),
+    });
+    const { accessToken } = (await login.json()) as { accessToken: string };
+    const me = async (): Promise<number> =>
+      (await call('/api/auth/me', { headers: { authorization: `Bearer ${accessToken}` } })).status;
+    assert.equal(await me(), 200);
+    const phone = marias.page;
+    await phone.goto('/account');
+    await see('Цей браузер', phone);
+    const end = phone.getByRole('button', { name: 'Вийти: Firefox, Android' });
+    await end.waitFor();
+    await look(phone, '36-sessions-uk');
+    await end.click();
+    await end.waitFor({ state: 'detached' });
+    assert.equal(await me(), 401);
+  });
+
   it('I make her an administrator, and her page lets her do more', async () => {
     await press('Change Maria');
     await dialog('Maria')

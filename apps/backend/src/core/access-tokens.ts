@@ -67,7 +67,11 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
   const isRevoked = ({ userId, sessionId, issuedAt }: Omit<AccessClaims, 'expiresAt'>): boolean =>
     [userId, sessionId].some((id) => id !== null && issuedAt <= (revokedAt.get(id) ?? -1));
   const seen = createSeenHolders();
-  const isKnown = async ({ userId, role, sessionId }: Omit<AccessClaims, 'issuedAt' | 'expiresAt'>): Promise<boolean> => {
+  const isKnown = async ({
+    userId,
+    role,
+    sessionId,
+  }: Omit<AccessClaims, 'issuedAt' | 'expiresAt'>): Promise<boolean> => {
     if (sessionId === null) return true;
     const holder = { userId, role, sessionId };
     if (seen.has(holder)) return true;

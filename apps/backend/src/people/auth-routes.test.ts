@@ -339,7 +339,8 @@ test('a user sees where they are logged in, and ends a session elsewhere at once
   const opened = await post(running, '/api/auth/login', { email, password }, { 'user-agent': browser });
   const second = opened.json<Session>().accessToken;
   const list = async (accessToken: string): Promise<SessionList['sessions']> =>
-    (await running.http.inject({ url: '/api/auth/sessions', headers: bearer(accessToken) })).json<SessionList>().sessions;
+    (await running.http.inject({ url: '/api/auth/sessions', headers: bearer(accessToken) })).json<SessionList>()
+      .sessions;
   const [here, elsewhere, ...others] = await list(second);
   assert.deepEqual([here?.isCurrent, elsewhere?.isCurrent, others.length], [true, false, 0]);
   assert.equal(here?.userAgent, browser.slice(0, 300));
@@ -350,7 +351,11 @@ test('a user sees where they are logged in, and ends a session elsewhere at once
   const petro = { email: 'petro@example.org', name: 'Petro', role: 'member', password: 'a password of his own' };
   assert.equal((await post(running, '/api/station/members', petro, bearer(second))).statusCode, 201);
   const his = await post(running, '/api/auth/login', { email: petro.email, password: petro.password });
-  assert.equal((await end(elsewhere?.id, his.json<Session>().accessToken)).statusCode, 404, 'a session of another user');
+  assert.equal(
+    (await end(elsewhere?.id, his.json<Session>().accessToken)).statusCode,
+    404,
+    'a session of another user',
+  );
   assert.equal((await end(elsewhere?.id)).statusCode, 204);
   assert.equal((await end(elsewhere?.id)).statusCode, 404);
   const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(first) });

@@ -15,7 +15,8 @@ type Petro = { userId: string; token: string; cookie: string };
 type Ending = (running: RunningBackend, petro: Petro, owner: Record<string, string>) => Promise<{ statusCode: number }>;
 
 const endings: Record<string, Ending> = {
-  'he logs out': ({ http }, { cookie }) => http.inject({ method: 'POST', url: '/api/auth/logout', headers: { cookie } }),
+  'he logs out': ({ http }, { cookie }) =>
+    http.inject({ method: 'POST', url: '/api/auth/logout', headers: { cookie } }),
   'he ends the session from another one': async ({ http }, { token }) => {
     const elsewhere = await logIn(http);
     const headers = bearer(elsewhere.token);

@@ -13,7 +13,11 @@ import { registerSocketRoute } from './connection.ts';
 test('a user who is revoked during the log-in gets nothing and is closed', async () => {
   const logger = recordedLog();
   const clock = systemClock;
-  const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock, findHolder: async () => null });
+  const tokens = createAccessTokens({
+    secret: 'a secret of the configuration, 32+ bytes',
+    clock,
+    findHolder: async () => null,
+  });
   const hub = createSocketHub();
   await using app = createHttpServer({ logger });
   const describe = async () => {

@@ -10,6 +10,7 @@ import { Field, LanguageChoice } from '../../ui/fields.tsx';
 import { textOf, useFormFaults } from '../../ui/form.ts';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { SessionsCard } from './sessions-card.tsx';
 
 export function AccountPage() {
   const { t } = useTranslation();
@@ -29,6 +30,7 @@ export function AccountPage() {
           <LanguageChoice />
         </Card>
         <PasswordCard email={user.email} />
+        <SessionsCard />
         <section className="flex flex-wrap items-center gap-4">
           <Button busy={leave.isPending} onClick={() => leave.mutate()}>
             <LogOut aria-hidden className="size-5" />

@@ -114,6 +114,17 @@ export const later = {
       unknown: 'unknown',
     },
   },
+  sessions: {
+    title: 'Where you are logged in',
+    fault: 'Where you are logged in could not be read',
+    device: '{{browser}} on {{system}}',
+    unknown: 'Unknown device',
+    current: 'This browser',
+    used: 'Last used {{time}}',
+    end: 'Log out',
+    endNamed: 'Log out: {{name}}',
+  },
+
   password: {
     title: 'Password',
     current: 'Present password',

@@ -117,6 +117,17 @@ export const later = {
       unknown: 'невідомо',
     },
   },
+  sessions: {
+    title: 'Де ви увійшли',
+    fault: 'Не вдалося прочитати, де ви увійшли',
+    device: '{{browser}}, {{system}}',
+    unknown: 'Невідомий пристрій',
+    current: 'Цей браузер',
+    used: 'Останнє використання: {{time}}',
+    end: 'Вийти',
+    endNamed: 'Вийти: {{name}}',
+  },
+
   password: {
     title: 'Пароль',
     current: 'Теперішній пароль',

@@ -1,0 +1,75 @@
+import { useMutation } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { SessionList } from '@station/protocol/rest';
+import { useReading } from '../../api/reading.ts';
+import { asProblem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { dot } from '../../i18n/words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
+import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { deviceNameOf } from './device-name.ts';
+
+type KnownSession = SessionList['sessions'][number];
+const sessionsKey = ['sessions'];
+
+/** Where the user is logged in; each other session can be ended here. */
+export function SessionsCard() {
+  const { t } = useTranslation();
+  const view = useReading<SessionList>(sessionsKey, '/api/auth/sessions');
+  if (view.kind === 'fault') return <ReadFault title={t('sessions.fault')} {...view} />;
+  return (
+    <Card title={t('sessions.title')}>
+      {view.kind === 'loading' ? (
+        <Skeleton className="h-12 w-full" />
+      ) : (
+        <ul className="-my-2 divide-y divide-line">
+          {view.value.sessions.map((session) => (
+            <Row key={session.id} known={session} usable={view.freshness.kind !== 'stale'} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Row({ known, usable }: { known: KnownSession; usable: boolean }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const end = useMutation({
+    mutationFn: () => session.call<void>('DELETE', `/api/auth/sessions/${known.id}`),
+    onSettled: () => queries.invalidateQueries({ queryKey: sessionsKey }),
+  });
+  const { browser, system } = deviceNameOf(known.userAgent);
+  const name =
+    browser !== null && system !== null ? t('sessions.device', { browser, system }) : (browser ?? system ?? null);
+  const problem = end.error ? asProblem(end.error) : null;
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="font-strong break-words">{name ?? t('sessions.unknown')}</p>
+        <p className="text-small text-ink-soft">
+          {known.isCurrent ? (
+            t('sessions.current')
+          ) : (
+            <Sentence text={(time) => t('sessions.used', { time })} slot={<TimeAgo at={known.usedAt} />} />
+          )}
+          {known.address !== null && `${dot}${known.address}`}
+        </p>
+      </div>
+      {!known.isCurrent && (
+        <Button
+          kind="quiet"
+          busy={end.isPending}
+          disabled={!usable}
+          aria-label={t('sessions.endNamed', { name: name ?? t('sessions.unknown') })}
+          onClick={() => end.mutate()}
+        >
+          {t('sessions.end')}
+        </Button>
+      )}
+      {problem && problem.code !== 'not_found' && <ProblemNote problem={problem} />}
+    </li>
+  );
+}
