@@ -36,6 +36,7 @@ import { type RunningStrangers, startStrangers } from './devices/strangers.ts';
 import { startHousekeeping } from './devices/downsampling.ts';
 import { startFirmware } from './firmware/firmware.ts';
 import type { DescribedRoute } from './http/docs.ts';
+import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
 import type { Strangers, WriteReports } from './mqtt/ports.ts';
@@ -82,6 +83,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   const foundations = await openFoundations(starting, config, host, () => hooks.onDamage());
   const { features, begin } = await startFeatures(starting, foundations, hooks);
   const app = createHttpServer({ logger: host.logger });
+  guardHost(app, config.deviceBroker.publicUrl);
   // Registered before the routes, so that the server also closes when the start fails.
   starting.defer(() => closeInTime(app));
   const routes = await registerRoutes(app, foundations, features, hooks);

@@ -27,6 +27,7 @@ export const errorCodes = {
   payload_too_large: 413,
   command_too_large: 413,
   unsupported_media_type: 415,
+  host_unknown: 421,
   version_not_derivable: 422,
   version_not_signed: 422,
   automation_invalid: 422,

@@ -103,6 +103,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     reply.headers({ ...apiHeaders, 'x-request-id': request.id });
   });
   app.addHook('onSend', async (request, reply) => {
+    if (asksForUpgrade(request)) void reply.header('connection', 'close');
     if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -111,6 +112,8 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
       statusCode: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime),
     });
+    // Node no longer closes a connection that asked for an upgrade; a refused one would stay open and block the stop.
+    if (asksForUpgrade(request) && reply.raw.headersSent) request.raw.socket.destroySoon();
   });
   app.setErrorHandler((error, request, reply) => {
     if (sendError(error, reply)) {
@@ -122,6 +125,8 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'There is nothing here.')));
   return app;
 }
+
+const asksForUpgrade = ({ headers }: FastifyRequest): boolean => headers.upgrade !== undefined;
 
 const named = (request: FastifyRequest): { requestId: string; method: string; url: string } => ({
   requestId: request.id,

@@ -27,6 +27,7 @@ test('pages and files are served with a strict content policy and suitable cache
     assert.equal(page.headers['cache-control'], 'no-cache');
     const policy = String(page.headers['content-security-policy']);
     assert.match(policy, /default-src 'self'/);
+    assert.match(policy, /connect-src 'self'(;|$)/);
     assert.doesNotMatch(policy, /unsafe|\*/);
   }
   const script = await running.http.inject('/assets/index-abc123.js');

@@ -6,6 +6,7 @@ import type { HttpServer } from './server.ts';
 /** No inline script, nothing from another host; WebSocket and REST only to this host. */
 const webAppPolicy = [
   "default-src 'self'",
+  "connect-src 'self'",
   "img-src 'self' data:",
   "object-src 'none'",
   "base-uri 'none'",

@@ -148,6 +148,7 @@ export const problems = {
     session_expired: 'Your session has ended. Log in again.',
     forbidden: 'Your role does not allow this. Ask the owner of the station.',
     host_not_allowed: 'The station does not answer under this address. Use its usual one.',
+    host_unknown: 'The station does not answer under this name. Use its address or its usual name.',
     origin_not_allowed: 'The request came from another site and was refused. Open the station’s own page.',
     setup_code_invalid: 'The set-up code is not right. Compare it with the one the station shows.',
     not_found: 'It is not there any more. Go back and look again.',
