@@ -21,6 +21,7 @@ import {
   createRequireStationRole,
   createVerifyAgentToken,
   createVerifyDeviceToken,
+  createVerifyMetricsToken,
   createVerifyToken,
 } from './http/caller.ts';
 import { registerConditionsRoute } from './http/conditions.ts';
@@ -62,6 +63,7 @@ export async function registerRoutes(
     requireStationRole: createRequireStationRole(station),
     verifyDeviceToken: createVerifyDeviceToken(devices.findByTokenHash),
     verifyAgentToken: createVerifyAgentToken(config.agentToken),
+    verifyMetricsToken: createVerifyMetricsToken(config.metricsToken),
   });
   await registerHealth(app, foundations, features);
   await registerConditionsRoute(app, foundations);

@@ -21,6 +21,7 @@ test('an empty environment with a home folder runs on loopback with SQLite', () 
   assert.deepEqual(result.config.database, { kind: 'sqlite', file: '/home/station/station-data/station.sqlite' });
   assert.equal(result.config.agent, null);
   assert.equal(result.config.agentToken, null);
+  assert.equal(result.config.metricsToken, null);
   assert.deepEqual(result.config.mqtt, { kind: 'embedded', host: '127.0.0.1', port: 1883 });
   assert.match(result.config.version, /^\d+\.\d+\.\d+/);
 });
@@ -34,6 +35,7 @@ test('every setting is taken over', () => {
     JWT_SECRET: 'x'.repeat(32),
     AGENT_SOCKET: '/run/station-agent/agent.sock',
     AGENT_TOKEN: 'agent-secret',
+    METRICS_TOKEN: 'metrics-secret',
     WEB_DIR: '/srv/web',
     MQTT_URL: 'mqtts://backend:broker-secret@mqtt:8883',
     MQTT_USERNAME: 'station',
@@ -64,6 +66,7 @@ test('every setting is taken over', () => {
     jwtSecret: 'x'.repeat(32),
     agent: { kind: 'socket', path: '/run/station-agent/agent.sock' },
     agentToken: 'agent-secret',
+    metricsToken: 'metrics-secret',
     webDir: '/srv/web',
     mqtt: {
       kind: 'external',
@@ -100,7 +103,16 @@ test('every setting is taken over', () => {
   });
   assert.deepEqual(
     new Set(secretsOf(result.config)),
-    new Set(['x'.repeat(32), 'agent-secret', 'ABCDE-23456', 'pa%20ss', 'pa ss', 'broker-secret', 'other-secret']),
+    new Set([
+      'x'.repeat(32),
+      'agent-secret',
+      'metrics-secret',
+      'ABCDE-23456',
+      'pa%20ss',
+      'pa ss',
+      'broker-secret',
+      'other-secret',
+    ]),
   );
 });
 

@@ -25,6 +25,7 @@ export type BackendConfig = {
   agent: AgentTarget | null;
   /** Null: routes for the agent are closed, never open. */
   agentToken: string | null;
+  metricsToken: string | null;
   /** Folder for backups; null: they stay on the disk of the station. */
   backupDir: string | null;
   /** Directory of the built web app; null when another server serves it. */
@@ -83,6 +84,7 @@ function toConfig(
     jwtSecret: values.JWT_SECRET,
     agent: toAgentTarget(values),
     agentToken: values.AGENT_TOKEN,
+    metricsToken: values.METRICS_TOKEN,
     backupDir: values.BACKUP_DIR,
     webDir: values.WEB_DIR,
     mqtt: toMqttConfig(values),
@@ -172,7 +174,8 @@ export function secretsOf(config: BackendConfig): string[] {
   const mqtt = config.mqtt.kind === 'external' ? config.mqtt : null;
   const urls = [url, mqtt?.url ?? null].filter((value) => value !== null);
   const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
-  return [config.jwtSecret, config.agentToken, config.stationCode, mqtt?.password ?? null, ...passwords].filter(
+  const { jwtSecret, agentToken, metricsToken, stationCode } = config;
+  return [jwtSecret, agentToken, metricsToken, stationCode, mqtt?.password ?? null, ...passwords].filter(
     (value) => value !== null && value !== '',
   ) as string[];
 }

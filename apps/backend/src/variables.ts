@@ -89,6 +89,12 @@ export const backendVariables = {
       otherwise: 'another program serves it',
       help: 'Folder of the built web app, for a backend that serves it itself.',
     },
+    METRICS_TOKEN: {
+      check: is.text,
+      secret: true,
+      otherwise: 'there is no /metrics',
+      help: 'Bearer token of the program that reads /metrics (Prometheus).',
+    },
     REPLICA_ID: {
       check: is.matching(/^[a-z0-9][a-z0-9-]{0,31}$/, 'be of a-z, 0-9 and -, at most 32'),
       otherwise: 'this backend is alone',

@@ -8,7 +8,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../store/report-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
-import { runBackend } from '../testing/running-backend.ts';
+import { readMetrics, runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { startDeviceMessages } from './device-messages.ts';
@@ -96,8 +96,8 @@ test('values left out of a message are counted and logged with its topic; the me
   for (const prefix of ['a', 'b', 'c']) await lamp.publish('state', { state: names(prefix) });
   const { state } = await running.backend.db.selectFrom('devices').select('state').executeTakeFirstOrThrow();
   assert.equal(Object.keys(JSON.parse(state) as object).length, maxStateKeys);
-  const metrics = await running.http.inject('/metrics');
-  assert.match(metrics.body, /^station_mqtt_dropped_state_full 2$/m);
+  const metrics = await readMetrics(running);
+  assert.match(metrics, /^station_mqtt_dropped_state_full 2$/m);
   assert.deepEqual(
     running.logger.events('mqtt_message_dropped').map(({ reason, topic }) => [reason, topic]),
     [['state_full', `station/${login.stationId}/device/lamp-1/state`]],

@@ -12,14 +12,14 @@ import { authorize, type RequestHook } from './caller.ts';
  * - `{ station }`: any user with at least this role on the station (owner, admin, member); `orFormerOwner`: also the user who was the owner
  *   before the cloud named another
  * - `agent`, `device`: a caller with the agent's token, or with a device's token
- * - `operator`: a program on this machine (not through a proxy), or an owner or admin
+ * - `metrics`: the program that has METRICS_TOKEN; without that variable there is no such address
  */
 export type AccessRule =
   | 'public'
   | 'user'
   | 'agent'
   | 'device'
-  | 'operator'
+  | 'metrics'
   | { roles: readonly Role[] }
   | { station: Role; orFormerOwner?: true };
 
@@ -41,6 +41,7 @@ type AccessHooks = {
   requireStationRole: (role: Role, orFormerOwner: boolean) => RequestHook;
   verifyDeviceToken: RequestHook;
   verifyAgentToken: RequestHook;
+  verifyMetricsToken: RequestHook;
 };
 
 /**
@@ -86,27 +87,9 @@ function hooksOf(rule: AccessRule, hooks: AccessHooks): RequestHook[] {
       return [hooks.verifyAgentToken];
     case 'device':
       return [hooks.verifyDeviceToken];
-    case 'operator':
-      return [operatorHook(hooks.verifyToken)];
+    case 'metrics':
+      return [hooks.verifyMetricsToken];
   }
-}
-
-function operatorHook(verifyToken: RequestHook): RequestHook {
-  const requireAdmin = authorize(['owner', 'admin']);
-  return async (request) => {
-    if (isLocalProgram(request)) return;
-    await verifyToken(request);
-    await requireAdmin(request);
-  };
-}
-
-const loopback = /^(127\.|::1$|::ffff:127\.)/;
-
-/** Judged by the connection, not by a header; a request through the reverse proxy is not local. */
-function isLocalProgram(request: FastifyRequest): boolean {
-  const { headers, socket } = request.raw;
-  const forwarded = headers['x-forwarded-for'] ?? headers['forwarded'];
-  return forwarded === undefined && loopback.test(socket.remoteAddress ?? '');
 }
 
 function closeUndeclared(route: RouteOptions, methods: string[]): void {

@@ -83,11 +83,22 @@ export function createVerifyDeviceToken(findDevice: FindDeviceByTokenHash): Requ
  * AGENT_TOKEN the routes of the agent are closed.
  */
 export function createVerifyAgentToken(agentToken: string | null): RequestHook {
-  const expected = agentToken === null ? null : Buffer.from(hashToken(agentToken));
   return async function verifyAgentToken(request) {
-    const token = bearerToken(request);
-    // Hashes have equal length, which timingSafeEqual requires.
-    if (token !== null && expected !== null && timingSafeEqual(Buffer.from(hashToken(token)), expected)) return;
+    if (agentToken !== null && hasToken(request, agentToken)) return;
     throw unauthorized('The agent token is missing or not right.');
   };
+}
+
+/** Compares `Authorization: Bearer <token>` with METRICS_TOKEN, in constant time; else 401. Without METRICS_TOKEN: 404. */
+export function createVerifyMetricsToken(metricsToken: string | null): RequestHook {
+  return async function verifyMetricsToken(request) {
+    if (metricsToken === null) throw new StationError('not_found', 'METRICS_TOKEN is not set.');
+    if (!hasToken(request, metricsToken)) throw unauthorized('The token for metrics is missing or not right.');
+  };
+}
+
+function hasToken(request: FastifyRequest, expected: string): boolean {
+  const token = bearerToken(request);
+  // Hashes have equal length, which timingSafeEqual requires.
+  return token !== null && timingSafeEqual(Buffer.from(hashToken(token)), Buffer.from(hashToken(expected)));
 }

@@ -74,6 +74,7 @@ const securitySchemes = {
   user: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
   agent: { type: 'http', scheme: 'bearer' },
   device: { type: 'apiKey', in: 'header', name: 'X-Device-Token' },
+  metrics: { type: 'http', scheme: 'bearer' },
 } as const;
 
 async function writeOpenApi(routes: readonly DescribedRoute[], version: string): Promise<string> {
@@ -114,8 +115,8 @@ function describeAccess(access: AccessRule): { description: string; security: Re
       return { description: 'For anyone.', security: [] };
     case 'user':
       return { description: 'For users who are logged in.', security: [{ user: [] }] };
-    case 'operator':
-      return { description: 'For programs on the station, owner and admins.', security: [{ user: [] }, {}] };
+    case 'metrics':
+      return { description: 'For the program that has METRICS_TOKEN.', security: [{ metrics: [] }] };
     case 'agent':
       return { description: 'For the agent.', security: [{ agent: [] }] };
     case 'device':

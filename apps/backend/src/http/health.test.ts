@@ -24,6 +24,7 @@ test('the check that fails is named with its reason, and the answer is 503', asy
       requireStationRole: () => hook,
       verifyDeviceToken: hook,
       verifyAgentToken: hook,
+      verifyMetricsToken: hook,
     });
     const checks = {
       database: async () => (failing === 'database' ? reasons.database : null),

@@ -19,7 +19,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** GET /metrics in the Prometheus format, and the request durations that it shows. */
+/** GET /metrics in the Prometheus format (contracts, section 9), and the request durations that it shows. */
 export async function registerMetrics(app: HttpServer, { registry }: Metrics): Promise<void> {
   const durations = new Histogram({
     name: 'station_http_request_seconds',
@@ -34,7 +34,7 @@ export async function registerMetrics(app: HttpServer, { registry }: Metrics): P
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
   let hasDefaults = false;
-  app.get('/metrics', { config: { access: 'operator' }, schema: { tags: ['system'] } }, async (_request, reply) => {
+  app.get('/metrics', { config: { access: 'metrics' }, schema: { tags: ['system'] } }, async (_request, reply) => {
     // The process metrics need a running observer, so it starts at the first request.
     if (!hasDefaults) collectDefaultMetrics({ register: registry });
     hasDefaults = true;

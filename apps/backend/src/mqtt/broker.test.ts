@@ -3,7 +3,7 @@ import { connect as connectSocket } from 'node:net';
 import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
-import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { readMetrics, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
 
@@ -112,7 +112,7 @@ test('invalid messages are counted, logged once, and dropped; the bridge goes on
   assert.equal((await rowOf(running, login)).state, '{"power":false}');
   const logged = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
   assert.deepEqual(logged, ['bad_shape', 'bad_encoding', 'bad_key', 'too_large', 'foreign_station', 'bad_topic']);
-  const metrics = (await running.http.inject('/metrics')).body;
+  const metrics = await readMetrics(running);
   assert.match(metrics, /^station_mqtt_dropped_bad_shape 6$/m);
   assert.match(metrics, /^station_mqtt_dropped_bad_encoding 1$/m);
   assert.match(metrics, /^station_mqtt_dropped_bad_key 1$/m);

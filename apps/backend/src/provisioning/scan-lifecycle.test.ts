@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
 import { advertisement, type RemoteHelper, remoteHelper, untilScanning } from '../testing/remote-helper.ts';
-import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { readMetrics, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { until } from '../testing/until.ts';
 
 type Browser = {
@@ -168,8 +168,8 @@ const rows: { state: string; trigger: string; next: string; given: number; run: 
 ];
 
 const clients = async ({ backend }: RunningBackend): Promise<number> => {
-  const { body } = await backend.http.inject({ url: '/metrics' });
-  return Number(/station_socket_clients (\d+)/.exec(body)?.[1]);
+  const text = await readMetrics(backend);
+  return Number(/station_socket_clients (\d+)/.exec(text)?.[1]);
 };
 
 for (const { state, trigger, next, given, run } of rows) {

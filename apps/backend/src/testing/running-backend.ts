@@ -47,6 +47,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     DATA_DIR: dataDir,
     LOG_LEVEL: 'debug',
     BLE_HELPER: 'off',
+    METRICS_TOKEN: metricsToken,
     ...(database && { DATABASE_URL: database.url }),
     ...options.env,
   });
@@ -87,6 +88,13 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+const metricsToken = 'metrics-token-of-the-tests';
+
+/** The text of /metrics. */
+export async function readMetrics({ http }: Pick<RunningBackend, 'http'>): Promise<string> {
+  return (await http.inject({ url: '/metrics', headers: bearer(metricsToken) })).body;
 }
 
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
