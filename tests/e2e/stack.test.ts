@@ -143,6 +143,17 @@ test('the broker requires a password', async () => {
   assert.notEqual(await subscribe(''), 0);
 });
 
+test('what answers strangers reaches the backend, and not the broker', async () => {
+  const ask = (container: string, url: string) =>
+    engine.tryDocker(['exec', container, 'wget', '-q', '-O', '-', '-T', '5', url]);
+  for (const container of ['station-proxy', 'station-frontend']) {
+    const backend = await ask(container, 'http://backend:3000/api/health');
+    assert.match(backend.stdout, /"version":"1\.0\.0"/, `${container}: ${backend.stderr}`);
+    const broker = await ask(container, 'http://mqtt:1883/');
+    assert.match(broker.stderr, /bad address/, container);
+  }
+});
+
 test('requests wait and succeed while backend and frontend are replaced', async () => {
   const [, next] = stack.releases;
   assert.ok(next);
