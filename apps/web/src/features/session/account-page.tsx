@@ -34,9 +34,9 @@ export function AccountPage() {
         <section className="flex flex-wrap items-center gap-4">
           <Button busy={leave.isPending} onClick={() => leave.mutate()}>
             <LogOut aria-hidden className="size-5" />
-            {t('account.logOut')}
+            {t('sessions.end')}
           </Button>
-          <p className="text-small text-ink-soft">{t('account.logOutHelp')}</p>
+          <p className="text-small text-ink-soft">{t('sessions.endHere')}</p>
           {leave.error && <ProblemNote problem={asProblem(leave.error)} />}
         </section>
       </div>

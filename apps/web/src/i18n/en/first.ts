@@ -138,8 +138,6 @@ export const first = {
     role: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
     language: 'Language',
     languages: { en: 'English', uk: 'Українська' },
-    logOut: 'Log out',
-    logOutHelp: 'Only in this browser.',
   },
 
   health,

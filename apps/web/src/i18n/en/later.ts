@@ -123,6 +123,7 @@ export const later = {
     used: 'Last used {{time}}',
     end: 'Log out',
     endNamed: 'Log out: {{name}}',
+    endHere: 'Only in this browser.',
   },
 
   password: {

@@ -150,8 +150,6 @@ export const first = {
     role: { owner: 'Власник', admin: 'Адміністратор', member: 'Учасник' },
     language: 'Мова',
     languages: { en: 'English', uk: 'Українська' },
-    logOut: 'Вийти',
-    logOutHelp: 'Лише в цьому браузері.',
   },
 
   health,

@@ -126,6 +126,7 @@ export const later = {
     used: 'Останнє використання: {{time}}',
     end: 'Вийти',
     endNamed: 'Вийти: {{name}}',
+    endHere: 'Лише в цьому браузері.',
   },
 
   password: {
