@@ -28,10 +28,10 @@ export const closeCodes = {
   /** RFC 6455: a frame over `maxFrameBytes`. */
   tooBig: 1009,
   /**
-   * RFC 6455, section 7.4.1 registry: the client is too far behind, or its replica lost its connection to the others; reconnect and start
+   * RFC 6455, section 7.4.1 registry: the client is too far behind, there are too many, or its replica lost its connection to the others; reconnect and start
    * from the replayed state.
    */
-  tooSlow: 1013,
+  tryLater: 1013,
   /** No, bad or expired token: get a new one, then reconnect. */
   unauthorized: 4401,
 } as const;

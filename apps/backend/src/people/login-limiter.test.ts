@@ -18,3 +18,11 @@ test('a change of the wall clock does not change the waiting time', () => {
   time.steady += 15 * minutes + 1;
   assert.deepEqual(attempt(), { allowed: true });
 });
+
+test('an attacker with a whole IPv6 network has the attempts of one address', () => {
+  const limiter = createLoginLimiter({ monotonic: () => 0 });
+  const attempt = (address: string) => limiter.attempt('olena@example.org', address).allowed;
+  for (let guess = 0; guess < 5; guess++) assert.equal(attempt(`2001:db8::${guess}`), true);
+  assert.equal(attempt('2001:db8::ffff'), false);
+  assert.equal(attempt('2001:db8:0:1::1'), true, 'another network');
+});

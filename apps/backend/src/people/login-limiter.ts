@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { networkOf } from '../core/client-network.ts';
 
 /** Whether an attempt is allowed. `retryAfterMs`: time until the next one is. */
 type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
@@ -19,8 +20,8 @@ const limits = { pair: 5, address: 30, account: 60 } as const;
 const maxKeys = 20_000;
 
 /**
- * Limits log-in attempts by account and address (contracts, section 9), in memory, equally for accounts that do not exist. A change
- * of the wall clock has no effect.
+ * Limits log-in attempts by account and address (contracts, section 9), in memory, equally for accounts that do not exist. IPv6 addresses of
+ * one /64 count as one. A change of the wall clock has no effect.
  */
 export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimiter {
   const failures = new Map<string, number[]>();
@@ -58,9 +59,10 @@ export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimite
 type Kind = keyof typeof limits;
 
 function keysOf(account: string, address: string): { kind: Kind; key: string; limit: number }[] {
+  const network = networkOf(address);
   const keys: Record<Kind, string> = {
-    pair: `pair ${address} ${account}`,
-    address: `address ${address}`,
+    pair: `pair ${network} ${account}`,
+    address: `address ${network}`,
     account: `account ${account}`,
   };
   return (Object.keys(keys) as Kind[]).map((kind) => ({ kind, key: keys[kind], limit: limits[kind] }));

@@ -75,7 +75,7 @@ export async function startReplicas(options: Options): Promise<Replicas> {
     release: fanOut.release,
     isConnected: () => state.isConnected,
     onCaughtUp: () => {
-      hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
+      hub.closeAll(closeCodes.tryLater, 'Messages were missed');
       logger.event('replica_caught_up', { replicaId: id });
     },
     clock,

@@ -14,10 +14,12 @@ import {
   type ServerMessage,
 } from '@station/protocol/socket';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
+import { networkOf } from '../core/client-network.ts';
 import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { HubClient, SocketHub } from './hub.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
+import { createWaitingRoom } from './waiting-room.ts';
 
 type ConnectionDependencies = {
   hub: SocketHub;
@@ -28,6 +30,10 @@ type ConnectionDependencies = {
   logger: BackendLogger;
 };
 
+/** Clients that have logged in. */
+const maxClients = 1_000;
+/** Connections that have not: in all, and of one network. */
+const maxWaiting = { all: 500, network: 250 } as const;
 /** How long a client may take to answer a close frame before its connection is terminated. */
 const closeGraceMs = 2_000;
 /** The maximum of setTimeout; a token lives 15 minutes. */
@@ -41,11 +47,15 @@ type Connection = { close(code: number, reason: string): void };
  * @param stream below the WebSocket, which was agreed without extensions. Frames are built once for all clients and written there; `ws`
  * would build them again for each client, in one write each. Its own frames (ping, pong, close) are written there in one piece too.
  */
-function serveConnection(socket: WebSocket, stream: ByteStream, dependencies: ConnectionDependencies): Connection {
+function serveConnection(
+  socket: WebSocket,
+  stream: ByteStream,
+  dependencies: ConnectionDependencies & { onLogIn: () => void },
+): Connection {
   const { hub, logger } = dependencies;
   const outbox = createOutbox(sendingSocket(socket, stream), () => {
     logger.event('socket_client_dropped', { reason: 'too far behind' });
-    close(closeCodes.tooSlow, 'Too far behind');
+    close(closeCodes.tryLater, 'Too far behind');
   });
   const onDeadline = (): void => close(closeCodes.unauthorized, 'No log-in in time');
   const timer = setTimeout(onDeadline, authDeadlineMs);
@@ -80,6 +90,7 @@ type ByteStream = Pick<Writable, 'write'>;
 
 type Session = ConnectionDependencies &
   Connection & {
+    onLogIn: () => void;
     socket: WebSocket;
     outbox: ReturnType<typeof createOutbox>;
     /** Null until the log-in. */
@@ -117,6 +128,7 @@ async function logIn(session: Session, token: string): Promise<void> {
   if (socket.readyState !== socket.OPEN) return;
   // A user revoked during the log-in was not in the list of clients to close.
   if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
+  if (session.client === null && hub.size() >= maxClients) return close(closeCodes.tryLater, 'Too many connections');
   clearTimeout(session.timer);
   const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
   session.timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
@@ -127,6 +139,7 @@ async function logIn(session: Session, token: string): Promise<void> {
     return;
   }
   session.client = { userId, sessionId, send: outbox.send, close };
+  session.onLogIn();
   hub.add(session.client);
 }
 
@@ -153,13 +166,13 @@ function parse(data: RawData): ClientMessage | null {
 }
 
 const pingEveryMs = 30_000;
-const maxConnections = 1_000;
 /** For the closing handshakes when the backend stops. */
 const stopGraceMs = 1_000;
 
 /** GET /ws (contracts, section 10). Open to any page of this station; the first message then logs in. */
 export async function registerSocketRoute(app: HttpServer, dependencies: ConnectionDependencies): Promise<void> {
   const connections = new Map<WebSocket, { close(code: number, reason: string): void; alive: boolean }>();
+  const waiting = createWaitingRoom<WebSocket>(maxWaiting);
 
   const pinging = setInterval(() => {
     for (const [socket, connection] of connections) {
@@ -195,17 +208,18 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
       throw new StationError('bad_request', 'This address speaks WebSocket only.');
     },
     wsHandler: (socket, request) => {
-      if (connections.size >= maxConnections) {
-        socket.on('error', () => undefined);
-        socket.close(1013, 'Too many connections');
-        return;
-      }
-      const connection = { ...serveConnection(socket, request.raw.socket, dependencies), alive: true };
+      waiting.enter(socket, networkOf(request.ip))?.terminate();
+      const onLogIn = (): void => waiting.leave(socket);
+      const serving = serveConnection(socket, request.raw.socket, { ...dependencies, onLogIn });
+      const connection = { ...serving, alive: true };
       connections.set(socket, connection);
       socket.on('pong', () => {
         connection.alive = true;
       });
-      socket.on('close', () => connections.delete(socket));
+      socket.on('close', () => {
+        waiting.leave(socket);
+        connections.delete(socket);
+      });
     },
   });
 }

@@ -84,6 +84,27 @@ test('a frame over 1 MiB is refused with 1009', async () => {
   assert.equal(await client.closed, 1009);
 });
 
+test('a thousand connections that say nothing keep nobody out', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const before = await open(running);
+  send(before, { type: 'auth', token: accessToken });
+  await before.next('hello');
+  const address = running.backend.url.replace('http', 'ws');
+  const silent = Array.from({ length: 1_000 }, () => new WebSocket(`${address}/ws`));
+  for (const socket of silent) socket.on('error', () => undefined);
+  await Promise.allSettled(silent.map((socket) => once(socket, 'open')));
+  const user = await open(running);
+  send(user, { type: 'auth', token: accessToken });
+  await user.next('hello');
+  assert.equal(before.socket.readyState, WebSocket.OPEN);
+  await until(
+    'most of them are dropped',
+    () => silent.filter((socket) => socket.readyState === WebSocket.OPEN).length <= 250,
+  );
+  for (const socket of [...silent, before.socket, user.socket]) socket.terminate();
+});
+
 test('a page of another site is refused', async () => {
   await using running = await runBackend();
   const { host } = new URL(running.backend.url);
