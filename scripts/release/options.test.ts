@@ -43,11 +43,6 @@ describe('what a release is asked to be', () => {
     ['an unknown option', ['v1.2.3', '--force'], /--force/],
     ['no key', ['v1.2.3', ...complete.slice(0, 4)], /--key/],
     ['a next key that is no key and no file', ['v1.2.3', ...complete, '--next-key', 'RWQ'], /--next-key/],
-    [
-      'a next key without a manifest',
-      ['agent-v1.2.3', ...complete, '--station-version', '1.0.0', '--next-key', key],
-      /no manifest/,
-    ],
     ['no site', ['v1.2.3', ...complete.slice(2)], /--site/],
     ['no repository of images', ['v1.2.3', ...complete.slice(0, 2), ...complete.slice(4)], /--images/],
     ['a site that would end a quoted text', ['v1.2.3', '--site', "https://a'b", ...complete.slice(2)], /--site/],

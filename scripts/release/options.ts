@@ -74,7 +74,6 @@ export function readOptions(args: readonly string[], latestTag: string | null): 
     built: values.built,
   };
   if (!/^https?:\/\/[^\s']+$/.test(options.site)) refuse('--site must be an http or https address');
-  if (options.nextKey !== null && kind === 'agent') refuse('--next-key is for vX.Y.Z: agent-v has no manifest');
   if (options.push && dryRun && !isAddress(options.images)) {
     refuse('a dry run pushes only to a registry that is named by its address, such as 127.0.0.1:5000/station');
   }
