@@ -401,12 +401,23 @@ problem_of() {
 		;;
 	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches "$2" '(https?|file)://[^[:space:]]+' || echo 'must begin with https://, http:// or file://' ;;
 	PUBLIC_URL | STATION_URL | DOCKER_REPOSITORY | CONNECTIVITY_CHECK_URL | HEALTHCHECK_URL) matches "$2" 'https?://[^[:space:]]+' || echo 'must begin with https:// or http://' ;;
-	UPDATE_PUBLIC_KEY) matches "$2" 'RW[A-Za-z0-9+/]{54}' || echo 'must be a minisign public key: the line that begins with RW' ;;
+	UPDATE_PUBLIC_KEY) problem_of_keys "$2" ;;
 	STATION_IMAGES) matches "$2" '[a-z0-9][a-z0-9.:/_-]*[a-z0-9]' || echo 'must be a repository of images, like ghcr.io/owner/station' ;;
 	MQTT_PASSWORD | POSTGRES_PASSWORD) matches "$2" '[A-Za-z0-9]+' || echo 'must be letters and digits' ;;
 	TZ) [ ! -d /usr/share/zoneinfo ] || [ -f "/usr/share/zoneinfo/$2" ] || echo 'must be a time zone, like Europe/Berlin' ;;
 	*) matches "$2" "[^'[:cntrl:]]+" || echo "must be one line without '" ;;
 	esac
+}
+
+# Keys separated by commas, with spaces or without. Prints the place of the first wrong one.
+problem_of_keys() {
+	place=0
+	printf '%s\n' "$1" | tr , '\n' | while read -r key; do
+		place=$((place + 1))
+		matches "$key" 'RW[QRST][A-Za-z0-9+/]{53}' && continue
+		echo "must be a minisign public key (the line that begins with RW), or several, separated by commas; number $place is not one"
+		break
+	done
 }
 
 matches() { printf '%s\n' "$1" | grep -Eqx -e "$2"; }
@@ -748,7 +759,7 @@ download_files() {
 	fetch_file "deploy/$station_version" station-deploy.tar.gz
 }
 
-# SHA256SUMS of the folder $1 of the site, verified by its signature.
+# SHA256SUMS of the folder $1 of the site, verified by the signature of one of the publisher's keys.
 fetch_sums() {
 	for name in SHA256SUMS SHA256SUMS.minisig; do
 		rm -f "$downloads/$name.part"

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readOptions, Refusal } from './options.ts';
 
@@ -18,6 +21,19 @@ describe('what a release is asked to be', () => {
     assert.deepEqual([new URL(site).hostname, keyFile], ['station.invalid', null]);
   });
 
+  const key = Buffer.concat([Buffer.from('Ed'), Buffer.alloc(40, 7)]).toString('base64');
+
+  test('the next key is the key itself, or its file', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'next-key-'));
+    const file = join(folder.path, 'next.pub');
+    await writeFile(file, `untrusted comment: minisign public key 0707070707070707\n${key}\n`);
+    for (const given of [key, file])
+      assert.equal(readOptions(['v1.2.3', ...complete, '--next-key', given], null).nextKey, key);
+    assert.equal(readOptions(['v1.2.3', ...complete], null).nextKey, null);
+    await writeFile(file, `${key}\n${key}\n`);
+    assert.throws(() => readOptions(['v1.2.3', ...complete, '--next-key', file], null), /minisign public key/);
+  });
+
   const refused: [string, string[], RegExp][] = [
     ['no version', complete, /name a release/],
     ['two versions', ['v1.0.0', 'v1.0.1', ...complete], /name a release/],
@@ -26,6 +42,7 @@ describe('what a release is asked to be', () => {
     ['build metadata, which a tag of an image cannot have', ['v1.2.3+4', ...complete], /build metadata/],
     ['an unknown option', ['v1.2.3', '--force'], /--force/],
     ['no key', ['v1.2.3', ...complete.slice(0, 4)], /--key/],
+    ['a next key that is no key and no file', ['v1.2.3', ...complete, '--next-key', 'RWQ'], /--next-key/],
     ['no site', ['v1.2.3', ...complete.slice(2)], /--site/],
     ['no repository of images', ['v1.2.3', ...complete.slice(0, 2), ...complete.slice(4)], /--images/],
     ['a site that would end a quoted text', ['v1.2.3', '--site', "https://a'b", ...complete.slice(2)], /--site/],

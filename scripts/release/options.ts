@@ -1,8 +1,10 @@
 // What a release is asked to be, and what must hold before it is made.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseSigningKey } from '@station/protocol/signing-key';
 import { parseVersion } from '@station/protocol/version';
 import { run } from './program.ts';
 
@@ -21,6 +23,8 @@ export type ReleaseOptions = {
   images: string;
   /** Null: a key is made, which is only for trying. */
   keyFile: string | null;
+  /** Base64 line of the public key that will sign later releases; null: the same key. */
+  nextKey: string | null;
   push: boolean;
   dryRun: boolean;
   /** Uses what is in `dist/` already. */
@@ -38,6 +42,7 @@ const usage = `npm run release -- vX.Y.Z|agent-vX.Y.Z [options]
   --images REPOSITORY  where the images are, without the last part: host/owner/station
   --station-version X  with agent-v: the stack to install (the newest tag v*)
   --key FILE           secret key of minisign; its password is in MINISIGN_PASSWORD
+  --next-key KEY       public key (or its .pub file) that will sign later releases
   --push               pushes the images; otherwise they are written to DIR/images
   --dry-run            for trying: any tree, no tag, section Unreleased, a key of its own
   --built              uses dist/ as it is
@@ -63,6 +68,7 @@ export function readOptions(args: readonly string[], latestTag: string | null): 
     site: needed('site', values.site, 'http://station.invalid').replace(/\/+$/, ''),
     images: needed('images', values.images, 'station.invalid/station').replace(/\/+$/, ''),
     keyFile: values.key === undefined ? (dryRun ? null : refuse('--key is missing')) : resolve(values.key),
+    nextKey: values['next-key'] === undefined ? null : readNextKey(values['next-key']),
     push: values.push,
     dryRun,
     built: values.built,
@@ -85,6 +91,7 @@ function parse(args: readonly string[]) {
         images: { type: 'string' },
         'station-version': { type: 'string' },
         key: { type: 'string' },
+        'next-key': { type: 'string' },
         push: { type: 'boolean', default: false },
         'dry-run': { type: 'boolean', default: false },
         built: { type: 'boolean', default: false },
@@ -92,6 +99,22 @@ function parse(args: readonly string[]) {
     });
   } catch (error) {
     throw new Refusal(`${(error as Error).message}\n\n${usage}`, { cause: error });
+  }
+}
+
+/** @param given the key itself, or the path of its `.pub` file. */
+function readNextKey(given: string): string {
+  const lines = (parseSigningKey(given) ? given : readText(given)).split('\n').map((line) => line.trim());
+  const [line = '', ...more] = lines.filter((text) => text !== '' && !text.startsWith('untrusted comment:'));
+  const key = more.length === 0 ? parseSigningKey(line) : null;
+  return key?.text ?? refuse('--next-key must be a minisign public key, or its .pub file');
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Refusal(`--next-key: ${file} is no minisign public key and no file that can be read`, { cause: error });
   }
 }
 

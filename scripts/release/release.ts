@@ -63,7 +63,8 @@ export async function makeRelease(
   if (images !== null) await writeManifests(site, images);
   await writeDocuments(site, { notes, bases });
   progress.end();
-  return [...hints, `The site is ${options.output}; its key is ${signer.publicKey}`];
+  const next = options.nextKey === null ? [] : [`Later releases may be signed with ${options.nextKey}`];
+  return [...hints, `The site is ${options.output}; its key is ${signer.publicKey}`, ...next];
 }
 
 async function readNotes({ kind, version, dryRun }: ReleaseOptions): Promise<string> {

@@ -1,4 +1,4 @@
-// Signatures with minisign: one key for manifests, checksums and the agent's UPDATE_PUBLIC_KEY.
+// Signatures with minisign: one key signs manifests and checksums; stations trust it through UPDATE_PUBLIC_KEY.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { tmpdir } from 'node:os';

@@ -21,7 +21,8 @@ export async function writeScripts({ options, signer }: Site): Promise<void> {
     STATION_VERSION: options.stationVersion,
     STATION_IMAGES: options.images,
     UPDATE_SERVER_URL: `${options.site}/manifest.json`,
-    UPDATE_PUBLIC_KEY: signer.publicKey,
+    // With both keys a copy of this script stays good after the rotation.
+    UPDATE_PUBLIC_KEY: [signer.publicKey, ...(options.nextKey === null ? [] : [options.nextKey])].join(','),
   };
   for (const name of ['install.sh', 'reset.sh']) {
     const text = fillIn(await readFile(join(root, 'deploy', name), 'utf8'), constants, name);
@@ -96,8 +97,9 @@ async function writeSums(folder: string, lines: readonly string[], signer: Signe
 
 /** `manifest.json`, and the same under `releases/<version>.json`; an empty firmware manifest. */
 export async function writeManifests({ options, signer, date }: Site, images: Images): Promise<void> {
-  const { version, output, site } = options;
-  const manifest = { version, images, releasedAt: date.toISOString(), notes: `${site}/notes/${version}.md` };
+  const { version, output, site, nextKey } = options;
+  const next = nextKey === null ? {} : { nextPublicKey: nextKey };
+  const manifest = { version, images, releasedAt: date.toISOString(), notes: `${site}/notes/${version}.md`, ...next };
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
   const reading = readReleaseManifest(Buffer.from(text), null);
   if (reading.kind === 'rejected') throw new Error(`an agent would reject the manifest: ${reading.reason}`);

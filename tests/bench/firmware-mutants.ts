@@ -177,7 +177,7 @@ async function tryWholeDuty(): Promise<string[]> {
   const firmware = createFirmware({
     source: createFirmwareSource({
       url: new URL(server.manifestUrl),
-      publicKey: null,
+      keys: null,
       maxBytes: 2 ** 20,
       fetchFile: fetchSmallFile,
     }),

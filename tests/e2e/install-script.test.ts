@@ -96,7 +96,7 @@ describe('install.sh refuses, before it changes anything,', () => {
       WIFI_PASSWORD: 'short',
       WIFI_COUNTRY: 'Germany',
       UPDATE_SERVER_URL: 'ftp://station.example',
-      UPDATE_PUBLIC_KEY: 'not-a-key',
+      UPDATE_PUBLIC_KEY: `RWQ${'a'.repeat(53)}, not-a-key`,
       HOTSPOT_PASSWORD: "it's a secret",
       NO_SUCH_NAME: '1',
     };
@@ -106,6 +106,7 @@ describe('install.sh refuses, before it changes anything,', () => {
     assert.equal(exitCode, 1);
     const named = [...stderr.matchAll(/^ {6}([A-Z_]+) /gm)].map(([, name]) => name);
     assert.deepEqual(named, Object.keys(mistakes));
+    assert.match(stderr, /UPDATE_PUBLIC_KEY .*; number 2 is not one$/m);
     assert.doesNotMatch(stderr, /it's a secret|short$/m);
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
+import { parseSigningKey } from '@station/protocol/signing-key';
 import { waitFor } from '../rig/program.ts';
 import { createDuty, type Duty } from './firmware-duty.ts';
 
@@ -228,8 +229,11 @@ describe('the manifest', () => {
 
   it('must be signed when a key is set, and an older signed one is refused', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    const key = { keyId: randomBytes(8), publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32) };
-    await using duty = await createDuty({ publicKey: key });
+    const head = Buffer.concat([Buffer.from('Ed'), randomBytes(8)]);
+    const publicBytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+    const key = parseSigningKey(Buffer.concat([head, publicBytes]).toString('base64'));
+    assert.ok(key);
+    await using duty = await createDuty({ keys: { trusted: async () => [key], learn: async () => undefined } });
     const publish = (version: string, signed: boolean): void => {
       const { file, checksum } = duty.server.offer('lamp', version, imageOf(version));
       const manifest = Buffer.from(JSON.stringify({ lamp: { version, file, checksum } }));

@@ -5,7 +5,7 @@ import { createOtaBackend } from '@station/agent/adapters/backend-client';
 import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { openDownload } from '@station/agent/adapters/http-download';
-import type { SigningKey } from '@station/kit/config-values';
+import type { UpdateKeys } from '@station/agent/core/update-keys';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';
 import { systemClock } from '@station/kit/clock';
@@ -36,7 +36,7 @@ export type Duty = AsyncDisposable & {
 
 export type DutyOptions = {
   manifestUrl?: (folder: string) => URL;
-  publicKey?: SigningKey;
+  keys?: UpdateKeys;
   maxBytes?: number;
   bytesPerSecond?: number;
   backendToken?: string;
@@ -100,7 +100,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
       const firmware = createFirmware({
         source: createFirmwareSource({
           url: options.manifestUrl?.(folder) ?? new URL(server.manifestUrl),
-          publicKey: options.publicKey ?? null,
+          keys: options.keys ?? null,
           maxBytes,
           fetchFile: fetchSmallFile,
         }),

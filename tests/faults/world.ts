@@ -82,7 +82,7 @@ const publish = (service: string, version: string): PublishedImage => {
 export function manifestOf({ engine }: World, version: string): ReleaseManifest {
   const images = Object.fromEntries(services.map((service) => [service, reference(service, version)]));
   if (engine.catalogue.published.get(mqttImage)?.id === imageIdOf('mqtt', version)) images['mqtt'] = mqttImage;
-  return { version, images, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100 };
+  return { version, images, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100, nextPublicKey: null };
 }
 
 /**

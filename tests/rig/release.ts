@@ -64,7 +64,7 @@ export async function createTestReleases(
     if (agents === null || freshAgent) agents = { folder: await buildAgents(workspace, version) };
     const output = await workspace.subfolder(`${name}-releases/${version}`);
     const common = { kind: 'stack', version, stationVersion: version, output, site: options.site, images } as const;
-    const how = { keyFile, push: true, dryRun: true, built: true };
+    const how = { keyFile, nextKey: null, push: true, dryRun: true, built: true };
     const release: ReleaseOptions = { ...common, ...how };
     const parts = { agents, builder, changeBackend: behaviours[backend] };
     await makeRelease(

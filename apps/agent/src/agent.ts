@@ -23,6 +23,7 @@ import { createHostClock, type HostClock } from './clock/host-clock.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
 import type { AgentPort } from './core/agent-port.ts';
 import type { BrokerFile } from './core/backup-ports.ts';
+import { createUpdateKeys, type UpdateKeys } from './core/update-keys.ts';
 import { agentUnit, environmentFile, examineStation, shareRuns } from './examine-station.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
 import type { FirmwareParts } from './firmware/firmware-run.ts';
@@ -85,9 +86,10 @@ export async function startAgent(
   const common = { conditions, clock, logger, random: Math.random };
   const hostClock = stack.use(await openHostClock(config, { clock, logger }));
   const isClockRight = (): Promise<boolean | null> => isRight(hostClock);
-  const updates = createStackDuty(config, { ...common, engine, lock, bootId, isClockRight });
+  const keys = createKeys(config, logger);
+  const updates = createStackDuty(config, { ...common, engine, lock, bootId, isClockRight, keys });
   logger.event('agent_started', { agentVersion, bootId });
-  const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: updates.isFetching });
+  const firmware = await createFirmwareDuty(config, { ...common, keys, isLineTaken: updates.isFetching });
   const wifi = stack.use(
     createWifiDuty(config, {
       ...common,
@@ -112,7 +114,7 @@ export async function startAgent(
       agentVersion,
     }),
   );
-  conditions.set('updates_unsigned', config.release.publicKey === null);
+  conditions.set('updates_unsigned', keys === null);
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const isAlive = (): boolean => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs;
   const serviceManager = stack.use(createSystemd(config, { clock, logger, isAlive }));
@@ -141,12 +143,20 @@ async function isRight(hostClock: HostClock): Promise<boolean | null> {
   return status === null || status.source === 'unknown' ? null : status.trusted;
 }
 
-function createStackDuty(
-  config: Config,
-  parts: Pick<StackParts, 'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId' | 'isClockRight'>,
-): Stack {
+/** Null: without UPDATE_PUBLIC_KEY signatures are not verified. */
+function createKeys({ release, dataDir }: Config, logger: AgentLogger): UpdateKeys | null {
+  const configured = release.publicKeys;
+  return configured.length === 0 ? null : createUpdateKeys({ configured, disk: nodeDisk, dataDir, logger });
+}
+
+type StackDutyParts = Pick<
+  StackParts,
+  'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId' | 'isClockRight'
+>;
+
+function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts & { keys: UpdateKeys | null }): Stack {
   const { release, health, stationId, dataDir } = config;
-  const { publicKey, keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
+  const { keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
   const { stabilizationMs, timeoutMs } = health;
   const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, newId: randomUUID };
   return createStack({
@@ -155,7 +165,7 @@ function createStackDuty(
     probe: createHttpProbe(health.url),
     gate: { stabilizationMs, timeoutMs },
     source: createReleaseSource({
-      ...{ url: release.manifestUrl, publicKey, fetchFile: fetchSmallFile },
+      ...{ url: release.manifestUrl, keys, fetchFile: fetchSmallFile },
       knownServices: parts.engine.services,
     }),
     ...{ stationId, agentVersion, autoUpdate, checkIntervalMs, maintenanceWindow },
@@ -163,15 +173,16 @@ function createStackDuty(
   });
 }
 
+type FirmwareDutyParts = Pick<FirmwareParts, 'conditions' | 'clock' | 'logger' | 'random' | 'isLineTaken'>;
+
 async function createFirmwareDuty(
   config: Config,
-  common: Pick<FirmwareParts, 'conditions' | 'clock' | 'logger' | 'random' | 'isLineTaken'>,
+  { keys, ...common }: FirmwareDutyParts & { keys: UpdateKeys | null },
 ): Promise<Firmware> {
   const { manifestUrl, cacheDir, folder, maxBytes, checkIntervalMs } = config.firmware;
-  const { publicKey } = config.release;
   return createFirmware({
     ...common,
-    source: createFirmwareSource({ url: manifestUrl, publicKey, maxBytes, fetchFile: fetchSmallFile }),
+    source: createFirmwareSource({ url: manifestUrl, keys, maxBytes, fetchFile: fetchSmallFile }),
     disk: cacheDisk,
     open: openDownload,
     backend: createOtaBackend(config.backend),

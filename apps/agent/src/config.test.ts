@@ -38,7 +38,7 @@ describe('defaults', () => {
         logLevel: 'info',
         release: {
           manifestUrl: new URL(needed.UPDATE_SERVER_URL),
-          publicKey: null,
+          publicKeys: [],
           checkIntervalMs: 3_600_000,
           autoUpdate: true,
           maintenanceWindow: null,
@@ -174,8 +174,20 @@ describe('values', () => {
   it('of a public key are taken from its line or from the whole file', () => {
     const line = minisignKey('Ed', 40);
     for (const text of [line, `untrusted comment: minisign public key\n${line}\n`]) {
-      const key = accepted({ UPDATE_PUBLIC_KEY: text }).release.publicKey;
+      const [key] = accepted({ UPDATE_PUBLIC_KEY: text }).release.publicKeys;
       assert.deepEqual([key?.keyId.length, key?.publicKey.length, key?.publicKey[0]], [8, 32, 7]);
+    }
+  });
+
+  it('of several public keys are separated by commas; duplicates count once', () => {
+    const [first, second] = [minisignKey('Ed', 40), minisignKey('Ed', 40).replace(/.$/, '4')];
+    const file = `untrusted comment: minisign public key, the new one\n${second}\n`;
+    for (const text of [`${first},${second}`, `${first} , ${second},${first}`, `${first},\n${file}`]) {
+      const { publicKeys } = accepted({ UPDATE_PUBLIC_KEY: text }).release;
+      assert.deepEqual(
+        publicKeys.map((key) => key.text),
+        [first, second],
+      );
     }
   });
 
@@ -256,6 +268,18 @@ describe('problems', () => {
       }
     });
   }
+
+  it('name the place of a wrong public key among several', () => {
+    const good = minisignKey('Ed', 40);
+    for (const [text, place] of [
+      [`${good},RWQ`, 2],
+      [`RWQ,${good}`, 1],
+      [`${good}, ${good},`, 3],
+      [`${good}\n${good},${good}`, 1],
+    ] as const)
+      assert.match(problems({ UPDATE_PUBLIC_KEY: text })[0] ?? '', new RegExp(`; number ${place} is not one$`));
+    assert.doesNotMatch(problems({ UPDATE_PUBLIC_KEY: 'RWQ' })[0] ?? '', /number/);
+  });
 
   it('never repeat a value', () => {
     const misplaced = 'sésame, ouvre-toi, tout de suite !';

@@ -1,6 +1,6 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
-import type { SigningKey } from '@station/kit/config-values';
+import type { SigningKey } from '@station/protocol/signing-key';
 import { exists, nodeDisk, readText } from '@station/kit/durable-files';
 import { readVariables, secretsIn, type Environment, type Values } from '@station/kit/env-config';
 import { parseEnvFile } from '@station/kit/env-file';
@@ -18,7 +18,8 @@ export type Config = {
   readonly logLevel: LogLevel;
   readonly release: {
     readonly manifestUrl: URL;
-    readonly publicKey: SigningKey | null;
+    /** Empty: manifests are not signed. */
+    readonly publicKeys: readonly SigningKey[];
     readonly checkIntervalMs: number;
     readonly autoUpdate: boolean;
     /** Null, the default: automatic updates as soon as a release is found (specification). */
@@ -154,7 +155,7 @@ function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Co
     logLevel: values.LOG_LEVEL,
     release: {
       manifestUrl: values.UPDATE_SERVER_URL,
-      publicKey: values.UPDATE_PUBLIC_KEY,
+      publicKeys: values.UPDATE_PUBLIC_KEY ?? [],
       checkIntervalMs: values.CHECK_INTERVAL_MINUTES,
       autoUpdate: values.AUTO_UPDATE,
       maintenanceWindow: values.MAINTENANCE_WINDOW,

@@ -41,9 +41,9 @@ export const agentVariables = {
       help: 'Address of the release manifest. A file:// address works without a network.',
     },
     UPDATE_PUBLIC_KEY: {
-      check: is.signingKey,
+      check: is.signingKeys,
       otherwise: 'signatures are not verified',
-      help: 'When set, only releases that a manifest signed by this key names are installed. Without it, nothing is installed automatically from an http:// address of another machine.',
+      help: 'When set, only releases that a manifest signed by one of these keys names are installed. Without it, nothing is installed automatically from an http:// address of another machine.',
     },
     CHECK_INTERVAL_MINUTES: { check: minutes, default: '60', help: 'How often the release manifest is read.' },
     AUTO_UPDATE: { check: is.boolean, default: 'true', help: 'Whether newer releases are installed automatically.' },

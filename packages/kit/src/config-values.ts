@@ -1,5 +1,6 @@
 import { isIP, isIPv4 } from './node-tables.ts';
 import { isAbsolute, join, normalize } from 'node:path';
+import { parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
 import type { Check, Checked } from './env-config.ts';
 
 /** Checks of single configuration values, for declarations of variables. */
@@ -165,16 +166,21 @@ export const ssid: Check<string> = (text) =>
 export const passphrase: Check<string> = (text) =>
   /^[\x20-\x7e]{8,63}$/.test(text) ? ok(text) : must('have 8 to 63 printable ASCII characters');
 
-/** A minisign public key (minisign manual, "Public key format"): `Ed`, 8 bytes of key id, 32 bytes of Ed25519 key. */
-export type SigningKey = { readonly keyId: Uint8Array; readonly publicKey: Uint8Array };
+const keysForm =
+  'be a minisign public key (its base64 line, or the two lines of the .pub file), or several, separated by commas';
 
-/** The key's base64 line alone, or the content of the `.pub` file with its comment line. */
-export const signingKey: Check<SigningKey> = (text) => {
-  const requirement = 'be a minisign public key: its base64 line, or the two lines of the .pub file';
+/** Minisign public keys, separated by commas: each one its base64 line, or the content of the `.pub` file. Without duplicates. */
+export const signingKeys: Check<readonly SigningKey[]> = (text) => {
   const lines = text.split('\n').map((line) => line.trim());
-  const [encoded = '', ...more] = lines.filter((line) => line !== '' && !line.startsWith('untrusted comment:'));
-  if (more.length > 0 || !/^[A-Za-z0-9+/]{56}$/.test(encoded)) return must(requirement);
-  const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.length !== 42 || bytes.toString('latin1', 0, 2) !== 'Ed') return must(requirement);
-  return ok({ keyId: Uint8Array.from(bytes.subarray(2, 10)), publicKey: Uint8Array.from(bytes.subarray(10)) });
+  const entries = lines
+    .filter((line) => !line.startsWith('untrusted comment:'))
+    .join('\n')
+    .split(',');
+  const keys = new Map<string, SigningKey>();
+  for (const [index, entry] of entries.entries()) {
+    const key = parseSigningKey(entry.trim());
+    if (key === null) return must(entries.length > 1 ? `${keysForm}; number ${index + 1} is not one` : keysForm);
+    keys.set(key.text, key);
+  }
+  return ok([...keys.values()]);
 };

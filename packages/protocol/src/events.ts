@@ -35,6 +35,8 @@ export const events = {
   unexpected_error: event('error', { where: text, message: text }),
 
   manifest_rejected: event('warn', { reason: text }),
+  /** A signed manifest named the key that will sign later ones; `version` is the manifest's. */
+  update_key_learned: event('info', { keyId: text, version: text }),
   manifest_check_failed: event('warn', { reason: text, retryInMs: maybeMs }),
   update_available: event('info', { currentVersion: maybeText, latestVersion: text }),
   update_deferred: event('info', { latestVersion: text, reason: text }),

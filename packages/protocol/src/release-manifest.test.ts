@@ -19,7 +19,7 @@ test('reads a manifest and ignores unknown keys', () => {
   ]);
   assert.deepEqual(reading, {
     kind: 'ok',
-    manifest: { ...good, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100 },
+    manifest: { ...good, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100, nextPublicKey: null },
   });
 });
 
@@ -40,6 +40,21 @@ for (const [name, body] of Object.entries({
     assert.equal(readReleaseManifest(bytes(body), ['backend', 'frontend']).kind, 'rejected');
   });
 }
+
+test('reads the next public key, and rejects a malformed one by name', () => {
+  const key = Buffer.concat([Buffer.from('Ed'), Buffer.alloc(40, 7)]).toString('base64');
+  const read = (nextPublicKey: unknown) => readReleaseManifest(bytes({ ...good, nextPublicKey }), null);
+  const reading = read(key);
+  assert.equal(reading.kind === 'ok' && reading.manifest.nextPublicKey, key);
+  const malformed = [
+    ...['', 'RWQ', key.slice(1), `${key}=`, `${key}\n`, `untrusted comment: x\n${key}`, `${key},${key}`],
+    ...[key.replace('RW', 'RX'), 'x'.repeat(10_000), null, 7, [key]],
+  ];
+  for (const text of malformed) {
+    const answer = read(text);
+    assert.match(answer.kind === 'rejected' ? answer.reason : '', /nextPublicKey/, JSON.stringify(text));
+  }
+});
 
 test('reads references with host, port, tag and digest', () => {
   assert.deepEqual(parseImageReference(`127.0.0.1:5000/a/b:1.0@${digest}`), {

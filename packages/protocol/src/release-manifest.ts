@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference, withTag } from './image-reference.ts';
+import { parseSigningKey } from './signing-key.ts';
 import { parseVersion } from './version.ts';
 
 /** Largest release or firmware manifest read, in bytes (contracts, section 0). */
@@ -14,6 +15,7 @@ const ReleaseManifestBody = Type.Object({
   releasedAt: Type.Optional(Type.String({ maxLength: 64 })),
   minAgentVersion: Type.Optional(Type.String({ maxLength: 128 })),
   rollout: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+  nextPublicKey: Type.Optional(Type.String({ maxLength: 256 })),
 });
 
 export type ReleaseManifest = {
@@ -26,6 +28,8 @@ export type ReleaseManifest = {
   minAgentVersion: string | null;
   /** 0 to 100; default 100. */
   rollout: number;
+  /** Minisign public key (its base64 line) that will sign later manifests. */
+  nextPublicKey: string | null;
 };
 
 export type ManifestReading = { kind: 'ok'; manifest: ReleaseManifest } | { kind: 'rejected'; reason: string };
@@ -70,6 +74,9 @@ function checkManifest(
   if (body.minAgentVersion !== undefined && !parseVersion(body.minAgentVersion)) {
     return rejected('minAgentVersion is not SemVer 2.0.0');
   }
+  if (body.nextPublicKey !== undefined && !parseSigningKey(body.nextPublicKey)) {
+    return rejected('nextPublicKey is not the base64 line of a minisign public key');
+  }
   return {
     kind: 'ok',
     manifest: {
@@ -79,6 +86,7 @@ function checkManifest(
       releasedAt: body.releasedAt ?? null,
       minAgentVersion: body.minAgentVersion ?? null,
       rollout: body.rollout ?? 100,
+      nextPublicKey: body.nextPublicKey ?? null,
     },
   };
 }

@@ -132,17 +132,20 @@ test('with a public key, only signed manifests that are not older than the newes
   await using story = await createStory({ started: false });
   const { rig } = story;
   const file = (name: string): string => join(rig.workspace.folder, name);
-  await run('minisign', ['-G', '-W', '-p', file('key.pub'), '-s', file('key.sec')]);
-  const publicKey = (await run('tail', ['-n', '1', file('key.pub')])).trim();
+  const makeKey = async (name: string): Promise<string> => {
+    await run('minisign', ['-G', '-W', '-p', file(`${name}.pub`), '-s', file(`${name}.sec`)]);
+    return (await run('tail', ['-n', '1', file(`${name}.pub`)])).trim();
+  };
+  const publicKey = await makeKey('key');
   const agent = await createAgentProcess(rig.workspace, agentEnv(rig, { UPDATE_PUBLIC_KEY: publicKey }), 'signed');
-  const sign = async (path: string, bytes: Uint8Array, options: string[] = []): Promise<void> => {
+  const sign = async (path: string, bytes: Uint8Array, options: string[] = [], key = 'key'): Promise<void> => {
     await writeFile(file('to-sign'), bytes);
-    await run('minisign', ['-S', ...options, '-W', '-s', file('key.sec'), '-m', file('to-sign')]);
+    await run('minisign', ['-S', ...options, '-W', '-s', file(`${key}.sec`), '-m', file('to-sign')]);
     rig.releases.put(`${path}.minisig`, { bytes: await readFile(file('to-sign.minisig')) });
   };
-  const publish = async (manifest: object, options: string[] = []): Promise<void> => {
+  const publish = async (manifest: object, options: string[] = [], key = 'key'): Promise<void> => {
     const bytes = encode(manifest);
-    await sign(manifestPath, bytes, options);
+    await sign(manifestPath, bytes, options, key);
     rig.releases.setManifest(bytes);
   };
   const { manifest } = await rig.release({ version: '1.1.0' });
@@ -188,5 +191,27 @@ test('with a public key, only signed manifests that are not older than the newes
     await sign(path, other);
     assert.equal((await ask()).body['result'], 'updated');
     await assertRests({ rig, agent }, '1.1.5');
+  });
+
+  await t.test('the key that a signed manifest names signs the next release, and no other key does', async () => {
+    const nextPublicKey = await makeKey('next');
+    await makeKey('stranger');
+    const current = (await rig.release({ version: '1.2.0' })).manifest;
+    const newer = (await rig.release({ version: '1.3.0' })).manifest;
+    await publish(newer, [], 'next');
+    assert.equal((await agent.call('POST', '/update')).body['code'], 'manifest_rejected');
+    await publish({ ...current, nextPublicKey });
+    await agent.call('POST', '/check');
+    const learned = agent.events.find((line) => line.event === 'update_key_learned');
+    assert.ok((await readFile(file('next.pub'), 'utf8')).includes(String(learned?.['keyId'])));
+    await agent.stop();
+    await agent.start();
+    await agent.idle();
+    await publish(newer, [], 'next');
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    await assertRests({ rig, agent }, '1.3.0');
+    await publish({ ...newer, version: '1.4.0' }, [], 'stranger');
+    assert.equal((await agent.call('POST', '/update')).body['code'], 'manifest_rejected');
+    assert.equal((await rig.stack.health())?.version, '1.3.0');
   });
 });

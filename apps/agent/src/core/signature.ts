@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import type { SigningKey } from '@station/kit/config-values';
+import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 
 export type Fetched =
   | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
@@ -17,12 +17,16 @@ export type FetchFile = (
 /** Largest signature file read: four short lines. */
 const maxSignatureBytes = 8 * 1024;
 
-/** Fetches `<url>.minisig` and verifies it over exactly these bytes (contracts, section 1). Null: the signature is valid. */
+export type SignatureCheck =
+  | { kind: 'ok'; /** The key that verified the signature. */ signer: SigningKey }
+  | { kind: 'rejected' | 'unavailable'; reason: string };
+
+/** Fetches `<url>.minisig` and verifies it over exactly these bytes with any of the keys (contracts, section 1). */
 export async function checkSignature(
-  { url, publicKey, fetchFile }: { url: URL; publicKey: SigningKey; fetchFile: FetchFile },
+  { url, keys, fetchFile }: { url: URL; keys: readonly SigningKey[]; fetchFile: FetchFile },
   bytes: Uint8Array,
   signal: AbortSignal,
-): Promise<{ kind: 'rejected' | 'unavailable'; reason: string } | null> {
+): Promise<SignatureCheck> {
   const address = new URL(url);
   address.pathname += '.minisig';
   const answer = await fetchFile(address, { maxBytes: maxSignatureBytes, etag: null, signal });
@@ -30,7 +34,15 @@ export async function checkSignature(
     return { kind: answer.kind, reason: `signature: ${answer.reason}` };
   }
   const file = answer.kind === 'ok' ? new TextDecoder().decode(answer.bytes) : '';
-  return verifyMinisign(bytes, file, publicKey) ? null : { kind: 'rejected', reason: 'the signature does not verify' };
+  const signer = keys.find((key) => verifyMinisign(bytes, file, key));
+  return signer ? { kind: 'ok', signer } : { kind: 'rejected', reason: faultOf(file, keys) };
+}
+
+function faultOf(signatureFile: string, keys: readonly SigningKey[]): string {
+  const signature = readSignature(signatureFile);
+  if (signature === null || keys.some(({ keyId }) => signature.keyId.equals(keyId)))
+    return 'the signature does not verify';
+  return `signed with the key ${formatKeyId(signature.keyId)}, which this station does not trust`;
 }
 
 /**
@@ -43,22 +55,46 @@ const signatureLength = 64;
 /** SubjectPublicKeyInfo header of an Ed25519 key (RFC 8410, section 4), before its 32 bytes. */
 const spkiHead = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** True when the file is a signature of exactly these bytes by this key. Never throws. */
-export function verifyMinisign(content: Uint8Array, signatureFile: string, key: SigningKey): boolean {
-  const lines = signatureFile.split('\n').map((line) => line.replace(/\r$/, ''));
+type Signature = {
+  isHashed: boolean;
+  keyId: Buffer;
+  bytes: Buffer;
+  comment: Buffer;
+  /** Over signature and comment. */
+  global: Buffer;
+};
+
+/** Null: not a signature file. */
+function readSignature(file: string): Signature | null {
+  const lines = file.split('\n').map((line) => line.replace(/\r$/, ''));
   const [untrusted, signatureLine = '', trusted, globalLine = ''] = lines;
   const trustedHead = 'trusted comment: ';
-  if (!untrusted?.startsWith('untrusted comment: ') || !trusted?.startsWith(trustedHead)) return false;
+  if (!untrusted?.startsWith('untrusted comment: ') || !trusted?.startsWith(trustedHead)) return null;
   const signature = Buffer.from(signatureLine, 'base64');
   const global = Buffer.from(globalLine, 'base64');
   if (signature.length !== algorithmLength + keyIdLength + signatureLength || global.length !== signatureLength)
-    return false;
+    return null;
   const algorithm = signature.toString('latin1', 0, algorithmLength);
-  if (!signature.subarray(algorithmLength, algorithmLength + keyIdLength).equals(key.keyId)) return false;
-  const bytes = signature.subarray(algorithmLength + keyIdLength);
-  const message = algorithm === 'ED' ? createHash('blake2b512').update(content).digest() : content;
-  if (algorithm !== 'ED' && algorithm !== 'Ed') return false;
+  if (algorithm !== 'ED' && algorithm !== 'Ed') return null;
+  return {
+    isHashed: algorithm === 'ED',
+    keyId: signature.subarray(algorithmLength, algorithmLength + keyIdLength),
+    bytes: signature.subarray(algorithmLength + keyIdLength),
+    comment: Buffer.from(trusted.slice(trustedHead.length), 'utf8'),
+    global,
+  };
+}
+
+/** True when the file is a signature of exactly these bytes by this key. Never throws. */
+export function verifyMinisign(
+  content: Uint8Array,
+  signatureFile: string,
+  key: Pick<SigningKey, 'keyId' | 'publicKey'>,
+): boolean {
+  const signature = readSignature(signatureFile);
+  if (!signature?.keyId.equals(key.keyId)) return false;
+  const { isHashed, bytes, comment, global } = signature;
+  const message = isHashed ? createHash('blake2b512').update(content).digest() : content;
   const publicKey = createPublicKey({ key: Buffer.concat([spkiHead, key.publicKey]), format: 'der', type: 'spki' });
-  const comment = Buffer.from(trusted.slice(trustedHead.length), 'utf8');
   return verify(null, message, publicKey, bytes) && verify(null, Buffer.concat([bytes, comment]), publicKey, global);
 }

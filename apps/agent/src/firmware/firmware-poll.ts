@@ -4,8 +4,8 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { type FirmwareEntry, type FirmwareRefusal, readFirmwareManifest } from '@station/protocol/firmware-manifest';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
-import type { SigningKey } from '@station/kit/config-values';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
+import type { UpdateKeys } from '../core/update-keys.ts';
 
 /** Polls the firmware manifest and reports failed checks. */
 export type FirmwarePoll = {
@@ -84,21 +84,22 @@ type FirmwareCheck =
 
 export type FirmwareSource = {
   isSigned: boolean;
-  /** Fetches the manifest when it has changed, checks it, and verifies it when a public key is set. */
+  /** Fetches the manifest when it has changed, checks it, and verifies it when public keys are set. */
   check(signal: AbortSignal): Promise<FirmwareCheck>;
 };
 
 /** The firmware manifest at FIRMWARE_MANIFEST_URL. */
 export function createFirmwareSource(parts: {
   url: URL;
-  publicKey: SigningKey | null;
+  /** Null: manifests are not signed. */
+  keys: UpdateKeys | null;
   maxBytes: number;
   fetchFile: FetchFile;
 }): FirmwareSource {
-  const { url, publicKey, maxBytes, fetchFile } = parts;
+  const { url, keys, maxBytes, fetchFile } = parts;
   let last: { etag: string | null; check: FirmwareCheck & { kind: 'ok' } } | null = null;
   return {
-    isSigned: publicKey !== null,
+    isSigned: keys !== null,
     check: async (signal) => {
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
       if (answer.kind === 'not_modified') {
@@ -111,8 +112,11 @@ export function createFirmwareSource(parts: {
       // After a redirect, relative file addresses start from the final address.
       const reading = readFirmwareManifest(answer.bytes, { manifestUrl: answer.url, maxBytes });
       if (reading.kind === 'rejected') return reading;
-      const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, answer.bytes, signal));
-      if (fault) return { missing: false, ...fault };
+      if (keys !== null) {
+        const trusted = await keys.trusted();
+        const signature = await checkSignature({ url, keys: trusted, fetchFile }, answer.bytes, signal);
+        if (signature.kind !== 'ok') return { missing: false, ...signature };
+      }
       last = { etag: answer.etag, check: reading };
       return reading;
     },

@@ -20,6 +20,7 @@ const manifest: ReleaseManifest = {
   releasedAt: null,
   minAgentVersion: null,
   rollout: 100,
+  nextPublicKey: null,
 };
 const journal = (changes: Partial<Journal> = {}): Journal => ({
   ...emptyJournal,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { StationError } from '@station/kit/station-error';
+import { parseSigningKey } from '@station/protocol/signing-key';
 import { createReleaseSigner } from '@station/simulators/releases/release-signer';
 import { createReleaseSource, type ReleaseSourceParts } from './release-source.ts';
 
@@ -12,7 +13,7 @@ const images = { backend: 'registry.test/backend:2.0.0', frontend: 'registry.tes
 function serve(manifest: object, knownServices: ReleaseSourceParts['knownServices']) {
   return createReleaseSource({
     url: new URL('https://releases.test/manifest.json'),
-    publicKey: null,
+    keys: null,
     fetchFile: async (_, { etag }) =>
       etag === '"1"'
         ? { kind: 'not_modified' }
@@ -58,8 +59,9 @@ test('a manifest that is none is rejected also while the services cannot be read
 
 /** A server with some files, of which only the signed ones have a signature beside them. */
 function serveSigned(files: Record<string, { body: object; isSigned: boolean }>) {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const signer = createReleaseSigner(privateKey);
+  const signer = createReleaseSigner(generateKeyPairSync('ed25519').privateKey);
+  const key = parseSigningKey(signer.publicKey);
+  assert.ok(key);
   const bytesOf = (path: string): string | null => {
     const signed = path.endsWith('.minisig');
     const file = files[signed ? path.slice(0, -'.minisig'.length) : path];
@@ -69,10 +71,7 @@ function serveSigned(files: Record<string, { body: object; isSigned: boolean }>)
   };
   return createReleaseSource({
     url: new URL('https://releases.test/stable/manifest.json?token=x'),
-    publicKey: {
-      keyId: Buffer.from(signer.publicKey, 'base64').subarray(2, 10),
-      publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32),
-    },
+    keys: { trusted: async () => [key], learn: () => Promise.reject(new Error('no manifest names a key')) },
     fetchFile: async ({ pathname, href }) => {
       const bytes = bytesOf(pathname);
       if (bytes === null) return { kind: 'unavailable', reason: 'HTTP status 404', missing: true };
@@ -114,7 +113,7 @@ test('another version is found by its own signed manifest, also an older one', a
 test('only a manifest without a key over http:// from another machine can be forged', () => {
   const isForgeable = (url: string): boolean => {
     const parts = { fetchFile: async () => ({ kind: 'not_modified' as const }), knownServices: async () => [] };
-    return createReleaseSource({ url: new URL(url), publicKey: null, ...parts }).isForgeable;
+    return createReleaseSource({ url: new URL(url), keys: null, ...parts }).isForgeable;
   };
   for (const url of ['http://releases.test/a.json', 'http://192.168.1.2/a.json', 'http://127.0.0.1.example/a.json'])
     assert.ok(isForgeable(url), url);

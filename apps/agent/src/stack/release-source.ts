@@ -1,10 +1,11 @@
 import { StationError } from '@station/kit/station-error';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
+import type { SigningKey } from '@station/protocol/signing-key';
 import { compareVersions, parseVersion } from '@station/protocol/version';
-import type { SigningKey } from '@station/kit/config-values';
 import { isLoopback } from '../core/loopback.ts';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
+import type { UpdateKeys } from '../core/update-keys.ts';
 
 export type ReleaseCheck =
   | { kind: 'ok'; manifest: ReleaseManifest; /** True when this content is new. */ changed: boolean }
@@ -13,23 +14,24 @@ export type ReleaseCheck =
 
 export type ReleaseSourceParts = {
   url: URL;
-  publicKey: SigningKey | null;
+  /** Null: manifests are not signed. */
+  keys: UpdateKeys | null;
   fetchFile: FetchFile;
   /** Services of the stack's compose file; throws while they cannot be read. */
   knownServices: () => Promise<readonly string[]>;
 };
 
 type Unusable = Exclude<ReleaseCheck, { kind: 'ok' }>;
-type Read = { kind: 'ok'; manifest: ReleaseManifest } | Unusable;
+type Read = { kind: 'ok'; manifest: ReleaseManifest; /** Null: not signed. */ signer: SigningKey | null } | Unusable;
 
-/** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when a public key is set. */
+/** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when public keys are set. */
 export function createReleaseSource(parts: ReleaseSourceParts) {
-  const { url, publicKey, fetchFile } = parts;
+  const { url, keys, fetchFile } = parts;
   let last: { etag: string | null; manifest: ReleaseManifest } | null = null;
   return {
-    isSigned: publicKey !== null,
+    isSigned: keys !== null,
     /** Others on the network could write the manifest (contracts, section 1). */
-    isForgeable: publicKey === null && url.protocol === 'http:' && !isLoopback(url.hostname),
+    isForgeable: keys === null && url.protocol === 'http:' && !isLoopback(url.hostname),
     /** The manifest of the last successful check; null before it. */
     latest: (): ReleaseManifest | null => last?.manifest ?? null,
     check: async (highestSignedVersion: string | null, signal: AbortSignal): Promise<ReleaseCheck> => {
@@ -41,10 +43,12 @@ export function createReleaseSource(parts: ReleaseSourceParts) {
       if (answer.kind !== 'ok') return answer;
       const reading = await readChecked(parts, url, answer.bytes, signal);
       if (reading.kind !== 'ok') return reading;
-      const { manifest } = reading;
-      if (publicKey !== null && isOlder(manifest, highestSignedVersion)) {
+      const { manifest, signer } = reading;
+      if (signer !== null && isOlder(manifest, highestSignedVersion)) {
         return { kind: 'rejected', reason: 'signed, but older than a manifest seen before' };
       }
+      // Before anything remembers the manifest: after a crash it is read again, with its next key.
+      if (signer !== null) await learnKey(keys, manifest, signer);
       const changed = last === null || JSON.stringify(last.manifest) !== JSON.stringify(manifest);
       last = { etag: answer.etag, manifest };
       return { kind: 'ok', manifest, changed };
@@ -68,7 +72,7 @@ const notModified: Unusable = {
 };
 
 async function readChecked(
-  { publicKey, fetchFile, knownServices }: ReleaseSourceParts,
+  { keys, fetchFile, knownServices }: ReleaseSourceParts,
   url: URL,
   bytes: Uint8Array,
   signal: AbortSignal,
@@ -78,8 +82,15 @@ async function readChecked(
   if (reading.kind === 'rejected') return reading;
   // A partly checked manifest must not be kept with its ETag: "not modified" would then skip the rest of the checks.
   if (services.kind === 'unavailable') return services;
-  const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, bytes, signal));
-  return fault ?? { kind: 'ok', manifest: reading.manifest };
+  const { manifest } = reading;
+  if (keys === null) return { kind: 'ok', manifest, signer: null };
+  const signature = await checkSignature({ url, keys: await keys.trusted(), fetchFile }, bytes, signal);
+  return signature.kind === 'ok' ? { kind: 'ok', manifest, signer: signature.signer } : signature;
+}
+
+async function learnKey(keys: UpdateKeys | null, manifest: ReleaseManifest, signer: SigningKey): Promise<void> {
+  const { version, nextPublicKey } = manifest;
+  if (nextPublicKey !== null) await keys?.learn({ version, nextPublicKey }, signer);
 }
 
 async function readServices(
