@@ -1,11 +1,10 @@
-import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { plainCode } from '@station/kit/config-values';
+import { alphabet, codeOf, isSameCode, newCode, stationCodeGroups as groups } from '@station/kit/codes';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SetupRequest } from '@station/protocol/rest';
 import type { AccessTokens } from '../core/access-tokens.ts';
-import { alphabet, codeOf, hashToken, newCode } from '../core/secrets.ts';
 import type { Database } from '../store/schema.ts';
 import {
   claimOwnership,
@@ -219,8 +218,6 @@ export type SetupCode = {
   /** Set-up is done. */
   remove(): Promise<void>;
 };
-/** 12 of 28 letters: 57 bits. */
-const groups = 3;
 
 /** The code proves physical access to the station: it is on the console, and the agent can read the file. */
 export function createSetupCode(options: {
@@ -243,9 +240,7 @@ export function createSetupCode(options: {
   };
   return {
     read,
-    matches: async (given) => timingSafeEqual(comparable(given), comparable(await read())),
+    matches: async (given) => isSameCode(given, await read()),
     remove: () => removeDurable(disk, path),
   };
 }
-
-const comparable = (code: string): Buffer => Buffer.from(hashToken(plainCode(code)));
