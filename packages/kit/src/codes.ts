@@ -1,7 +1,10 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 /** A code as it is compared: case, spaces and dashes do not matter. */
-export const plainCode = (text: string): string => text.toUpperCase().replaceAll(/[\s-]/g, '');
+const plainCode = (text: string): string => text.toUpperCase().replaceAll(/[\s-]/g, '');
+
+/** Whether a text may be the lasting code of a station. */
+export const isStationCode = (text: string): boolean => /^[A-Z0-9]{10,32}$/i.test(plainCode(text));
 
 /** Compares two codes as people type them, in constant time whatever their lengths are. */
 export const isSameCode = (one: string, other: string): boolean => timingSafeEqual(digestOf(one), digestOf(other));
