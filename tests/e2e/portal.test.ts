@@ -135,7 +135,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     await page.getByLabel('Station code').fill('guessed');
     await join(page);
     assert.equal(await page.evaluate('document.querySelector("input:invalid").name'), 'confirm');
-    await page.getByText('I know that others nearby can read it').tap();
+    await page.getByText('I know that others nearby can read what I send').tap();
     await join(page);
     await heading(page, 'The station code is wrong');
     await lookAtSheet(page, '11-wrong-code');

@@ -99,7 +99,7 @@ const en: Texts = {
   showWithoutScript: 'Show the password while I type',
   openHotspot:
     'This hotspot has no password, so it is not encrypted: others nearby can read what you type here, also the password of your network.',
-  confirm: 'I know that others nearby can read it.',
+  confirm: 'I know that others nearby can read what I send.',
   code: 'Station code',
   codeHint:
     'It is on the label of the station, and the installer printed it. On the station, “station-agent code” shows it.',
@@ -253,7 +253,7 @@ const uk: Texts = {
   showWithoutScript: 'Показувати пароль, поки я вводжу',
   openHotspot:
     'Ця точка доступу не має пароля, тож вона незашифрована: інші поблизу можуть прочитати все, що ви тут вводите, зокрема пароль вашої мережі.',
-  confirm: 'Я знаю, що інші поблизу можуть це прочитати.',
+  confirm: 'Я знаю, що інші поблизу можуть прочитати те, що я надсилаю.',
   code: 'Код станції',
   codeHint:
     'Він є на наліпці станції, і його показав інсталятор. На станції його показує команда «station-agent code».',
