@@ -12,7 +12,7 @@ import { type Bus, createBus } from '@station/kit/message-bus';
 import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/profiles';
 import { ssidFromBytes, type JoinRequest, type Network } from '@station/agent/core/wifi-network';
 import { readForm, readJoinForm } from '@station/agent/portal/join-form';
-import { renderPage } from '@station/agent/portal/page';
+import { renderPage, untouched } from '@station/agent/portal/page';
 import { quietView } from '@station/agent/portal/testing/running-portal';
 import { texts } from '@station/agent/portal/texts';
 import { systemClock } from '@station/kit/clock';
@@ -87,11 +87,7 @@ const unescapeHtml = (text: string): string =>
 
 /** Through the page: the value of a network's radio button and a typed password, encoded as browsers do. */
 function throughPage(networks: readonly Network[], keys: readonly (string | null)[]): (JoinRequest | null)[] {
-  const page = renderPage(
-    texts.en,
-    { ...quietView, networks },
-    { problem: null, chosen: null, isPasswordShown: false },
-  );
+  const page = renderPage(texts.en, { ...quietView, networks }, untouched);
   const sent = [...page.matchAll(/type="radio"\s+name="ssid"\s+value="([^"]*)"/g)].map(([, value]) =>
     unescapeHtml(value ?? ''),
   );

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createSimulatedWatchdog, network, startPortal } from '@station/agent/portal/testing/running-portal';
+import {
+  createSimulatedWatchdog,
+  network,
+  simulatedCode,
+  startPortal,
+} from '@station/agent/portal/testing/running-portal';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import type { Browser, Page } from 'playwright-core';
 import { needPackages } from '../rig/debian.ts';
@@ -117,6 +122,33 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     ]);
   });
 
+  it('on an open hotspot of a station in use, a person reads the warning, confirms it, and types the code', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street, isOpen: true });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url);
+    const { page } = sheet;
+    await page.goto('/');
+    await page.getByText('others nearby can read what you type here').waitFor();
+    await lookAtSheet(page, '10-open-hotspot');
+    await page.getByText('Kovalenko', { exact: true }).tap();
+    await page.getByLabel('Password of the network').fill(password);
+    await page.getByLabel('Station code').fill('guessed');
+    await join(page);
+    assert.equal(await page.evaluate('document.querySelector("input:invalid").name'), 'confirm');
+    await page.getByText('I know that others nearby can read what I send').tap();
+    await join(page);
+    await heading(page, 'The station code is wrong');
+    await lookAtSheet(page, '11-wrong-code');
+    assert.equal(await page.getByLabel('Station code').inputValue(), 'guessed');
+    assert.ok(await page.getByRole('checkbox').isChecked());
+    await page.getByLabel('Password of the network').fill(password);
+    await page.getByLabel('Station code').fill(simulatedCode);
+    await page.keyboard.press('Enter');
+    await heading(page, 'The station is connecting to Kovalenko');
+    assert.equal(watchdog.state.joins.length, 1);
+    assert.deepEqual(sheet.complaints, []);
+  });
+
   it('a new search keeps the phone connected', async () => {
     const watchdog = createSimulatedWatchdog({ networks: [] });
     await using portal = await startPortal(watchdog.actions);
@@ -158,7 +190,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
       security: null,
       failure: 'no_address' as const,
     };
-    const watchdog = createSimulatedWatchdog({ networks: street, lastJoin });
+    const watchdog = createSimulatedWatchdog({ networks: street, lastJoin, isOpen: true });
     await using portal = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, portal.url, { locale: 'uk-UA' });
     await sheet.page.goto('/');

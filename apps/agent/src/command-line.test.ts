@@ -67,6 +67,17 @@ test('without STATION_CODE it prints the code that the backend keeps', async (t)
   assert.equal(stdout, 'Hotspot:  Station-9c3d (open, without a password)\nCode:     BCDF-2345-GHJK\n');
 });
 
+test('without STATION_CODE it prints the code that the agent made for the page of an open hotspot', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'station-code-'));
+  t.after(() => rm(dataDir, { recursive: true }));
+  await writeFile(join(dataDir, 'station-code'), 'BCDF-2345-GHJK\n');
+  const { exitCode, stdout } = await runWith(t, ['code'], [...station, `DATA_DIR=${dataDir}`]);
+  assert.equal(exitCode, 0);
+  assert.match(stdout, /^Code of the Wi-Fi setup page: BCDF-2345-GHJK$/m);
+  const closed = await runWith(t, ['code'], [...station, `DATA_DIR=${dataDir}`, 'HOTSPOT_PASSWORD=open sesame']);
+  assert.doesNotMatch(closed.stdout, /BCDF/, 'an encrypted hotspot asks for none');
+});
+
 test('says that there is no code when the backend has none', async (t) => {
   const { exitCode, stderr } = await runWith(t, ['code'], station);
   assert.equal(exitCode, 1);

@@ -1,9 +1,11 @@
 import { dirname } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
+import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { describeError } from '@station/kit/station-error';
 import { type Config, loadConfig } from './config.ts';
+import { readKeptCode } from './portal/station-code.ts';
 import { environmentFile, examineBackendContainer, examineStation } from './examine-station.ts';
 import { exitConfig, runAgent } from './run-agent.ts';
 import { agentVersion } from './version.ts';
@@ -57,7 +59,10 @@ async function printCode(directory: string): Promise<number> {
   const code = config.stationCode ?? (await readSetupCode(config));
   const { ssid, password } = config.wifi.hotspot;
   print(`Hotspot:  ${ssid}${password === null ? ' (open, without a password)' : `\nPassword: ${password}`}\n`);
-  if (code !== null) return print(`Code:     ${code}\n`);
+  if (code !== null) print(`Code:     ${code}\n`);
+  const pageCode = config.stationCode === null && password === null ? await readPageCode(config) : null;
+  if (pageCode !== null) print(`Code of the Wi-Fi setup page: ${pageCode}\n`);
+  if (code !== null || pageCode !== null) return 0;
   process.stderr.write(
     'station-agent: STATION_CODE is not set, and the backend has no set-up code: the station has its owner, or the backend does not run\n',
   );
@@ -81,6 +86,10 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
     print('failure' in backend ? `The backend could not be asked: ${backend.failure}\n` : renderReport(backend.report));
   return exitCodeOf([agent.status, report?.status ?? 'ok']);
 }
+
+/** The code that the agent made for its open hotspot; the backend made another one for the first account. */
+const readPageCode = ({ dataDir }: Config): Promise<string | null> =>
+  readKeptCode({ disk: nodeDisk, dataDir }).catch(() => null);
 
 const readTimeoutMs = 10_000;
 

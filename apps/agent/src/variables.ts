@@ -28,8 +28,8 @@ export const agentVariables = {
     STATION_CODE: {
       check: is.stationCode,
       secret: true,
-      otherwise: 'the backend generates a set-up code',
-      help: 'The code on the label of this station, which `station-agent code` shows; the stack has the same.',
+      otherwise: 'the backend makes a set-up code, and the agent a code for an open hotspot',
+      help: 'The code on the label of this station, which `station-agent code` shows; the stack has the same. It creates the first account, and the setup page of an open hotspot asks for it.',
     },
     DATA_DIR: { check: is.path, default: '~/station-agent-data', help: 'Folder of the state of the agent.' },
     LOG_LEVEL: { check: is.oneOf(logLevels), default: 'info', help: 'Events below this level are not logged.' },
@@ -195,7 +195,7 @@ export const agentVariables = {
       check: is.passphrase,
       secret: true,
       otherwise: 'the hotspot is open',
-      help: 'Password of the hotspot.',
+      help: 'Password of the hotspot. In an open one others nearby can read what is typed on the setup page, and a station that was ever in a network asks for its code.',
     },
     HOTSPOT_ADDRESS: {
       check: is.ipv4WithPrefix,

@@ -7,7 +7,9 @@ import type { Config } from './config.ts';
 import type { SavedNetworks } from './core/backup-ports.ts';
 import { ssidFromText } from './core/wifi-network.ts';
 import { listenForPortal } from './adapters/http-listener.ts';
+import { createCodeGuard } from './portal/code-guard.ts';
 import { openPortal } from './portal/portal-server.ts';
+import { createStationCode } from './portal/station-code.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
 import { createIntentFile, cleanUpHotspot } from './wifi/hotspot-cleanup.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
@@ -40,6 +42,9 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
     );
   }
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
+  const files = { disk: nodeDisk, dataDir };
+  const readCode = createStationCode({ ...files, configured: config.stationCode, logger });
+  const guard = createCodeGuard({ ...files, readCode, clock, logger });
   const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, logger });
   const watchdog = createWatchdog({
     ...{ radio, conditions, clock, logger, random, bootId, mode, country },
@@ -47,14 +52,17 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
     proxy,
     backend: createSettingsBackend(config.backend),
     openPortal: (actions) =>
-      openPortal({ address, port, listenHttp: listenForPortal, actions, logger, clock, random, signal }),
+      openPortal({ address, port, listenHttp: listenForPortal, actions, guard, logger, clock, random, signal }),
     hotspot: { ssid: ssidFromText(ssid), password, address, prefixLength },
     stationAddress: stationUrl.href,
-    disk: nodeDisk,
-    dataDir,
+    ...files,
   });
   return {
-    run: watchdog.run,
+    run: async (ending) => {
+      // It is made before anybody needs it, so that the log has it from the first start on.
+      if (password === null) await readCode();
+      await watchdog.run(ending);
+    },
     status: watchdog.status,
     saved: radio.saved,
     [Symbol.asyncDispose]: () => radio[Symbol.asyncDispose](),

@@ -1,3 +1,4 @@
+import { isStationCode } from './codes.ts';
 import { isIP, isIPv4 } from './node-tables.ts';
 import { isAbsolute, join, normalize } from 'node:path';
 import { parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
@@ -94,12 +95,7 @@ export const token: Check<string> = (text) =>
 
 /** The lasting code of a station (contracts, section 3), as it is on its label: spaces and dashes are for reading. */
 export const stationCode: Check<string> = (text) =>
-  /^[A-Z0-9]{10,32}$/i.test(plainCode(text))
-    ? ok(text)
-    : must('be 10 to 32 letters and digits; spaces and dashes between them do not count');
-
-/** A code as it is compared: case, spaces and dashes do not matter. */
-export const plainCode = (text: string): string => text.toUpperCase().replaceAll(/[\s-]/g, '');
+  isStationCode(text) ? ok(text) : must('be 10 to 32 letters and digits; spaces and dashes between them do not count');
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 const isHostName = (text: string): boolean =>

@@ -52,10 +52,10 @@ export async function pictureOf(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });
 }
 
-/** Controls below 44 by 44 px that can be seen. A radio button is touched through its label. */
+/** Controls below 44 by 44 px that can be seen. Radio buttons and check boxes are touched through their labels. */
 function smallTargets(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`
-    [...document.querySelectorAll('a, button, select, label.net, input:not([type=radio]):not([type=hidden])')]
+    [...document.querySelectorAll('a, button, select, label.net, label.sure, input:not([type=radio], [type=checkbox], [type=hidden])')]
       .filter((element) => element.getClientRects().length > 0 && !(element.matches('li a')))
       .map((element) => ({ element, box: element.getBoundingClientRect() }))
       .filter(({ box }) => box.height < 44 || box.width < 44)

@@ -38,6 +38,7 @@ describe('a new station', () => {
     await story.phone.leave();
     await story.agent.stop();
     await story.forgetNetworks();
+    await story.machine.must('rm -f /var/lib/station-agent/wifi-joined.json');
     await story.home.stopRouter();
   }
 
@@ -89,6 +90,8 @@ describe('a new station', () => {
     );
     const page = await openPage(t, { ssid, security: 'wpa2', password: rightPassword });
     assert.ok(page.includes(hexOf(ssid)), 'the network is in the list');
+    assert.match(page, /name="confirm"/);
+    assert.doesNotMatch(page, /name="code"/, 'a new station asks for no code');
 
     await t.test('every name leads to the page', async () => {
       assert.deepEqual(await phone.dnsLookup('captive.apple.com', 'A'), { addresses: ['192.0.2.1'], problem: null });

@@ -4,7 +4,7 @@ import type { WatchdogState } from '@station/agent/wifi/wifi-facts';
 import { until } from '../../vstation/agent.ts';
 import { internetAddress } from '../../vstation/home.ts';
 import type { Machine } from '../../vstation/machine.ts';
-import { browser, createStory, portalUrl, type Story } from './story.ts';
+import { browser, createStory, portalUrl, stationCode, type Story } from './story.ts';
 
 // What happens to a station that is in use: its router goes and comes, a cable is plugged in, the agent is killed.
 
@@ -126,10 +126,18 @@ describe('a station in use', () => {
     t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
   });
 
-  test('killed while it tries the network of the form', async (t) => {
+  test('a neighbour without the code moves it nowhere; killed while it tries the network of the form', async (t) => {
     await story.hotspotUp();
     await story.pageOnPhone();
-    assert.equal((await story.submit({ ssid, password })).status, 200);
+    const before = await story.now();
+    const neighbour = { ssid: 'Neighbour', password: 'Neighbour-Horse-1', isTyped: true };
+    assert.match((await story.submit(neighbour)).body, /The station code is missing/);
+    assert.match((await story.submit({ ...neighbour, code: 'GUESS-23456' })).body, /The station code is wrong/);
+    assert.deepEqual(
+      (await story.agent.events(before)).map(({ event }) => event).filter((event) => /join|code/.test(event)),
+      ['portal_code_refused'],
+    );
+    assert.equal((await story.submit({ ssid, password, code: stationCode })).status, 200);
     await killedIn(t, 'JOINING');
   });
 
@@ -147,7 +155,7 @@ describe('a station in use', () => {
       timeoutMs: 30_000,
       describe: () => machine.journal(),
     });
-    assert.equal((await story.submit({ ssid, password })).status, 200);
+    assert.equal((await story.submit({ ssid, password, code: stationCode })).status, 200);
     await paused;
     const isJoined = async (): Promise<boolean> =>
       (await machine.must('nmcli -g GENERAL.STATE device show wlan0')).startsWith('100 ');

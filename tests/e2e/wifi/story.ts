@@ -22,8 +22,8 @@ export type Story = {
   event(name: string, afterMs: number, timeoutMs?: number): Promise<EventLine>;
   /** The phone joins the hotspot, and asks until it has the page. */
   pageOnPhone(): Promise<PageAnswer>;
-  /** Fills in the page's form; the phone must be in the hotspot. */
-  submit(form: { ssid: string; password?: string; isTyped?: boolean }): Promise<PageAnswer>;
+  /** Fills in the page's form and confirms its warning; the phone must be in the hotspot. A station that was in a network needs its code. */
+  submit(form: { ssid: string; password?: string; isTyped?: boolean; code?: string }): Promise<PageAnswer>;
   /** Saved Wi-Fi profiles but the hotspot's: name, id, and a hash of the file. */
   profiles(): Promise<string[]>;
   /** Removes all saved Wi-Fi networks, as a new station has none; the agent must be stopped. */
@@ -31,12 +31,13 @@ export type Story = {
 };
 
 export const portalUrl = 'http://192.0.2.1/';
+export const stationCode = 'VSTAT-23456';
 export const hexOf = (ssid: string): string => Buffer.from(ssid).toString('hex');
 
 export async function createStory(env: Record<string, string> = {}): Promise<Story> {
   const machine = await sharedMachine();
   await renewMachine(machine);
-  return describeStory(machine, await installAgent(machine, env));
+  return describeStory(machine, await installAgent(machine, { STATION_CODE: stationCode, ...env }));
 }
 
 function describeStory(machine: Machine, agent: StationAgent): Story {
@@ -83,11 +84,12 @@ function describeStory(machine: Machine, agent: StationAgent): Story {
         `curl ended with ${heard.join(', ')}; joined: ${await phone.isJoined()}\n${await whatHappened()}`;
       return (await until('the page on the phone', ask, { timeoutMs: 60_000, describe })).value;
     },
-    submit: async ({ ssid, password = '', isTyped = false }) => {
+    submit: async ({ ssid, password = '', isTyped = false, code = '' }) => {
       const chosen: Record<string, string> = isTyped
         ? { ssid: 'other', name: ssid, security: password === '' ? 'open' : 'auto' }
         : { ssid: hexOf(ssid) };
-      return phone.fetch(`${portalUrl}join`, { form: { ...chosen, password, lang: 'en' }, headers: browser });
+      const form = { ...chosen, password, code, confirm: 'yes', lang: 'en' };
+      return phone.fetch(`${portalUrl}join`, { form, headers: browser });
     },
     profiles: async () => {
       const files = await machine.must('cd /etc/NetworkManager/system-connections && sha256sum * 2>/dev/null || true');

@@ -13,6 +13,10 @@ export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | 
 /** What the portal's page shows. */
 export type PortalView = {
   hotspotSsid: SsidHex;
+  /** The hotspot has no password: everybody near it reads what is sent to the page, and may send forms. */
+  isOpen: boolean;
+  /** The station was in a network once, or it is not known that it was not: it is somebody's. */
+  wasEverJoined: boolean;
   networks: readonly Network[];
   /** The join that is being tried; the hotspot ends for it in a moment. */
   joining: SsidHex | null;

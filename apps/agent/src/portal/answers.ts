@@ -1,8 +1,10 @@
 import type { PortalActions } from '../core/hotspot-ports.ts';
+import { type AccessProblem, decideAccess, needsOf, readTyped } from './code-decide.ts';
+import type { CodeGuard } from './code-guard.ts';
 import { pageHeaders } from './html.ts';
 import { readChosen, readForm, readJoinForm } from './join-form.ts';
 import { renderRedirect, renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
-import { type PageState, renderPage } from './page.ts';
+import { type PageState, renderPage, untouched } from './page.ts';
 import { type Answer, authorityOf, pickLanguage, type Place } from './portal-decide.ts';
 import { texts, type Texts } from './texts.ts';
 
@@ -13,23 +15,21 @@ export type Answers = {
   /** Answers that need no body. */
   to(answer: Exclude<Answer, { kind: 'form' }>, acceptLanguage: string | null): Response;
   /** @param body null when it was larger than is taken. */
-  toForm(action: 'join' | 'search' | 'show', body: Uint8Array | null, acceptLanguage: string | null): Response;
+  toForm(action: 'join' | 'search' | 'show', body: Uint8Array | null, acceptLanguage: string | null): Promise<Response>;
   /** After an unexpected error. */
   broken(acceptLanguage: string | null): Response;
 };
-
-const untouched: PageState = { problem: null, chosen: null, isPasswordShown: false };
 
 /**
  * Pages for people have status 200, even for an invalid form: captive-portal sheets replace a page of any other status with
  * their own text. Only requests that no form of ours can send get 4xx.
  */
-export function createAnswers(parts: { place: Place; actions: PortalActions }): Answers {
-  const { actions } = parts;
-  const portal: Portal = { actions, startUrl: `http://${authorityOf(parts.place)}/`, searches: 0 };
+export function createAnswers(parts: { place: Place; actions: PortalActions; guard: CodeGuard }): Answers {
+  const { actions, guard } = parts;
+  const portal: Portal = { actions, guard, startUrl: `http://${authorityOf(parts.place)}/`, searches: 0 };
   return {
     to: (answer, acceptLanguage) => respond(portal, answer, acceptLanguage),
-    toForm: (action, body, acceptLanguage) => {
+    toForm: async (action, body, acceptLanguage) => {
       const form = body === null ? null : readForm(body);
       const words = texts[pickLanguage(form?.get('lang'), acceptLanguage)];
       actions.seen();
@@ -38,7 +38,7 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
       if (action === 'join') return join(portal, words, form);
       if (action === 'show') {
         const chosen = readChosen(form, actions.view().networks);
-        return startPage(portal, words, { ...untouched, chosen, isPasswordShown: true });
+        return startPage(portal, words, { ...untouched, chosen, typed: readTyped(form), isPasswordShown: true });
       }
       search(portal);
       return seeOther(`${portal.startUrl}searching?lang=${words.language}`);
@@ -52,6 +52,7 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
 
 type Portal = {
   actions: PortalActions;
+  guard: CodeGuard;
   startUrl: string;
   /** Searches that were requested here and have not ended. */
   searches: number;
@@ -77,18 +78,40 @@ function startPage({ actions }: Portal, words: Texts, state: PageState): Respons
   return page(isBlank ? renderSearching(words) : renderPage(words, view, state));
 }
 
-function join(portal: Portal, words: Texts, form: ReadonlyMap<string, string>): Response {
+async function join(portal: Portal, words: Texts, form: ReadonlyMap<string, string>): Promise<Response> {
   const { actions, startUrl } = portal;
+  const typed = readTyped(form);
+  const chosen = readChosen(form, actions.view().networks);
+  const refusal = await refuse(portal, form);
+  if (refusal !== null) return startPage(portal, words, { ...untouched, ...refusal, chosen, typed });
   const view = actions.view();
   const reading = readJoinForm(form, view.networks);
   if (reading.kind === 'invalid')
-    return startPage(portal, words, { ...untouched, problem: reading.problem, chosen: reading.chosen });
+    return startPage(portal, words, { ...untouched, problem: reading.problem, chosen: reading.chosen, typed });
   if (actions.join(reading.request) === 'accepted') return page(renderTrying(words, view, reading.request.ssid, false));
   const { joining } = actions.view();
   // The hotspot ends for a known network, not for a join from here.
   return page(
     joining === null ? renderTrouble(words, words.leaving, startUrl) : renderTrying(words, view, joining, true),
   );
+}
+
+/** Why a form does not count: an open hotspot lets everybody near it send one. Null: it counts. */
+async function refuse(
+  { actions, guard }: Portal,
+  form: ReadonlyMap<string, string>,
+): Promise<{ problem: AccessProblem; numbers: Record<string, string> } | null> {
+  const typed = readTyped(form);
+  const access = decideAccess(needsOf(actions.view()), typed);
+  if (access.kind === 'ok') return null;
+  if (access.kind === 'refused') return { problem: access.problem, numbers: {} };
+  const verdict = await guard.check(typed.code);
+  if (verdict.kind === 'right') return null;
+  const minutes = String(Math.ceil(verdict.retryInMs / 60_000));
+  if (verdict.kind === 'wrong' && verdict.left > 0) {
+    return { problem: 'code_wrong', numbers: { left: String(verdict.left) } };
+  }
+  return { problem: 'code_closed', numbers: { minutes } };
 }
 
 function search(portal: Portal): void {

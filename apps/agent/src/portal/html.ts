@@ -23,6 +23,8 @@ h1,h2,p,li,b,small{overflow-wrap:anywhere}
 .fault{background:var(--faint);border-left:4px solid var(--fault);border-radius:8px;padding:12px 16px;margin:8px 0 16px}
 .fault h2{color:var(--fault)}
 .fault p{margin:4px 0 0}
+.note{background:var(--surface);border-left:4px solid var(--edge);border-radius:8px;padding:12px 16px}
+.note b{font-weight:500}
 fieldset{border:0;margin:0;padding:0;min-width:0}
 .list{background:var(--surface);border:1px solid var(--line);border-radius:12px;overflow:hidden;margin:8px 0 16px}
 .net{display:flex;align-items:center;gap:12px;min-height:56px;padding:8px 12px;border-top:1px solid var(--line)}
@@ -38,6 +40,8 @@ svg{flex:none;width:20px;height:20px;fill:currentColor;color:var(--soft)}
 label.top{display:block;font-weight:600;margin:0 0 4px}
 .field{margin:0 0 16px}
 .hint{margin-top:4px}
+.sure{display:flex;align-items:center;gap:12px;min-height:48px;margin:0 0 16px}
+.sure input{flex:none;width:20px;height:20px;margin:0;accent-color:var(--accent)}
 input[type=text],input[type=password],select,button,.button{font:inherit;min-height:48px;border-radius:10px}
 input[type=text],input[type=password],select{width:100%;min-width:0;padding:8px 12px;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
 button,.button{border:1px solid var(--edge);background:none;color:var(--accent);padding:8px 16px;cursor:pointer}

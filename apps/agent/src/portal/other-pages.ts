@@ -52,11 +52,11 @@ export function renderTrying(texts: Texts, view: PortalView, ssid: SsidHex, isBu
   return renderDocument({ texts, title: fillText(title, names), head, main });
 }
 
-/** A refused request: the reason as text, and a link back. */
+/** A refused request: the reason as text, and a link to the start page. */
 export function renderTrouble(texts: Texts, { title, help }: Trouble, back: string): string {
   const main = html`<section class="fault">
       <h1>${plain(title)}</h1>
-      <p>${plain(help)}</p>
+      <p>${fill(help, { address: back })}</p>
     </section>
     <p><a class="button" href="${plain(back)}">${plain(texts.back)}</a></p>`;
   return renderDocument({ texts, title, main });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { joinFailures, type Network, ssidFromBytes, ssidFromText } from '../core/wifi-network.ts';
+import { accessProblems } from './code-decide.ts';
 import { formProblems } from './join-form.ts';
 import { languages } from './portal-decide.ts';
 import { renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
-import { renderPage, type PageState } from './page.ts';
+import { renderPage, untouched } from './page.ts';
 import { network, quietView } from './testing/running-portal.ts';
 import { texts } from './texts.ts';
 
-const untouched: PageState = { problem: null, chosen: null, isPasswordShown: false };
 const mostBytes = 30_000;
 const radios = (page: string): string[] => page.match(/<input[^>]*type="radio"[^>]*>/g) ?? [];
 const valuesOf = (page: string): string[] => radios(page).map((radio) => /value="([^"]*)"/.exec(radio)?.[1] ?? '');
@@ -117,6 +117,38 @@ describe('the page to choose a network on', () => {
     });
   }
 
+  for (const problem of accessProblems) {
+    it(`says what to do about "${problem}", and keeps what was typed`, () => {
+      const view = { ...quietView, isOpen: true };
+      const typed = { code: '"BCDF-2345', isConfirmed: true };
+      const page = renderPage(texts.en, view, { ...untouched, problem, numbers: { left: '3', minutes: '10' }, typed });
+      assert.ok(page.includes(`<h2>${texts.en.problems[problem].title}</h2>`));
+      assert.doesNotMatch(page, /\{\w+\}(?=[^<]*<\/p>)/, 'every number is filled in');
+      assert.match(page, /name="code"\s+value="&quot;BCDF-2345"/);
+      assert.match(page, /name="confirm" value="yes" required\s+checked/);
+    });
+  }
+
+  it('of an encrypted hotspot warns of nothing and asks for no code', () => {
+    const page = renderPage(texts.en, quietView, untouched);
+    assert.ok(!page.includes(texts.en.openHotspot));
+    assert.doesNotMatch(page, /name="(code|confirm)"/);
+  });
+
+  it('of an open hotspot warns, and wants that to be confirmed; a new station needs no code', () => {
+    const page = renderPage(texts.en, { ...quietView, isOpen: true, wasEverJoined: false }, untouched);
+    assert.ok(page.indexOf(texts.en.openHotspot) < page.indexOf('action="/join"'), 'before anything is typed');
+    assert.match(page, /type="checkbox" name="confirm" value="yes" required/);
+    assert.doesNotMatch(page, /name="confirm"[^>]*checked|name="code"/);
+  });
+
+  it('of an open hotspot of a station in use asks for the code', () => {
+    const page = renderPage(texts.uk, { ...quietView, isOpen: true }, untouched);
+    assert.match(page, /name="code"\s+value=""[^>]*required/);
+    assert.ok(page.includes(texts.uk.codeHint));
+    assert.doesNotMatch(page, /aria-invalid/);
+  });
+
   it('shows a password while it is typed only to who asks for that', () => {
     assert.match(renderPage(texts.en, quietView, untouched), /type="password"\s+id="password"/);
     assert.match(
@@ -176,6 +208,7 @@ describe('the size of the page', () => {
       for (const failure of joinFailures) {
         const view = {
           ...quietView,
+          isOpen: true,
           networks,
           lastJoin: { ssid: networks[150]?.ssid ?? '', isHidden: false, security: null, failure },
         };

@@ -1,5 +1,6 @@
 import { isFree, type Network, type Security, describeSsid, ssidToBytes, type SsidHex } from '../core/wifi-network.ts';
 import type { PortalView } from '../core/hotspot-ports.ts';
+import { type AccessProblem, longestCode, needsOf, nothingTyped, type Typed } from './code-decide.ts';
 import { escapeHtml, fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
 import {
   longestPassword,
@@ -15,10 +16,21 @@ import type { Texts, Trouble } from './texts.ts';
 /** What the start page shows besides what the watchdog knows. */
 export type PageState = {
   /** What is wrong with the submitted form; null: nothing, or no form was sent. */
-  problem: FormProblem | null;
+  problem: FormProblem | AccessProblem | null;
+  /** Filled in in the text of the problem. */
+  numbers: Readonly<Record<string, string>>;
   chosen: Chosen | null;
+  typed: Typed;
   /** The person asked to see the password while typing, in a browser without script. */
   isPasswordShown: boolean;
+};
+
+export const untouched: PageState = {
+  problem: null,
+  numbers: {},
+  chosen: null,
+  typed: nothingTyped,
+  isPasswordShown: false,
 };
 
 /** The whole page must stay within 30 kB; names of 32 bytes can be long in HTML. */
@@ -31,6 +43,7 @@ export function renderPage(texts: Texts, view: PortalView, state: PageState): st
   const title = trouble === null ? texts.title : `${fillText(trouble.title, trouble.names)} – ${texts.title}`;
   const main = html`<h1>${plain(texts.title)}</h1>
     ${trouble === null ? html`<p class="soft">${fill(texts.intro, { hotspot: describeSsid(view.hotspotSsid) })}</p>` : renderTroubleBox(trouble)}
+    ${view.isOpen ? html`<p class="note"><b>${plain(texts.openHotspot)}</b></p>` : nothing}
     <form id="again" method="post" action="/search">${languageField(texts)}</form>
     <form method="post" action="/join" accept-charset="utf-8">
       ${languageField(texts)}
@@ -42,6 +55,7 @@ export function renderPage(texts: Texts, view: PortalView, state: PageState): st
         ${renderNetworks(texts, view.networks, chosen)}
       </fieldset>
       ${renderOther(texts, chosen)} ${renderPassword(texts, state, trouble !== null)}
+      ${renderAccess(texts, view, state)}
       <button class="go">${plain(texts.join)}</button>
       <noscript
         ><p></p>
@@ -52,10 +66,10 @@ export function renderPage(texts: Texts, view: PortalView, state: PageState): st
   return renderDocument({ texts, title, main });
 }
 
-type NamedTrouble = Trouble & { names: { name: string } };
+type NamedTrouble = Trouble & { names: Readonly<Record<string, string>> };
 
 function troubleOf(texts: Texts, view: PortalView, state: PageState): NamedTrouble | null {
-  if (state.problem !== null) return { ...texts.problems[state.problem], names: { name: '' } };
+  if (state.problem !== null) return { ...texts.problems[state.problem], names: state.numbers };
   if (view.lastJoin === null || state.isPasswordShown) return null;
   return { ...texts.failures[view.lastJoin.failure], names: { name: describeSsid(view.lastJoin.ssid) } };
 }
@@ -225,4 +239,34 @@ function renderPassword(texts: Texts, { isPasswordShown }: PageState, isAgain: b
     </div>
     <div class="hint" id="password-hint">${plain(hint)}</div>
   </div>`;
+}
+
+/** What an open hotspot asks for: the code of the station, and that the person knows who can read along. */
+function renderAccess(texts: Texts, view: PortalView, { typed, problem }: PageState): Html {
+  const needs = needsOf(view);
+  const isCodeWrong = problem === 'code_missing' || problem === 'code_wrong';
+  const code = html`<div class="field">
+    <label class="top" for="code">${plain(texts.code)}</label>
+    <input
+      type="text"
+      id="code"
+      name="code"
+      value="${escapeHtml(typed.code)}"
+      maxlength="${plain(String(longestCode))}"
+      required
+      autocomplete="off"
+      autocapitalize="characters"
+      autocorrect="off"
+      spellcheck="false"
+      aria-describedby="code-hint"
+      ${attribute('aria-invalid="true"', isCodeWrong)}
+    />
+    <div class="hint" id="code-hint">${plain(texts.codeHint)}</div>
+  </div>`;
+  const confirmation = html`<label class="sure"
+    ><input type="checkbox" name="confirm" value="yes" required ${attribute('checked', typed.isConfirmed)} /><span
+      >${plain(texts.confirm)}</span
+    ></label
+  >`;
+  return html`${needs.code ? code : nothing}${needs.confirmation ? confirmation : nothing}`;
 }

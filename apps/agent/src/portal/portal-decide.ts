@@ -52,14 +52,14 @@ export function decide(request: RequestFacts, place: Place): Answer {
 }
 
 /**
- * A page of another site must not submit the form. Browsers send the origin of a form; some sheets and older browsers do not, or send
- * `null`. They are accepted: an attacker close enough to use that could join the hotspot and submit the form directly.
+ * A page of another site must not submit the form. Browsers send the origin of a form; some older ones do not, and a page of another
+ * site cannot leave it out in the others. `null` is foreign: a sandboxed frame of any site sends it (HTML standard, "origin"), and our
+ * own page does not, because its Referrer-Policy lets its origin through.
  */
 function decidePost(request: RequestFacts, path: string, ownOrigin: string): Answer {
   if (!Object.hasOwn(actions, path)) return { kind: 'redirect' };
   const { origin, contentType } = request;
-  if (origin !== null && origin !== 'null' && origin.toLowerCase() !== ownOrigin)
-    return { kind: 'refused', reason: 'origin' };
+  if (origin !== null && origin.toLowerCase() !== ownOrigin) return { kind: 'refused', reason: 'origin' };
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (type !== undefined && type !== 'application/x-www-form-urlencoded')
     return { kind: 'refused', reason: 'content_type' };

@@ -4,7 +4,14 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ssidFromText } from '../core/wifi-network.ts';
-import { ask, createSimulatedWatchdog, network, startPortal, type Reply } from './testing/running-portal.ts';
+import {
+  ask,
+  createSimulatedWatchdog,
+  network,
+  simulatedCode,
+  startPortal,
+  type Reply,
+} from './testing/running-portal.ts';
 
 const html = { Accept: 'text/html' };
 const formType = 'application/x-www-form-urlencoded';
@@ -142,7 +149,11 @@ describe('a join', () => {
     const { actions, state } = createSimulatedWatchdog();
     await using running = await startPortal(actions);
     const fields = { ssid: home, password: 'correct horse' };
-    assert.equal((await post(running.port, '/join', fields, { Origin: 'https://example.org' })).status, 403);
+    for (const origin of ['https://example.org', 'null']) {
+      const answer = await post(running.port, '/join', fields, { Origin: origin });
+      assert.equal(answer.status, 403);
+      assert.match(answer.body, new RegExp(`Open <bdi>${running.url}/</bdi> in the browser`));
+    }
     assert.equal((await post(running.port, '/join', fields, { 'Content-Type': 'text/plain' })).status, 403);
     assert.equal((await post(running.port, '/join', fields, { Host: 'rebound.example' })).status, 302);
     assert.deepEqual(state.joins, []);
@@ -158,6 +169,61 @@ describe('a join', () => {
     const broken = await ask(running.port, { method: 'POST', path: '/join', headers, body: 'name=%ff' });
     assert.equal(broken.status, 200);
     assert.match(broken.body, /could not be read/);
+  });
+});
+
+describe('a join on an open hotspot', () => {
+  const form = { ssid: home, password: 'correct horse' };
+
+  it('of a new station needs the confirmation only', async () => {
+    const { actions, state } = createSimulatedWatchdog({ isOpen: true, wasEverJoined: false });
+    await using running = await startPortal(actions);
+    const unconfirmed = await post(running.port, '/join', form);
+    assert.equal(unconfirmed.status, 200);
+    assert.match(unconfirmed.body, /Your confirmation is missing/);
+    assert.match(unconfirmed.body, new RegExp(`value="${home}.wpa2"[^>]*checked`));
+    assert.ok(!unconfirmed.body.includes('correct horse'));
+    assert.deepEqual(state.joins, []);
+    await post(running.port, '/join', { ...form, confirm: 'yes' });
+    assert.equal(state.joins.length, 1);
+  });
+
+  it('of a station in use needs the code before anything else counts', async () => {
+    const { actions, state } = createSimulatedWatchdog({ isOpen: true });
+    await using running = await startPortal(actions);
+    const send = async (fields: Record<string, string>): Promise<string> =>
+      (await post(running.port, '/join', { ...form, ...fields })).body;
+    assert.match(await send({ confirm: 'yes' }), /The station code is missing/);
+    assert.match(await send({ code: simulatedCode }), /Your confirmation is missing/);
+    const wrong = await send({ code: 'XXXX-XXXX-XXXX', confirm: 'yes', password: 'short' });
+    assert.match(wrong, /The station code is wrong[^]*Tries left: <bdi>4<\/bdi>/);
+    assert.doesNotMatch(wrong, /The password cannot be right|short/);
+    assert.deepEqual(state.joins, []);
+    const short = await send({ code: simulatedCode, confirm: 'yes', password: 'short' });
+    assert.match(short, /The password cannot be right/);
+    assert.match(short, new RegExp(`name="code"\\s+value="${simulatedCode}"`), 'nobody has to type it again');
+    await send({ code: simulatedCode, confirm: 'yes' });
+    assert.equal(state.joins.length, 1);
+  });
+
+  it('says when the next code counts', async () => {
+    const { actions, state } = createSimulatedWatchdog({ isOpen: true });
+    const check = async () => ({ kind: 'closed', retryInMs: 61_000 }) as const;
+    await using running = await startPortal(actions, 0, { check });
+    const answer = await post(running.port, '/join', { ...form, code: simulatedCode, confirm: 'yes' });
+    assert.match(answer.body, /Too many wrong codes[^]*in <bdi>2<\/bdi> min/);
+    assert.deepEqual(state.joins, []);
+  });
+
+  it('is not needed to see the page, to search, or to see what one types', async () => {
+    const { actions, state } = createSimulatedWatchdog({ isOpen: true });
+    await using running = await startPortal(actions);
+    assert.equal((await get(running.port)).status, 200);
+    assert.equal((await post(running.port, '/search', {})).status, 303);
+    assert.equal(state.searches, 1);
+    const shown = await post(running.port, '/show', { ...form, code: 'bcdf', confirm: 'yes' });
+    assert.match(shown.body, /name="code"\s+value="bcdf"/);
+    assert.match(shown.body, /name="confirm"[^>]*checked/);
   });
 });
 

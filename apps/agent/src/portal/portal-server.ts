@@ -7,6 +7,7 @@ import { describeError } from '@station/kit/station-error';
 import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
 import type { ListenHttp } from '../core/http-port.ts';
 import { type Answers, createAnswers, type Response } from './answers.ts';
+import type { CodeGuard } from './code-guard.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 
 const maxBodyBytes = 4096;
@@ -21,6 +22,7 @@ type PortalOptions = {
   /** Opens the listener; the real one or a test's. */
   listenHttp: ListenHttp;
   actions: PortalActions;
+  guard: CodeGuard;
   logger: AgentLogger;
   clock: Clock;
   /** Uniform in [0, 1). */
@@ -87,10 +89,10 @@ function portOf(server: Server): number {
 }
 
 /** @throws the system's error (EADDRINUSE, EADDRNOTAVAIL, EACCES, …). */
-async function listen({ address, port, listenHttp, actions, logger }: PortalOptions): Promise<Server> {
+async function listen({ address, port, listenHttp, actions, guard, logger }: PortalOptions): Promise<Server> {
   const server = await listenHttp({ host: address, port });
   const place = { address, port: portOf(server) };
-  const answers = createAnswers({ place, actions });
+  const answers = createAnswers({ place, actions, guard });
   const onError = (error: unknown): void =>
     logger.event('unexpected_error', { where: 'portal', message: describeError(error) });
   server.on('error', onError);
@@ -112,7 +114,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
       return;
     }
     const body = await readBody(request, maxBodyBytes);
-    send(response, answers.toForm(answer.action, body, language), body === null);
+    send(response, await answers.toForm(answer.action, body, language), body === null);
   } catch (error) {
     // A client that disconnects half-way is no error.
     if (request.destroyed && !request.complete) return;

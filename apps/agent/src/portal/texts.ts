@@ -1,3 +1,4 @@
+import type { AccessProblem } from './code-decide.ts';
 import type { JoinFailure, Security } from '../core/wifi-network.ts';
 import type { FormProblem, OtherSecurity } from './join-form.ts';
 import type { Language } from './portal-decide.ts';
@@ -5,7 +6,7 @@ import type { Language } from './portal-decide.ts';
 /** A thing that went wrong, and what helps. `{name}` stands for the network. */
 export type Trouble = { title: string; help: string };
 
-/** Every text of the page in one language. Plain text: the page escapes it; `{name}` and `{hotspot}` are filled in. */
+/** Every text of the page in one language. Plain text: the page escapes it, and fills in what is in braces. */
 export type Texts = {
   language: Language;
   title: string;
@@ -32,6 +33,11 @@ export type Texts = {
   show: string;
   hide: string;
   showWithoutScript: string;
+  /** On an open hotspot. */
+  openHotspot: string;
+  confirm: string;
+  code: string;
+  codeHint: string;
   join: string;
   searching: { title: string; text: string; link: string };
   trying: {
@@ -44,7 +50,7 @@ export type Texts = {
     busy: string;
   };
   failures: Record<JoinFailure, Trouble>;
-  problems: Record<FormProblem, Trouble>;
+  problems: Record<FormProblem | AccessProblem, Trouble>;
   /** A join was requested while the station was leaving the hotspot. */
   leaving: Trouble;
   refused: Record<'too_large' | 'origin' | 'content_type' | 'broken', Trouble>;
@@ -91,6 +97,12 @@ const en: Texts = {
   show: 'Show',
   hide: 'Hide',
   showWithoutScript: 'Show the password while I type',
+  openHotspot:
+    'This hotspot has no password, so it is not encrypted: others nearby can read what you type here, also the password of your network.',
+  confirm: 'I know that others nearby can read what I send.',
+  code: 'Station code',
+  codeHint:
+    'It is on the label of the station, and the installer printed it. On the station, “station-agent code” shows it.',
   join: 'Connect the station',
   searching: {
     title: 'Searching for networks',
@@ -167,6 +179,22 @@ const en: Texts = {
       title: 'This network cannot be used',
       help: 'Its security (WEP) is broken and no longer supported. Set the router to WPA2 or WPA3.',
     },
+    code_missing: {
+      title: 'The station code is missing',
+      help: 'This station was in a network before, so it asks for its code. Type the code below and the password again.',
+    },
+    code_wrong: {
+      title: 'The station code is wrong',
+      help: 'Look at the label and type it again, and the password too. Tries left: {left}.',
+    },
+    code_closed: {
+      title: 'Too many wrong codes',
+      help: 'The station accepts the next code in {minutes} min. Switching it off and on does not help. Until then you can also connect it by cable.',
+    },
+    not_confirmed: {
+      title: 'Your confirmation is missing',
+      help: 'Others nearby can read what you send here. Tick the box above the button if you want that, and type the password again.',
+    },
   },
   leaving: {
     title: 'The station is just connecting by itself',
@@ -174,7 +202,10 @@ const en: Texts = {
   },
   refused: {
     too_large: { title: 'That was too much', help: 'The form is larger than the station takes. Fill it in again.' },
-    origin: { title: 'This form came from another site', help: 'Only the station’s own page can be used here.' },
+    origin: {
+      title: 'This form came from another site',
+      help: 'Only the station’s own page can be used. Open {address} in the browser of your phone and fill in the form there.',
+    },
     content_type: { title: 'The form could not be read', help: 'Use the station’s own page.' },
     broken: { title: 'Something went wrong in the station', help: 'Try again in a moment.' },
   },
@@ -220,6 +251,12 @@ const uk: Texts = {
   show: 'Показати',
   hide: 'Сховати',
   showWithoutScript: 'Показувати пароль, поки я вводжу',
+  openHotspot:
+    'Ця точка доступу не має пароля, тож вона незашифрована: інші поблизу можуть прочитати все, що ви тут вводите, зокрема пароль вашої мережі.',
+  confirm: 'Я знаю, що інші поблизу можуть прочитати те, що я надсилаю.',
+  code: 'Код станції',
+  codeHint:
+    'Він є на наліпці станції, і його показав інсталятор. На станції його показує команда «station-agent code».',
   join: 'Під’єднати станцію',
   searching: {
     title: 'Шукаємо мережі',
@@ -296,6 +333,22 @@ const uk: Texts = {
       title: 'Ця мережа не підходить',
       help: 'Її захист (WEP) зламано, він більше не підтримується. Увімкніть на роутері WPA2 або WPA3.',
     },
+    code_missing: {
+      title: 'Бракує коду станції',
+      help: 'Ця станція вже була в мережі, тому питає свій код. Введіть його нижче, а також ще раз пароль.',
+    },
+    code_wrong: {
+      title: 'Код станції неправильний',
+      help: 'Подивіться на наліпку і введіть його ще раз, а також пароль. Залишилося спроб: {left}.',
+    },
+    code_closed: {
+      title: 'Забагато неправильних кодів',
+      help: 'Наступний код станція прийме за {minutes} хв. Вимикати її не допоможе. А поки що її можна під’єднати кабелем.',
+    },
+    not_confirmed: {
+      title: 'Бракує вашого підтвердження',
+      help: 'Інші поблизу можуть прочитати те, що ви тут надсилаєте. Якщо ви згодні, поставте позначку над кнопкою і введіть пароль ще раз.',
+    },
   },
   leaving: {
     title: 'Станція саме під’єднується сама',
@@ -303,7 +356,10 @@ const uk: Texts = {
   },
   refused: {
     too_large: { title: 'Це забагато', help: 'Форма більша, ніж приймає станція. Заповніть її ще раз.' },
-    origin: { title: 'Ця форма з іншого сайту', help: 'Тут працює лише власна сторінка станції.' },
+    origin: {
+      title: 'Ця форма з іншого сайту',
+      help: 'Працює лише власна сторінка станції. Відкрийте {address} у браузері телефона й заповніть форму там.',
+    },
     content_type: { title: 'Форму не вдалося прочитати', help: 'Користуйтеся власною сторінкою станції.' },
     broken: { title: 'У станції щось пішло не так', help: 'Спробуйте ще раз за мить.' },
   },

@@ -40,7 +40,7 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
     actions: (own) =>
       createPortalActions(own, {
         radio: parts.radio,
-        hotspotSsid: parts.hotspot.ssid,
+        hotspot: parts.hotspot,
         stationAddress: parts.stationAddress,
         clock,
         wake: waker.wake,

@@ -6,6 +6,7 @@ import {
   restartRetryLimits,
   timing,
   usualRetryLimits,
+  type EverJoined,
   type Intent,
   type Memory,
 } from './wifi-facts.ts';
@@ -32,6 +33,7 @@ export function createExecutors(context: Context): Executors {
     reconcile: async () => reconcile(context),
     write_intent: async () => writeIntent(context, true),
     clear_intent: async () => writeIntent(context, false),
+    write_joined: async () => writeJoined(context),
     start_hotspot: async (_step, signal) => startHotspot(context, signal),
     stop_hotspot: async () => stopHotspot(context),
     stop_proxy: async (_step, signal) => {
@@ -102,8 +104,31 @@ async function reconcile({ run, radio }: Context): Promise<Outcome> {
     if (!isWritten) intent = 'unknown';
   }
   const retryLimits = before?.isThisBoot ? restartRetryLimits(wasHotspot) : usualRetryLimits;
-  remember(run, { isReconciled: true, intent, retryLimits, proxy: intent === 'clear' ? 'running' : 'unknown' });
+  const everJoined = await readJoined(run);
+  const proxy = intent === 'clear' ? 'running' : 'unknown';
+  remember(run, { isReconciled: true, intent, retryLimits, everJoined, proxy });
   return 'done';
+}
+
+/** A file that cannot be read is one that exists: an open hotspot of somebody's station asks for its code. */
+async function readJoined({ joined }: WatchdogRun): Promise<EverJoined> {
+  try {
+    return (await joined.exists()) ? 'written' : 'never';
+  } catch {
+    return 'unwritten';
+  }
+}
+
+async function writeJoined({ run, conditions }: Context): Promise<Outcome> {
+  try {
+    await run.joined.write();
+    remember(run, { everJoined: 'written' });
+    conditions.set('wifi_state_not_writable', false);
+    return 'done';
+  } catch {
+    conditions.set('wifi_state_not_writable', true);
+    return 'failed';
+  }
 }
 
 /** Without the file a later process starts the proxy anyway, so a full disk need not prevent the hotspot. */

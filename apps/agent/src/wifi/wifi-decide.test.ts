@@ -5,7 +5,9 @@ import { decide, enter, type Step } from './wifi-decide.ts';
 import {
   type Facts,
   initialMemory,
+  joined,
   type Memory,
+  noteFacts,
   noteFailedReturn,
   noteFailure,
   noteScan,
@@ -748,5 +750,34 @@ describe('memory', () => {
     assert.deepEqual(delays, [5000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     assert.deepEqual(noteSuccess(after, 'start_hotspot').retries, {});
     assert.equal(noteSuccess(after, 'probe'), after);
+  });
+});
+
+describe('whether the station was ever in a network', () => {
+  const seen = (network_: RadioFacts) => noteFacts(memory({ everJoined: 'never' }), facts(network_)).everJoined;
+
+  test('is known from a saved network, a cable, or a network in use', () => {
+    assert.equal(seen(network(idle)), 'unwritten');
+    assert.equal(seen(network(null, { ...none, ethernet: cable })), 'unwritten');
+    assert.equal(enter(memory({ everJoined: 'never' }), 'CONNECTED', now).everJoined, 'unwritten');
+    assert.equal(seen(network(asHotspot, none)), 'never');
+    assert.equal(enter(memory({ everJoined: 'never' }), 'HOTSPOT_ACTIVE', now).everJoined, 'never');
+  });
+
+  test('is written once, before anything else, and again later when that failed', () => {
+    const unwritten = memory({ everJoined: 'unwritten', proxy: 'unknown' });
+    assert.deepEqual(decide(unwritten, facts(network(connected))).step, { kind: 'write_joined' });
+    const failed = noteFailure(unwritten, 'write_joined', now);
+    assert.notEqual(decide(failed, facts(network(connected))).step.kind, 'write_joined');
+    assert.equal(decide(failed, facts(network(connected), { nowMs: now + 30_000 })).step.kind, 'write_joined');
+    assert.notEqual(
+      decide({ ...unwritten, everJoined: 'written' }, facts(network(connected))).step.kind,
+      'write_joined',
+    );
+  });
+
+  test('is not decided before the file of an earlier process is read', () => {
+    assert.equal(joined('unknown'), 'unknown');
+    assert.equal(joined('written'), 'written');
   });
 });

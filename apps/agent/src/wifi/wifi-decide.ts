@@ -3,6 +3,7 @@ import {
   isHotspotUsed,
   isPhoneAwaited,
   isUsable,
+  joined,
   linkOf,
   probedLink,
   timing,
@@ -21,6 +22,8 @@ export type Step =
   | { kind: 'reconcile' }
   | { kind: 'write_intent' }
   | { kind: 'clear_intent' }
+  /** Records that the station was in a network: then an open hotspot asks for the code of the station. */
+  | { kind: 'write_joined' }
   | { kind: 'start_hotspot' }
   | { kind: 'stop_hotspot' }
   | { kind: 'stop_proxy' }
@@ -47,7 +50,8 @@ export function decide(memory: Memory, facts: Facts): Decision {
   const next = nextState(memory, facts);
   // The timers of a state start when it is entered.
   const entered = next.state === memory.state ? memory : enter(memory, next.state, facts.nowMs);
-  return { ...next, step: stepIn[next.state](entered, facts) ?? wait(entered, facts) };
+  const step = writeJoined(entered, facts) ?? stepIn[next.state](entered, facts) ?? wait(entered, facts);
+  return { ...next, step };
 }
 
 /** The memory after a state is entered. */
@@ -59,6 +63,7 @@ export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memo
       ...entered,
       retryLimits: usualRetryLimits,
       wasConnected: true,
+      everJoined: joined(memory.everJoined),
       lastJoin: null,
       attempts: 0,
       attemptedMs: null,
@@ -84,6 +89,9 @@ const stepIn: Record<WatchdogState, InState> = {
 
 const due = (memory: Memory, { nowMs }: Facts, step: Step): Step | null =>
   isDue(memory, nowMs, step.kind) ? step : null;
+
+const writeJoined = (memory: Memory, facts: Facts): Step | null =>
+  memory.everJoined === 'unwritten' ? due(memory, facts, { kind: 'write_joined' }) : null;
 
 /** Outside the hotspot: it is cleaned up, and the proxy runs. */
 function undo(memory: Memory, facts: Facts): Step | null {

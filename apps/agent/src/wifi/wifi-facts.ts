@@ -20,6 +20,9 @@ export type Facts = {
 /** What `wifi.json` records about the proxy; `unknown`: the file is missing or cannot be trusted. */
 export type Intent = 'clear' | 'proxy_stopped' | 'unknown';
 
+/** Whether the station was ever in a network. `unwritten`: it was, and a later process would not know it yet. */
+export type EverJoined = 'unknown' | 'never' | 'unwritten' | 'written';
+
 type RetryLimits = { checkMs: number; attempts: number };
 
 /** A network that is tried from the hotspot. */
@@ -48,6 +51,7 @@ export type Memory = {
   /** Since when the radio can be used; null while it cannot. */
   usableSinceMs: number | null;
   wasConnected: boolean;
+  everJoined: EverJoined;
   /** Attempts to join known networks in RETRYING, and when the last one began. */
   attempts: number;
   attemptedMs: number | null;
@@ -80,6 +84,7 @@ export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   proxy: 'unknown',
   usableSinceMs: null,
   wasConnected: false,
+  everJoined: 'unknown',
   attempts: 0,
   attemptedMs: null,
   lastFailure: null,
@@ -160,13 +165,20 @@ export const probedLink = (memory: Memory, link: Link): Memory['link'] =>
 
 /** The memory, updated from the new observation. */
 export function noteFacts(memory: Memory, facts: Facts): Memory {
-  const usable = isUsable(facts.network);
+  const { network } = facts;
+  const usable = isUsable(network);
+  // The watchdog is not enabled before it has seen a radio; a cable counts also then.
+  const isSomebodys = network.known.length > 0 || network.ethernet !== null;
   return {
     ...memory,
-    isEnabled: memory.isEnabled || facts.network.radio !== null,
+    isEnabled: memory.isEnabled || network.radio !== null,
     usableSinceMs: usable ? (memory.usableSinceMs ?? facts.nowMs) : null,
+    everJoined: isSomebodys ? joined(memory.everJoined) : memory.everJoined,
   };
 }
+
+/** After the station is in a network, or has a saved one. What an earlier process has recorded is not known before it is read. */
+export const joined = (before: EverJoined): EverJoined => (before === 'never' ? 'unwritten' : before);
 
 /** The memory after a scan: known networks that stay out of range lose their failures. */
 export function noteScan(memory: Memory, networks: readonly Network[]): Memory {
@@ -193,6 +205,7 @@ const pauses: Record<string, readonly [number, number]> = {
   reconcile: [1000, 30_000],
   write_intent: [30_000, 300_000],
   clear_intent: [30_000, 300_000],
+  write_joined: [30_000, 300_000],
   start_hotspot: [5000, 60_000],
   stop_hotspot: [2000, 30_000],
   stop_proxy: [10_000, 60_000],

@@ -8,6 +8,7 @@ import type { ProxyService } from '../core/stack-port.ts';
 import type { HotspotFailure } from './wifi-status.ts';
 import { createCredentialsForwarder, type CredentialsForwarder } from './credentials-forwarder.ts';
 import { createIntentFile } from './hotspot-cleanup.ts';
+import { createJoinedFile } from './joined-file.ts';
 import { type Facts, initialMemory, type Memory, noteScan } from './wifi-facts.ts';
 import type { CredentialsBackend, HotspotSettings, Radio, Reachability } from './wifi-ports.ts';
 import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
@@ -50,6 +51,7 @@ export type WatchdogRun = {
   forwardedCandidateId: string | null;
   scanner: Scanner;
   intent: ReturnType<typeof createIntentFile>;
+  joined: ReturnType<typeof createJoinedFile>;
   forward: CredentialsForwarder;
   actions: PortalActions;
 };
@@ -80,6 +82,7 @@ export function createRun(
       },
     }),
     intent: createIntentFile(parts),
+    joined: createJoinedFile(parts),
     forward: createCredentialsForwarder(parts),
     actions: { view: notYet, rescan: notYet, join: notYet, seen: notYet },
   };
@@ -153,7 +156,7 @@ export function createPortalActions(
   run: WatchdogRun,
   parts: {
     radio: Pick<Radio, 'networks'>;
-    hotspotSsid: SsidHex;
+    hotspot: Pick<HotspotSettings, 'ssid' | 'password'>;
     stationAddress: string;
     clock: Clock;
     wake: () => void;
@@ -164,9 +167,11 @@ export function createPortalActions(
   const { clock, wake } = parts;
   return {
     view: () => {
-      const { attempt, lastJoin } = run.memory;
+      const { attempt, lastJoin, everJoined } = run.memory;
       return {
-        hotspotSsid: parts.hotspotSsid,
+        hotspotSsid: parts.hotspot.ssid,
+        isOpen: parts.hotspot.password === null,
+        wasEverJoined: everJoined !== 'never',
         networks: parts.radio.networks(),
         isLooking: run.scanner.endedMs() === null,
         joining: attempt?.kind === 'portal' ? attempt.request.ssid : null,

@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
+import { newCode } from '@station/kit/codes';
 import { eventChannels, type EventChannel } from '@station/protocol/cloud';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { Database } from '../store/schema.ts';
 import { restoreHomeAccounts } from './home-accounts.ts';
-import { newCode } from '../core/secrets.ts';
 
 export type CloudConfig = {
   /** Null while the station is unclaimed, or when its encryption key was lost. */

@@ -1,12 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { AddedMember, Member, NewMember, Role } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
+import { newCode } from '@station/kit/codes';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Passwords } from './passwords.ts';
 import type { Sessions } from './sessions.ts';
 import { insertUser } from '../store/station-store.ts';
 import type { Database } from '../store/schema.ts';
-import { newCode } from '../core/secrets.ts';
 
 type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' };
 type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };

@@ -1,7 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
-import { plainCode } from '@station/kit/config-values';
+import { alphabet, codeOf, isSameCode, newCode, stationCodeGroups as groups } from '@station/kit/codes';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
-import { alphabet, codeOf, hashToken, newCode } from '../core/secrets.ts';
 
 export type SetupCode = {
   /** STATION_CODE, or a code that is created at the first call and kept in the file until set-up is done. */
@@ -11,8 +9,6 @@ export type SetupCode = {
   /** Set-up is done. */
   remove(): Promise<void>;
 };
-/** 12 of 28 letters: 57 bits. */
-const groups = 3;
 
 /** The code proves physical access to the station: it is on the console, and the agent can read the file. */
 export function createSetupCode(options: {
@@ -35,9 +31,7 @@ export function createSetupCode(options: {
   };
   return {
     read,
-    matches: async (given) => timingSafeEqual(comparable(given), comparable(await read())),
+    matches: async (given) => isSameCode(given, await read()),
     remove: () => removeDurable(disk, path),
   };
 }
-
-const comparable = (code: string): Buffer => Buffer.from(hashToken(plainCode(code)));

@@ -4,6 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import { type JoinRequest, type Network, ssidFromText } from '../../core/wifi-network.ts';
 import type { PortalActions, PortalView } from '../../core/hotspot-ports.ts';
+import type { CodeGuard } from '../code-guard.ts';
 import { listenForPortal } from '../../adapters/http-listener.ts';
 import { openPortal } from '../portal-server.ts';
 
@@ -16,6 +17,8 @@ export const network = (name: string, security: Network['security'], signal: num
 
 export const quietView: PortalView = {
   hotspotSsid: ssidFromText('Station-1a2b'),
+  isOpen: false,
+  wasEverJoined: true,
   networks: [network('Home', 'wpa2', 82), network('Café', 'open', 55), network('Office', 'enterprise', 40)],
   joining: null,
   lastJoin: null,
@@ -55,8 +58,14 @@ export function createSimulatedWatchdog(start: Partial<PortalView> = {}) {
   };
 }
 
+/** Takes one code; the tries are not counted. */
+const simulatedGuard: CodeGuard = {
+  check: async (given) => (given === simulatedCode ? { kind: 'right' } : { kind: 'wrong', left: 4, retryInMs: 0 }),
+};
+export const simulatedCode = 'BCDF-2345-GHJK';
+
 /** The portal on a free port of this machine, with its log. */
-export async function startPortal(actions: PortalActions, port = 0) {
+export async function startPortal(actions: PortalActions, port = 0, guard = simulatedGuard) {
   const events: AgentEvent[] = [];
   const logger = createLogger({ catalogue, clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
   logger.subscribe((event) => void events.push(event));
@@ -66,6 +75,7 @@ export async function startPortal(actions: PortalActions, port = 0) {
     address: '127.0.0.1',
     port,
     actions,
+    guard,
     logger,
     clock: systemClock,
     random: Math.random,
