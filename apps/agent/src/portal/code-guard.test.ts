@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { type Disk, nodeDisk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';
@@ -17,12 +17,13 @@ const fullDisk: Disk = { ...nodeDisk, write: () => Promise.reject(new Error('no 
 let dataDir: string;
 let nowMs: number;
 let events: AgentEvent[];
-beforeEach(async (t) => {
+
+async function prepare(): Promise<void> {
   dataDir = await mkdtemp(join(tmpdir(), 'station-portal-'));
   nowMs = 1000;
   events = [];
-  if ('after' in t) t.after(() => rm(dataDir, { recursive: true }));
-});
+}
+const clean = (): Promise<void> => rm(dataDir, { recursive: true });
 
 function createParts(disk: Disk = nodeDisk) {
   const logger = createLogger({ catalogue, clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
@@ -33,6 +34,9 @@ function createParts(disk: Disk = nodeDisk) {
 const start = (disk?: Disk) => createCodeGuard({ ...createParts(disk), readCode: () => Promise.resolve(code) });
 
 describe('the guard of the page', () => {
+  beforeEach(prepare);
+  afterEach(clean);
+
   it('takes the code as people type it', async () => {
     for (const typed of [code, 'abcde23456', ' ab-cd e2 34 56']) {
       assert.deepEqual(await start().check(typed), { kind: 'right' });
@@ -83,6 +87,9 @@ describe('the guard of the page', () => {
 });
 
 describe('the code of the station', () => {
+  beforeEach(prepare);
+  afterEach(clean);
+
   it('is the configured one, of which nothing is kept or logged', async () => {
     const parts = createParts();
     assert.equal(await createStationCode({ ...parts, configured: code })(), code);

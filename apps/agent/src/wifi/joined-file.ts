@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Disk, writeDurable } from '@station/kit/durable-files';
 
-export const joinedFile = 'wifi-joined.json';
+const joinedFile = 'wifi-joined.json';
 
 /**
  * `wifi-joined.json` in DATA_DIR: the station was in a network once. Only its existence counts, so that a damaged file
