@@ -56,14 +56,31 @@ const daemonSettings = '[GATT]\nExchangeMTU = 247\nChannels = 1\n';
 export async function startBluetooth(machine: Machine): Promise<Bluetooth> {
   const insertControllers: Bluetooth['insertControllers'] = async () => {
     await machine.must(
-      `set -e
-      modprobe hci_vhci
-      systemctl -q is-active vstation-controllers || systemd-run -q --collect --unit=vstation-controllers btvirt -L -l3
-      until [ -e /sys/class/bluetooth/hci2 ]; do sleep 0.1; done
-      rfkill unblock bluetooth
-      systemctl start bluetooth
-      for controller in hci0 hci1 hci2; do
-        until busctl set-property org.bluez /org/bluez/$controller org.bluez.Adapter1 Powered b true 2>/dev/null; do sleep 0.2; done
+      `modprobe hci_vhci
+      powered() {
+        busctl --timeout=10 set-property org.bluez /org/bluez/$1 org.bluez.Adapter1 Powered b true
+      }
+      try() {
+        systemctl -q is-active vstation-controllers || systemd-run -q --collect --unit=vstation-controllers btvirt -L -l3
+        for _ in $(seq 100); do [ -e /sys/class/bluetooth/hci2 ] && break; sleep 0.1; done
+        rfkill unblock bluetooth
+        systemctl start bluetooth
+        for controller in hci0 hci1 hci2; do
+          for left in $(seq 20 -1 0); do
+            powered $controller 2>/run/vstation/powered && break
+            [ $left -gt 0 ] || return 1
+            sleep 0.2
+          done
+        done
+      }
+      mkdir -p /run/vstation
+      until try; do
+        # A simulated controller that lost a command while the machine was slow does not come up any more.
+        echo "controllers again: $(cat /run/vstation/powered; ls /sys/class/bluetooth)" >&2
+        journalctl --no-pager -n 15 -u bluetooth -u vstation-controllers >&2
+        systemctl stop vstation-controllers
+        while [ -e /sys/class/bluetooth/hci0 ]; do sleep 0.1; done
+        systemctl restart bluetooth
       done`,
       { timeoutMs: 180_000 },
     );

@@ -71,6 +71,8 @@ test('adopts the state of an older agent', async (t) => {
   await t.test('the running release is current, the recorded one is previous', async () => {
     const status = await agent.status();
     assert.deepEqual([status.currentVersion, status.rollback?.version], ['1.0.0', '0.9.0']);
+    // The agent answers before it has written what it adopted.
+    await waitFor('the adopted version', async () => (await agent.readState('current_version.txt')) === '1.0.0\n');
     await assertRests(story, '1.0.0');
     assert.equal((await agent.call('POST', '/rollback')).body['to'], '0.9.0');
     await assertRests(story, '0.9.0');
