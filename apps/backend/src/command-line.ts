@@ -29,6 +29,7 @@ Commands:
   backups FOLDER      lists the backups in a folder
     --passphrase-file FILE, --passphrase-fd NUMBER   where the passphrase is; without them it is asked for
     --json            progress and result as JSON, one object a line; also without a terminal
+  reset-owner         makes a new password for the owner, prints it and ends their sessions; also while the backend runs
   doctor              checks this station and changes nothing; exit code 0: all is well, 1: warnings, 2: faults
     --json            the report as one JSON object
     --quick           does not read large databases as a whole
@@ -47,6 +48,7 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   if (command === 'doctor' && options.every((option) => option === '--json' || option === '--quick')) {
     return examine(env, { isJson: options.includes('--json'), isQuick: options.includes('--quick') });
   }
+  if (command === 'reset-owner' && options.length === 0) return resetOwnersPassword(env);
   if (isBackupCommand(command)) {
     const ended = await handleBackup(command, options, env);
     if (ended !== 'usage') return ended;
@@ -61,12 +63,29 @@ async function runJob(job: BackupJob | DoctorJob, options: JobOptions): Promise<
   return (await import('./doctor/doctor-job.ts')).runDoctorJob(job);
 }
 
+async function resetOwnersPassword(env: Environment): Promise<number> {
+  const reading = envToConfig(env);
+  if (!reading.ok) return refuseConfig(reading.problems);
+  const { resetOwner } = await import('./people/reset-owner.ts');
+  const result = await resetOwner(reading.config.database);
+  if (result.kind === 'made') {
+    const { email, password } = result;
+    const next =
+      'Restart the backend, so that nobody stays logged in as the owner; then log in and choose another password.';
+    return print(`Address:  ${email}\nPassword: ${password}\n\n${next}\n`, 0);
+  }
+  process.stderr.write('station-backend: this station has no owner yet. Open the web app and enter the set-up code.\n');
+  return 1;
+}
+
+function refuseConfig(problems: readonly string[]): number {
+  process.stderr.write(`station-backend: ${problems.join('; ')}\n`);
+  return exitConfigInvalid;
+}
+
 async function handleBackup(command: BackupCommand, options: string[], env: Environment): Promise<number | 'usage'> {
   const reading = envToConfig(env);
-  if (!reading.ok) {
-    process.stderr.write(`station-backend: ${reading.problems.join('; ')}\n`);
-    return exitConfigInvalid;
-  }
+  if (!reading.ok) return refuseConfig(reading.problems);
   const { dataDir, database, version, agent, agentToken } = reading.config;
   lowerPriority();
   const interrupted = new AbortController();

@@ -69,12 +69,12 @@ const find = async (db: Database, userId: string): Promise<Member | null> =>
   (await list(db)).find((member) => member.userId === userId) ?? null;
 
 /** 77 bits: strong enough, even if it is never changed. */
-const passwordGroups = 4;
+export const firstPasswordGroups = 4;
 
 async function add(parts: Parts, { email, name, password, role }: NewMember, by: Caller): Promise<AddResult> {
   const { db, passwords, clock } = parts;
   if (role === 'admin' && by.role !== 'owner') return { kind: 'needs_owner' };
-  const firstPassword = password === undefined ? newCode(passwordGroups) : null;
+  const firstPassword = password === undefined ? newCode(firstPasswordGroups) : null;
   const passwordHash = await passwords.hash(password ?? firstPassword ?? '');
   const id = randomUUIDv7();
   const now = clock.now();
@@ -121,7 +121,7 @@ async function makePassword(parts: Parts, userId: string, by: Caller): Promise<P
   const { db, passwords, sessions, accessTokens } = parts;
   const refused = refusal(await find(db, userId), by);
   if (refused !== null) return refused;
-  const password = newCode(passwordGroups);
+  const password = newCode(firstPasswordGroups);
   if (!(await sessions.replacePassword(userId, await passwords.hash(password)))) return { kind: 'unknown' };
   accessTokens.revoke(userId);
   return { kind: 'made', password };

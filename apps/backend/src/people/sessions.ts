@@ -91,15 +91,24 @@ export function createSessions(parts: Parts): Sessions {
       return (await own.executeTakeFirst()).numDeletedRows > 0n;
     },
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
-    replacePassword: (userId, passwordHash, { replaced, exceptToken } = {}) =>
-      db.transaction().execute(async (transaction) => {
-        // A password that is set here is the local one from now on.
-        const set = { station_password_hash: passwordHash, home_password_hash: null };
-        const isReplaced = await setPassword(transaction, userId, set, replaced);
-        if (isReplaced) await endAll(transaction, userId, exceptToken);
-        return isReplaced;
-      }),
+    replacePassword: (userId, passwordHash, options) => replacePassword(db, userId, passwordHash, options),
   };
+}
+
+/** As `replacePassword` of `Sessions`. */
+export async function replacePassword(
+  db: Database,
+  userId: string,
+  passwordHash: string,
+  { replaced, exceptToken }: { replaced?: string; exceptToken?: string | undefined } = {},
+): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    // A password that is set here is the local one from now on.
+    const set = { station_password_hash: passwordHash, home_password_hash: null };
+    const isReplaced = await setPassword(transaction, userId, set, replaced);
+    if (isReplaced) await endAll(transaction, userId, exceptToken);
+    return isReplaced;
+  });
 }
 
 async function open(
