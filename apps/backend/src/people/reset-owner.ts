@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { Kysely } from 'kysely';
 import { newCode } from '@station/kit/codes';
+import { exists } from '@station/kit/durable-files';
 import { createSqliteDialect, openSqliteFile } from '../adapters/sqlite.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { openPostgres } from '../store/postgres.ts';
@@ -44,6 +44,6 @@ async function openAsItIs(config: DatabaseConfig): Promise<Database | null> {
   if (config.kind === 'postgres') {
     return openPostgres({ url: config.url, replicaId: null, onError, logger: { event: () => undefined } });
   }
-  if (!existsSync(config.file)) return null;
+  if (!(await exists(config.file))) return null;
   return new Kysely<Schema>({ dialect: createSqliteDialect(openSqliteFile(config.file), onError) });
 }
