@@ -8,9 +8,16 @@ const foundations = ['core', 'store', 'mqtt', 'socket', 'http'];
 const rooms = {
   'apps/agent/src': {
     core: [],
-    ...features(['stack', 'firmware', 'wifi', 'portal', 'clock', 'backup', 'http', 'doctor'], ['core']),
+    ...features(['stack', 'firmware', 'wifi', 'portal', 'clock', 'tls', 'backup', 'logs', 'http', 'doctor'], ['core']),
     // Adapters implement the ports of the rooms.
-    adapters: ['core', 'stack/stack-ports', 'firmware/firmware-ports', 'wifi/wifi-ports', 'clock/clock-ports'],
+    adapters: [
+      'core',
+      'stack/stack-ports',
+      'firmware/firmware-ports',
+      'wifi/wifi-ports',
+      'clock/clock-ports',
+      'tls/tls-ports',
+    ],
   },
   'apps/backend/src': {
     core: [],
@@ -26,11 +33,13 @@ const rooms = {
         'automations',
         'firmware',
         'provisioning',
+        'scenes',
         'cloud',
         'storage',
         'system',
         'doctor',
         'backup',
+        'notifications',
       ],
       [...foundations, 'adapters'],
     ),

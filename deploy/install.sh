@@ -36,9 +36,9 @@ agent_names='STATION_ID STATION_CODE AGENT_TOKEN UPDATE_SERVER_URL UPDATE_PUBLIC
 MAINTENANCE_WINDOW KEEP_RELEASES HEALTHCHECK_URL HEALTHCHECK_TIMEOUT_SECONDS STABILIZATION_SECONDS CONTAINER_REGISTRY
 CONTAINER_USERNAME CONTAINER_TOKEN HOST PORT PORTAL_PORT BACKEND_URL FIRMWARE_MANIFEST_URL FIRMWARE_FOLDER FIRMWARE_CHECK_INTERVAL_MINUTES
 FIRMWARE_MAX_BYTES LOG_LEVEL WIFI_WATCHDOG WIFI_INTERFACE WIFI_COUNTRY CONNECTIVITY_CHECK_URL STATION_URL HOTSPOT_SSID
-HOTSPOT_PASSWORD HOTSPOT_ADDRESS'
+HOTSPOT_PASSWORD HOTSPOT_ADDRESS HTTPS PUBLIC_NAME ACME_EMAIL ACME_DIRECTORY ACME_CA_FILE'
 stack_names='STATION_ID STATION_CODE AGENT_TOKEN METRICS_TOKEN STATION_IMAGES STATION_VERSION PROXY_VERSION MQTT_IMAGE POSTGRES_IMAGE
-HTTP_PORT MQTT_PORT MQTT_PASSWORD JWT_SECRET TZ PUBLIC_URL FIRMWARE_FOLDER FIRMWARE_SOAK_SECONDS FIRMWARE_CONCURRENCY
+HTTP_PORT HTTPS_PORT MQTT_PORT MQTT_TLS_PORT MQTT_PLAIN MQTT_PASSWORD JWT_SECRET TZ PUBLIC_URL PUBLIC_NAME FIRMWARE_FOLDER FIRMWARE_SOAK_SECONDS FIRMWARE_CONCURRENCY
 FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
 STORAGE_MAX_MB CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE BACKUP_DIR REPLICA_ID LOG_LEVEL
 PROVISIONING_SERVICE_UUID PROVISIONING_CHARACTERISTIC_UUID BLE_HELPER BLE_ADAPTER DEVICE_MQTT_HOST DEVICE_MQTT_PORT'
@@ -241,7 +241,9 @@ check_machine() {
 		check_agent_version
 	else
 		check_port "$(value_of HTTP_PORT 80)" HTTP_PORT 'the web app'
+		check_port "$(value_of HTTPS_PORT 443)" HTTPS_PORT 'the web app with HTTPS'
 		check_port "$(value_of MQTT_PORT 1883)" MQTT_PORT devices
+		check_port "$(value_of MQTT_TLS_PORT 8883)" MQTT_TLS_PORT 'devices with TLS'
 		check_port "$(value_of PORT 3001)" PORT 'the agent'
 	fi
 }
@@ -396,7 +398,7 @@ problem_of() {
 	WIFI_PASSWORD) matches "$2" '[ -~]{8,63}|[0-9a-fA-F]{64}' || echo 'must have 8 to 63 characters of a US keyboard' ;;
 	WIFI_COUNTRY) matches "$2" '[A-Z]{2}' || echo 'must be two capital letters, like DE or US' ;;
 	HOTSPOT_PASSWORD) matches "$2" '[^'\''[:cntrl:]]{8,63}' || echo "must have 8 to 63 characters, none of them '" ;;
-	HTTP_PORT | MQTT_PORT | PORT)
+	HTTP_PORT | HTTPS_PORT | MQTT_PORT | MQTT_TLS_PORT | PORT)
 		if ! matches "$2" '[1-9][0-9]{0,4}' || [ "$2" -gt 65535 ]; then echo 'must be a number from 1 to 65535'; fi
 		;;
 	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches "$2" '(https?|file)://[^[:space:]]+' || echo 'must begin with https://, http:// or file://' ;;
@@ -404,6 +406,16 @@ problem_of() {
 	UPDATE_PUBLIC_KEY) problem_of_keys "$2" ;;
 	STATION_IMAGES) matches "$2" '[a-z0-9][a-z0-9.:/_-]*[a-z0-9]' || echo 'must be a repository of images, like ghcr.io/owner/station' ;;
 	MQTT_PASSWORD | POSTGRES_PASSWORD) matches "$2" '[A-Za-z0-9]+' || echo 'must be letters and digits' ;;
+	HTTPS) matches "$2" 'own|acme|off' || echo 'must be own, acme or off' ;;
+	PUBLIC_NAME)
+		if ! matches "$2" '([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]*' || matches "$2" '.*\.local(host)?'; then
+			echo 'must be a name in the DNS of the internet, like home.example.org'
+		fi
+		;;
+	ACME_EMAIL) matches "$2" '[A-Za-z0-9_.%+-]+@[A-Za-z0-9.-]+' || echo 'must be an e-mail address' ;;
+	ACME_DIRECTORY) matches "$2" 'https://[^[:space:]?#{}]+' || echo 'must begin with https://' ;;
+	ACME_CA_FILE) [ -f "$2" ] || echo 'must be a file of this machine' ;;
+	MQTT_PLAIN) matches "$2" 'true|false' || echo 'must be true or false' ;;
 	TZ) [ ! -d /usr/share/zoneinfo ] || [ -f "/usr/share/zoneinfo/$2" ] || echo 'must be a time zone, like Europe/Berlin' ;;
 	*) matches "$2" "[^'[:cntrl:]]+" || echo "must be one line without '" ;;
 	esac
@@ -434,6 +446,7 @@ ask_questions() {
 	fi
 	ask STATION_NAME 'Name of this station; its address becomes http://NAME.local' "$(usual_name)"
 	if [ -n "$wants_wifi" ]; then ask_wifi; fi
+	if [ "$(answer HTTPS)" = acme ]; then ask PUBLIC_NAME 'Name of this station in the DNS of the internet, like home.example.org' ''; fi
 	[ -z "$problems" ] || fail "--yes asks nothing, and these answers are missing in the answer file:
 $problems"
 	confirm "Install Station $station_version as \"$(answer STATION_NAME)\"${wifi_network:+ in the Wi-Fi network \"$wifi_network\"}?"
@@ -595,8 +608,7 @@ apt_install() {
 		return
 	fi
 	repair_packages
-	# shellcheck disable=SC2086 # a list of options
-	if ! run apt-get $apt_options update; then note 'The package lists could not all be refreshed; trying with what is known.'; fi
+	refresh_lists
 	# What they depend on is recorded too. Upgraded packages show their old version in brackets and do not match.
 	# shellcheck disable=SC2086 # lists of names
 	for package in $(apt-get --simulate install --no-install-recommends $missing | sed -n 's/^Inst \([^ ]*\) (.*/\1/p'); do remember package "$package"; done
@@ -608,11 +620,22 @@ apt_install() {
 # Other programs use apt at times, for example just after the start of the machine.
 apt_options='-o DPkg::Lock::Timeout=600 -o Acquire::Retries=3'
 
+# A power cut may have left package lists that are empty or cut. apt keeps a list until its source changes, but without the file that says
+# so it fetches the list anew. Once is enough: the lists are of this run then.
+refresh_lists() {
+	[ -n "$are_lists_fresh" ] || rm -f /var/lib/apt/lists/*Release
+	are_lists_fresh=yes
+	# shellcheck disable=SC2086 # a list of options
+	if ! run apt-get $apt_options update; then note 'The package lists could not all be refreshed; trying with what is known.'; fi
+}
+are_lists_fresh=''
+
 # A power cut may have left packages that are unpacked but not set up.
 repair_packages() {
 	[ -n "$(dpkg --audit)$(ls /var/lib/dpkg/updates)" ] || return 0
 	note 'Packages that an interrupted installation left unfinished are set up first.'
 	run dpkg --configure --pending --force-confdef --force-confold || true
+	refresh_lists
 	# shellcheck disable=SC2086 # a list of options
 	must 'Repair the packages of this machine, then run this script again.' apt-get $apt_options install --yes --fix-broken
 }
@@ -691,8 +714,7 @@ install_engine() {
 	# With AppArmor in the kernel but without its programs, Docker cannot start a container.
 	if grep -q Y /sys/module/apparmor/parameters/enabled 2>/dev/null; then apparmor=apparmor; fi
 	# The lists may not have been read yet on this machine.
-	# shellcheck disable=SC2086 # a list of options
-	[ -n "$(compose_candidate)" ] || run apt-get $apt_options update || true
+	[ -n "$(compose_candidate)" ] || refresh_lists
 	if [ -n "$(compose_candidate)" ]; then
 		# Debian 13 has the command in a package of its own.
 		command_package=$(apt-cache policy docker-cli | sed -n 's/^  Candidate: [0-9].*/docker-cli/p')
@@ -946,6 +968,7 @@ write_stack_env() {
 	put JWT_SECRET "$jwt_secret"
 	put MQTT_PASSWORD "$mqtt_password"
 	put FIRMWARE_CACHE_DIR "$(env_value "$agent_env" FIRMWARE_CACHE_DIR)"
+	put TLS_DIR "$data_folder/tls"
 	put AGENT_SOCKET_DIR "${socket%/*}"
 	replace_value AGENT_SOCKET_GROUP "$(getent group station-agent | cut -d : -f 3)"
 	put PUBLIC_URL "http://$station_name.local$([ "$port" = 80 ] || printf ':%s' "$port")"
@@ -1216,17 +1239,23 @@ show_result() {
 	port_part=$([ "$(value_of HTTP_PORT 80)" = 80 ] || printf ':%s' "$(value_of HTTP_PORT)")
 	name=$(mdns_name)
 	address=http://${name:-$station_name.local}$port_part
+	https_part=$([ "$(value_of HTTPS_PORT 443)" = 443 ] || printf ':%s' "$(value_of HTTPS_PORT)")
+	secure='' public=''
+	[ "$(value_of HTTPS own)" = off ] || secure=https://${name:-$station_name.local}$https_part
+	[ "$(value_of HTTPS own)" != acme ] || public=https://$(value_of PUBLIC_NAME)$https_part
 	addresses=$(ip -o -4 addr show scope global | awk '$2 !~ /^(docker|br-|veth)/ { sub("/.*", "", $4); print $4 }')
 	hotspot=''
 	if [ -n "$wifi_device" ] && command -v nmcli >/dev/null; then hotspot=$(value_of HOTSPOT_SSID "Station-$(printf %s "$station_id" | tail -c 4)"); fi
 	total=$(($(now) - started))
 	if [ -n "$json" ]; then
-		emit finished "\"seconds\":$total,\"address\":\"$address\",\"code\":\"$station_code\",\"hotspot\":\"$(json_text "$hotspot")\",\"hotspotPassword\":\"$(json_text "$hotspot_password")\",\"reboot\":${needs_reboot:-false}"
+		emit finished "\"seconds\":$total,\"address\":\"$address\",\"secureAddress\":\"$secure\",\"publicAddress\":\"$public\",\"code\":\"$station_code\",\"hotspot\":\"$(json_text "$hotspot")\",\"hotspotPassword\":\"$(json_text "$hotspot_password")\",\"reboot\":${needs_reboot:-false}"
 		return
 	fi
 	printf '\nThe station is ready (%d min %d s).\n\n' $((total / 60)) $((total % 60))
 	printf '  Web app    %s\n' "$address"
 	for one in $addresses; do printf '             http://%s%s\n' "$one" "$port_part"; done
+	[ -z "$public" ] || printf '  Public     %s   (as soon as the certificate is there; "station-agent doctor" says what is missing)\n' "$public"
+	[ -z "$secure" ] || printf '  Encrypted  %s   (%s/secure says how phones and computers trust it)\n' "$secure" "$address"
 	printf '  Code       %s   for the first account\n' "$(printf '%s' "$station_code" | sed 's/^...../& /')"
 	[ -z "$hotspot" ] || printf '  Hotspot    %s   password %s   (opens when there is no network)\n' "$hotspot" "$hotspot_password"
 	printf '\n'

@@ -676,7 +676,7 @@ remove_files() {
 	for path in "$unit.d" "$bluez_unit.d"; do remove_tree "$path"; done
 	systemctl daemon-reload 2>/dev/null
 	systemctl reset-failed "$unit_name" "$bluez_unit_name" 2>/dev/null
-	remove_place "$data_folder" /var/lib/station-agent 'journal.json* current_version.txt* rollback.json* compose.*.override.yml* firmware.json* wifi.json* wifi-joined.json* wifi-credentials.json* portal-codes.json* station-code*'
+	remove_place "$data_folder" /var/lib/station-agent 'journal.json* current_version.txt* rollback.json* compose.*.override.yml* firmware.json* wifi.json* wifi-joined.json* wifi-credentials.json* portal-codes.json* station-code* authority.pem* tls'
 	remove_place "$firmware_folder" /var/cache/station-firmware '*@*.bin* *.json'
 	remove_place "$project_folder" /opt/station '.env docker-compose.yml docker-compose.yml.edited proxy mosquitto'
 	for path in "$socket_folder" "$bluez_folder"; do remove_tree "$path"; done

@@ -18,6 +18,9 @@ const unusedByBackend: Readonly<Record<string, string>> = {
   // The server has its own validation and serialisation, but these modules would still be loaded.
   '@fastify/ajv-compiler': 'module.exports = null;',
   '@fastify/fast-json-stringify-compiler': 'module.exports = null;',
+  // For certificates of passkeys, which the station refuses unread.
+  '@peculiar/x509': 'module.exports = {};',
+  '@peculiar/asn1-android': 'module.exports = {};',
 };
 const replaced = '\0replaced:';
 

@@ -38,7 +38,14 @@ const composeVariables = {
   }),
   ...group('The machine', {
     HTTP_PORT: { check: is.port, default: '80', help: 'Port of the web app on the station.' },
+    HTTPS_PORT: {
+      check: is.port,
+      default: '443',
+      help: 'Port of the web app with HTTPS. Pages lead over to HTTPS only when both ports are the usual ones.',
+    },
     MQTT_PORT: { check: is.port, default: '1883', help: 'Port of the MQTT broker on the station.' },
+    MQTT_TLS_PORT: { check: is.port, default: '8883', help: 'Port of the MQTT broker with TLS.' },
+    MQTT_PLAIN: { check: is.boolean, default: 'true', help: 'false: devices reach the broker with TLS only.' },
     MQTT_PASSWORD: {
       check: passwordInUrl,
       required: true,
@@ -50,6 +57,7 @@ const composeVariables = {
       default: '../firmware-cache',
       help: 'The FIRMWARE_CACHE_DIR of the agent.',
     },
+    TLS_DIR: { check: is.text, default: '../station-agent-data/tls', help: 'The TLS_DIR of the agent.' },
     AGENT_SOCKET_DIR: { check: is.text, default: '/run/station-agent', help: 'Folder of the socket of the agent.' },
     AGENT_SOCKET_GROUP: {
       check: is.wholeNumber(0, 2 ** 32 - 2),

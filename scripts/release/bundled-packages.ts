@@ -68,7 +68,7 @@ const bundles: Record<Part, () => Promise<RolldownOutput>> = {
   },
   web: async () => {
     await using build = await rolldown({
-      input: `${root}/apps/web/src/main.tsx`,
+      input: `${root}/apps/web/src/main.ts`,
       platform: 'browser',
       plugins: [withoutStyles],
       logLevel: 'silent',

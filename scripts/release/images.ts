@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import type { Architecture } from '../build-agent.ts';
 import { imageRecipes, type ImageConfig, type ImageName, type LayerRecipe } from './image-recipes.ts';
 import { layerDate, makeLayer, type Layer } from './layers.ts';
-import { mediaTypes, openLayout, type Config, type Descriptor, type Layout, type Manifest } from './oci-layout.ts';
+import {
+  digestOf,
+  mediaTypes,
+  openLayout,
+  type Config,
+  type Descriptor,
+  type Layout,
+  type Manifest,
+} from './oci-layout.ts';
+import { Refusal } from './options.ts';
+import { byDigest, fullName, type PinnedImage } from './pinned-images.ts';
 import { run } from './program.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -19,7 +29,12 @@ type RegistriesConf = string | null;
 const skopeo = (conf: RegistriesConf, args: readonly string[]): Promise<string> =>
   run('skopeo', [...(conf === null ? [] : ['--registries-conf', conf]), ...args]);
 
-type Base = { layout: Layout; manifest: Manifest; config: Config };
+type Base = {
+  layout: Layout;
+  manifest: Manifest;
+  config: Config;
+  /** Of the index that its tag named. */ digest: string;
+};
 
 export type ImageBuilder = AsyncDisposable & {
   /**
@@ -27,6 +42,11 @@ export type ImageBuilder = AsyncDisposable & {
    * @returns digest of its index, and those of the base images it stands on.
    */
   build(name: ImageName, version: string, folder: string, change?: ChangeConfig): Promise<BuiltImage>;
+  /**
+   * The digest that a tag names now; the same for the whole release.
+   * @throws {@link Refusal} when its registry does not tell.
+   */
+  resolve(name: string): Promise<string>;
 };
 
 type BuiltImage = { digest: string; bases: BaseImage[] };
@@ -35,7 +55,7 @@ type BuiltImage = { digest: string; bases: BaseImage[] };
 export type ChangeConfig = (config: ImageConfig) => ImageConfig;
 
 /** A base image as it was fetched. */
-export type BaseImage = { name: string; arch: Architecture; digest: string };
+type BaseImage = PinnedImage & { arch: Architecture };
 
 /**
  * Fetches base images (skopeo, with the machine's registry configuration) when they are needed first, and keeps layers of
@@ -47,15 +67,21 @@ export async function createImageBuilder(
 ): Promise<ImageBuilder> {
   const work = await mkdtemp(join(tmpdir(), 'station-images-'));
   const bases = new Map<string, Promise<Base>>();
+  const digests = new Map<string, Promise<string>>();
+  const resolve = (name: string): Promise<string> => once(digests, fullName(name), () => readDigest(name, conf));
   const layers = new Map<string, Promise<Layer>>();
   const baseOf = (name: string, arch: Architecture): Promise<Base> =>
-    once(bases, `${name} ${arch}`, () => fetchBase(name, arch, { folder: join(work, `base-${bases.size}`), conf }));
+    once(bases, `${name} ${arch}`, async () => {
+      const folder = join(work, `base-${bases.size}`);
+      return fetchBase(name, arch, { folder, conf, digest: await resolve(name) });
+    });
   const layerOf = async (recipe: LayerRecipe, base: Base, owner: string): Promise<Layer> => {
     const needsBase = Object.values(recipe.files ?? {}).some((source) => typeof source !== 'string');
     const key = JSON.stringify([recipe, owner, needsBase ? base.manifest.config.digest : '']);
     return once(layers, key, () => makeLayer(recipe, { root, base, owner }));
   };
   return {
+    resolve,
     build: async (name, version, folder, change = (config) => config) => {
       const recipe = imageRecipes[name];
       const layout = openLayout(folder);
@@ -66,7 +92,7 @@ export async function createImageBuilder(
         const config = change(recipe.config(version));
         const added = await Promise.all(recipe.layers.map((layer) => layerOf(layer, base, config.User)));
         images.push(await assemble(layout, { arch, base, config, added }));
-        used.push({ name: recipe.base, arch, digest: base.manifest.config.digest });
+        used.push({ name: recipe.base, arch, digest: base.digest });
       }
       const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests: images };
       const descriptor = await layout.put(mediaTypes.index, index);
@@ -83,16 +109,26 @@ function once<T>(kept: Map<string, Promise<T>>, key: string, make: () => Promise
   return made;
 }
 
+async function readDigest(name: string, conf: RegistriesConf): Promise<string> {
+  try {
+    return digestOf(Buffer.from(await skopeo(conf, ['inspect', '--raw', `docker://${fullName(name)}`])));
+  } catch (error) {
+    throw new Refusal(`the registry does not say which image ${name} is, so it cannot be pinned: ${String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
 async function fetchBase(
   name: string,
   arch: Architecture,
-  { folder, conf }: { folder: string; conf: RegistriesConf },
+  { folder, conf, digest }: { folder: string; conf: RegistriesConf; digest: string },
 ): Promise<Base> {
   const platform = ['--override-os', 'linux', '--override-arch', ociArch(arch)];
-  await skopeo(conf, [...platform, 'copy', '--quiet', `docker://${name}`, `oci:${folder}:base`]);
+  await skopeo(conf, [...platform, 'copy', '--quiet', `docker://${byDigest(name, digest)}`, `oci:${folder}:base`]);
   const layout = openLayout(folder);
   const manifest = await layout.manifest('base');
-  return { layout, manifest, config: await layout.readJson<Config>(manifest.config.digest) };
+  return { layout, manifest, config: await layout.readJson<Config>(manifest.config.digest), digest };
 }
 
 /** Writes the image of one architecture: the base's layers, then the added ones. */

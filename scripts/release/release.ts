@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { architectures } from '../build-agent.ts';
 import { findBundledPackages, parts } from './bundled-packages.ts';
 import { services } from './image-recipes.ts';
-import { createImageBuilder, pushImage, type BaseImage, type ChangeConfig, type ImageBuilder } from './images.ts';
+import { createImageBuilder, pushImage, type ChangeConfig, type ImageBuilder } from './images.ts';
 import { notesOf } from './notes.ts';
 import { commitDate, Refusal, root, type ReleaseOptions } from './options.ts';
 import { run } from './program.ts';
 import type { Progress } from './progress.ts';
-import { renderLicenses, renderSbom } from './sbom.ts';
+import { renderLicenses, renderSbom, type NamedImage } from './sbom.ts';
 import { makeThrowAwayKey, openSigner, type Signer } from './signing.ts';
 import {
   put,
@@ -52,16 +52,15 @@ export async function makeRelease(
   const isStack = options.kind === 'stack';
   progress.step('build', 0);
   if (!options.built) await build(options);
-  progress.step('scripts and deployment files', 0.3);
+  progress.step('scripts', 0.3);
   await writeScripts(site);
-  if (isStack) await writeDeployment(site);
   progress.step('agent', 0.35);
   await writeAgents(site, parts.agents ?? { folder: join(root, 'dist/agent') });
   progress.step('images', 0.6);
-  const { images, bases } = isStack ? await makeImages(options, env, parts) : { images: null, bases: [] };
+  const { images, named } = isStack ? await makeImages(site, env, parts) : { images: null, named: [] };
   progress.step('manifest, bill of materials, notes', 0.9);
   if (images !== null) await writeManifests(site, images);
-  await writeDocuments(site, { notes, bases });
+  await writeDocuments(site, { notes, named });
   progress.end();
   const next = options.nextKey === null ? [] : [`Later releases may be signed with ${options.nextKey}`];
   return [...hints, `The site is ${options.output}; its key is ${signer.publicKey}`, ...next];
@@ -104,20 +103,25 @@ async function build({ kind, version, dryRun }: ReleaseOptions): Promise<void> {
   if (kind === 'stack') await run(process.execPath, [program, 'backend', 'web'], { cwd: root });
 }
 
-/** Assembles the images below `images/` of the output, or pushes them and removes that folder. */
+/**
+ * Assembles the images below `images/` of the output, or pushes them and removes that folder. Then the deployment files are
+ * written, which name them.
+ * @returns `named`: images of others, by digest.
+ */
 async function makeImages(
-  { output, version, images: repository, push }: ReleaseOptions,
+  site: Site,
   { registriesConf }: Environment,
   parts: Parts,
-): Promise<{ images: Images; bases: BaseImage[] }> {
+): Promise<{ images: Images; named: NamedImage[] }> {
+  const { output, version, images: repository, push } = site.options;
   await using own = parts.builder ? null : await createImageBuilder(architectures, registriesConf);
   const builder = parts.builder ?? (own as ImageBuilder);
   const digests: Record<string, string> = {};
-  const bases: BaseImage[] = [];
+  const named: NamedImage[] = [];
   for (const name of services) {
     const folder = join(output, 'images', name);
     const made = await builder.build(name, version, folder, name === 'backend' ? parts.changeBackend : undefined);
-    bases.push(...made.bases);
+    named.push(...made.bases);
     digests[name] = made.digest;
     // The proxy keeps its tag (PROXY_VERSION of the stack): a release does not change it on a station.
     const tags = name === 'proxy' ? ['2', version] : [version];
@@ -125,16 +129,17 @@ async function makeImages(
   }
   if (push) await rm(join(output, 'images'), { recursive: true });
   const reference = (name: 'backend' | 'frontend'): string => `${repository}/${name}:${version}@${digests[name]}`;
-  return { images: { backend: reference('backend'), frontend: reference('frontend') }, bases };
+  const others = await writeDeployment(site, { proxy: digests['proxy'] ?? '', resolve: builder.resolve });
+  return { images: { backend: reference('backend'), frontend: reference('frontend') }, named: [...named, ...others] };
 }
 
 async function writeDocuments(
   { options, date }: Site,
-  { notes, bases }: { notes: string; bases: BaseImage[] },
+  { notes, named }: { notes: string; named: NamedImage[] },
 ): Promise<void> {
   const packages = await findBundledPackages(options.kind === 'agent' ? ['agent'] : parts);
   const name = options.kind === 'agent' ? `agent-v${options.version}` : options.version;
-  await put(join(options.output, 'sbom', `${name}.cdx.json`), renderSbom(options, date, { packages, bases }));
+  await put(join(options.output, 'sbom', `${name}.cdx.json`), renderSbom(options, date, { packages, images: named }));
   await put(join(options.output, 'sbom', `${name}.licenses.txt`), await renderLicenses(packages));
   await put(join(options.output, 'notes', `${name}.md`), notes);
 }

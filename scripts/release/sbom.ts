@@ -2,21 +2,25 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BaseImage } from './images.ts';
+import type { Architecture } from '../build-agent.ts';
+import type { PinnedImage } from './pinned-images.ts';
 import type { BundledPackage } from './bundled-packages.ts';
 import { root, type ReleaseOptions } from './options.ts';
 
 type Component = Record<string, unknown>;
 
+/** An image of others. `arch`: what of it is in an image of the stack. */
+export type NamedImage = PinnedImage & { arch?: Architecture };
+
 /** The bill of materials. The same commit gives the same bytes: its serial number is made of its content. */
 export function renderSbom(
   { kind, version }: Pick<ReleaseOptions, 'kind' | 'version'>,
   date: Date,
-  parts: { packages: readonly BundledPackage[]; bases: readonly BaseImage[] },
+  parts: { packages: readonly BundledPackage[]; images: readonly NamedImage[] },
 ): string {
   const node = nodeComponent();
-  const bases = uniqueBases(parts.bases).map(baseComponent);
-  const components = [node, ...bases, ...parts.packages.map(packageComponent)];
+  const images = uniqueImages(parts.images).map(imageComponent);
+  const components = [node, ...images, ...parts.packages.map(packageComponent)];
   const name = kind === 'agent' ? 'station-agent' : 'station';
   const main = {
     type: 'application',
@@ -42,16 +46,16 @@ function nodeComponent(): Component {
   return { type: 'platform', 'bom-ref': purl, name: 'node', version, purl, licenses: licensesOf('MIT') };
 }
 
-function baseComponent({ name, arch, digest }: BaseImage): Component {
+function imageComponent({ name, arch, digest }: NamedImage): Component {
   const short = name.replace(/^docker\.io\/library\//, '');
   const [image = '', tag = ''] = short.split(':');
-  const purl = `pkg:docker/${image}@${encodeURIComponent(digest)}?arch=${arch}&tag=${tag}`;
+  const purl = `pkg:docker/${image}@${encodeURIComponent(digest)}?${arch === undefined ? '' : `arch=${arch}&`}tag=${tag}`;
   const hashes = [{ alg: 'SHA-256', content: digest.replace('sha256:', '') }];
   return { type: 'container', 'bom-ref': purl, name: image, version: tag, purl, hashes };
 }
 
-const uniqueBases = (bases: readonly BaseImage[]): BaseImage[] => [
-  ...new Map(bases.map((base) => [`${base.name} ${base.arch}`, base])).values(),
+const uniqueImages = (images: readonly NamedImage[]): NamedImage[] => [
+  ...new Map(images.map((image) => [`${image.name} ${image.arch}`, image])).values(),
 ];
 
 function packageComponent({ name, version, license, integrity, parts }: BundledPackage): Component {

@@ -5,6 +5,7 @@ import { readReleaseManifest } from '@station/protocol/release-manifest';
 import { agentFileName, architectures } from '../build-agent.ts';
 import { compress, packTar, sha256Of } from './layers.ts';
 import { root, type ReleaseOptions } from './options.ts';
+import { pinComposeFile, type PinnedImage } from './pinned-images.ts';
 import { run } from './program.ts';
 import type { Signer } from './signing.ts';
 
@@ -72,8 +73,14 @@ async function compressWithXz(file: string, target: string, level: string): Prom
 /** Trying it must be quick; a published file is downloaded often. */
 const xzLevel = ({ dryRun }: ReleaseOptions): string => (dryRun ? '-0' : '-9');
 
-/** `deploy/<version>/`: what the installer puts into the folder of the stack. */
-export async function writeDeployment({ options, signer, date }: Site): Promise<void> {
+/**
+ * `deploy/<version>/`: what the installer puts into the folder of the stack.
+ * @param pin digests for the images in the compose file. @returns the images of others in it.
+ */
+export async function writeDeployment(
+  { options, signer, date }: Site,
+  pin: Parameters<typeof pinComposeFile>[1],
+): Promise<PinnedImage[]> {
   const folder = join(options.output, 'deploy', options.version);
   const work = join(options.output, '.deployment');
   await mkdir(folder, { recursive: true });
@@ -81,6 +88,9 @@ export async function writeDeployment({ options, signer, date }: Site): Promise<
   for (const name of ['docker-compose.yml', 'proxy', 'mosquitto', 'station-agent.service', 'station-bluez.service']) {
     await cp(join(root, 'deploy', name), join(work, name), { recursive: true });
   }
+  const composeFile = join(work, 'docker-compose.yml');
+  const { text, images } = await pinComposeFile(await readFile(composeFile, 'utf8'), pin);
+  await writeFile(composeFile, text);
   await copyFile(join(options.output, 'reset.sh'), join(work, 'reset.sh'));
   const tar = join(folder, 'station-deploy.tar');
   await packTar(work, tar, { owner: '0:0', date: date.toISOString() });
@@ -88,6 +98,7 @@ export async function writeDeployment({ options, signer, date }: Site): Promise<
   await rm(tar);
   await rm(work, { recursive: true });
   await writeSums(folder, [`${await sha256Of(`${tar}.gz`)}  ${basename(tar)}.gz\n`], signer);
+  return images;
 }
 
 async function writeSums(folder: string, lines: readonly string[], signer: Signer): Promise<void> {

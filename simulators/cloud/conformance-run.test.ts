@@ -66,8 +66,8 @@ test('the program reports what is missing, then passes all checks of this statio
   assert.equal(await saysOf({ device: null, timeoutMs: 50 }), 'failed  No device is online.');
   const nowhere = { ...device, mqtt: 'mqtt://127.0.0.1:1' };
   assert.equal(await saysOf({ device: nowhere, timeoutMs: 50 }), 'failed  The broker does not answer the device.');
-  const stranger = { ...device, token: 'another' };
-  assert.match(await saysOf({ device: stranger }), /^failed {2}The device of the login cannot connect: .+$/);
+  const other = { ...device, token: 'another' };
+  assert.match(await saysOf({ device: other }), /^failed {2}The device of the login cannot connect: .+$/);
   const elsewhere = { ...device, stationId: 'another' };
   assert.match(await saysOf({ device: elsewhere }), /^failed {2}The device of the login cannot connect: .+$/);
   assert.match(await saysOf({ password: 'another' }), /^failed {2}The account cannot log in at http:.+$/);

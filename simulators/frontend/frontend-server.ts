@@ -18,6 +18,7 @@ export async function startFrontend({ host, port, webDir }: FrontendConfig): Pro
   app.addHook('onRequest', async (_request, reply) => void reply.headers(headers));
   await app.register(staticFiles, {
     root: webDir,
+    preCompressed: true,
     cacheControl: false,
     setHeaders: (response, path) =>
       void response.header('cache-control', path.startsWith(join(webDir, 'assets')) ? forEver : 'no-cache'),

@@ -31,6 +31,18 @@ export type LayersAnswer = { kind: 'ok'; layers: Record<string, number> } | Regi
 
 export type PullAnswer = { kind: 'ok'; imageId: string; digest: string } | RegistryFailure;
 
+type ServiceLine = { time: string; text: string };
+
+export type ServiceOperator = {
+  restart(service: string): Promise<void>;
+  followLog(
+    service: string,
+    options: { since: number | null; lines: number },
+    onLine: (line: ServiceLine) => Promise<void> | void,
+    signal: AbortSignal,
+  ): Promise<void>;
+};
+
 export type UpAnswer =
   /** `stoppedAtMs`: when the first process was stopped, milliseconds since the epoch; null: none was stopped. */
   { kind: 'ok'; stoppedAtMs: number | null } | { kind: 'failed'; reason: string };

@@ -1,5 +1,12 @@
 import { StationError } from '@station/kit/station-error';
-import type { ContainerFact, LayersAnswer, PullAnswer, PullProgress, UpAnswer } from './engine-port.ts';
+import type {
+  ContainerFact,
+  LayersAnswer,
+  PullAnswer,
+  PullProgress,
+  ServiceOperator,
+  UpAnswer,
+} from './engine-port.ts';
 import { openImageStore } from './image-store.ts';
 import { listLayers, pullImage } from './pull.ts';
 import { createRegistry } from './registry.ts';
@@ -38,6 +45,7 @@ export type ProcessEngine = AsyncDisposable & {
   up(signal: AbortSignal): Promise<UpAnswer>;
   setRunning(service: string, running: boolean): Promise<void>;
   sync(): Promise<void>;
+  operator: ServiceOperator;
 };
 
 /** @throws the file system's error when `directory` cannot be used. */
@@ -91,6 +99,14 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
       await stack.start(reading.services.filter(({ name }) => name === service));
     },
     sync: () => store.sync(),
+    operator: {
+      restart: async (service) => {
+        const reading = await read();
+        if (reading.kind !== 'ok') throw new StationError('unavailable', reading.reason);
+        await stack.restart(reading.services.filter(({ name }) => name === service));
+      },
+      followLog: (service, logOptions, onLine, signal) => stack.followLog(service, logOptions, onLine, signal),
+    },
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
 }

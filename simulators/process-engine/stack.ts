@@ -6,7 +6,7 @@ import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { UpAnswer } from './engine-port.ts';
+import type { ServiceOperator, UpAnswer } from './engine-port.ts';
 import { createBoundedLog, type BoundedLog } from './bounded-log.ts';
 import { createContainer, type Container, type ContainerRecord } from './container.ts';
 import type { ImageStore, LocalImage } from './image-store.ts';
@@ -21,6 +21,9 @@ export type Stack = AsyncDisposable & {
   start(services: readonly ServiceDefinition[]): Promise<void>;
   /** Stops the containers of a service and keeps them. */
   stop(service: string): Promise<void>;
+  /** Stops these services and starts them again. */
+  restart(services: readonly ServiceDefinition[]): Promise<void>;
+  followLog: ServiceOperator['followLog'];
 };
 
 /** One service of the desired stack. */
@@ -94,6 +97,12 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
       whileOpen(async () => {
         await Promise.all(ofService(service).map((container) => container.stop(stopGraceMs)));
       }),
+    restart: (services) =>
+      whileOpen(async () => {
+        await Promise.all(services.flatMap(({ name }) => ofService(name)).map((one) => one.stop(stopGraceMs)));
+        await startAgain(services);
+      }),
+    followLog: (service, { since, lines }, onLine, signal) => logs.of(service).follow({ since, lines }, onLine, signal),
     [Symbol.asyncDispose]: async () => {
       closed = true;
       await stopAll();

@@ -19,7 +19,7 @@ const reconnectMs = 200;
 
 const socketPath = process.env['BLE_RADIO_SOCKET'] ?? '';
 let radio: Socket | null = null;
-/** The command of the scan that the backend wishes; the radio is told again after a reconnection. */
+/** The command of the scan that the backend wants; the radio is told again after a reconnection. */
 let scan: HelperCommand | null = null;
 /** Writes that the radio has not answered, in the order of the commands. */
 let pending: ConnectAndWrite[] = [];

@@ -4,7 +4,7 @@ import { encodeQR } from 'qr';
 import { escapeHtml, htmlPage } from '../releases/html-page.ts';
 import type { Peripheral, PeripheralReport } from './peripheral.ts';
 import type { VirtualRadio } from './radio.ts';
-import type { Strangers } from './strangers.ts';
+import type { UnknownDevices } from './unknown-devices.ts';
 
 const adapterButtons: Record<RadioState, { button: string; now: string }> = {
   ready: { button: 'Make the Bluetooth adapter work again', now: 'works' },
@@ -17,8 +17,11 @@ const adapterButtons: Record<RadioState, { button: string; now: string }> = {
 const shares = [0, 20, 50, 100] as const;
 
 /** GET: the page, or JSON for a program. The buttons are POSTs, which answer the same. */
-export function serveRadioControl(app: FastifyInstance, parts: { radio: VirtualRadio; strangers: Strangers }): void {
-  const { radio, strangers } = parts;
+export function serveRadioControl(
+  app: FastifyInstance,
+  parts: { radio: VirtualRadio; unknownDevices: UnknownDevices },
+): void {
+  const { radio, unknownDevices } = parts;
   app.get('/radio', async (request, reply) => {
     void reply.header(
       'content-security-policy',
@@ -48,7 +51,7 @@ export function serveRadioControl(app: FastifyInstance, parts: { radio: VirtualR
     /^\d{1,3}$/.test(percent) ? radio.setDisconnectShare(Math.min(1, Number(percent) / 100)) : 'unknown',
   );
   post('helper/crash', () => radio.crashHelper());
-  post('strangers', () => strangers.knock());
+  post('unknown-devices', () => unknownDevices.connect());
   post<{ address: string; action: string }>('devices/:address/:action', ({ address, action }) => {
     const device = radio.peripherals.find((each) => each.report().plan.address === address);
     const act = deviceActions[action];
@@ -66,11 +69,11 @@ const deviceActions: Partial<Record<string, (device: Peripheral) => unknown>> = 
   'take-connections': (device) => device.setFaults({ refusesConnections: false }),
 };
 
-const view = ({ radio, strangers }: { radio: VirtualRadio; strangers: Strangers }): object => ({
+const view = ({ radio, unknownDevices }: { radio: VirtualRadio; unknownDevices: UnknownDevices }): object => ({
   adapter: radio.adapter(),
   helpers: radio.helpers(),
   networks: radio.networks,
-  strangers: strangers.ids(),
+  unknownDevices: unknownDevices.ids(),
   devices: radio.peripherals.map((each) => {
     const { plan, ...report } = each.report();
     const { address, name, label, type, protocol } = plan;
@@ -78,7 +81,7 @@ const view = ({ radio, strangers }: { radio: VirtualRadio; strangers: Strangers 
   }),
 });
 
-function page({ radio, strangers }: { radio: VirtualRadio; strangers: Strangers }): string {
+function page({ radio, unknownDevices }: { radio: VirtualRadio; unknownDevices: UnknownDevices }): string {
   const adapter = radio.adapter();
   const { connected, scanning } = radio.helpers();
   const scan = connected === 0 ? 'The station does not use it now.' : scanning > 0 ? 'The station scans.' : 'No scan.';
@@ -96,9 +99,9 @@ function page({ radio, strangers }: { radio: VirtualRadio; strangers: Strangers 
 <h2>Devices</h2>
 ${radio.peripherals.map(deviceSection).join('\n')}
 <h2>A device that nobody added</h2>
-${button('/radio/strangers', 'Let an unknown device connect')}
+${button('/radio/unknown-devices', 'Let an unknown device connect')}
 <p>It has a login that the station does not know, as the device of a neighbour. ${
-      strangers.ids().length === 0 ? '' : `So far: ${strangers.ids().map(escapeHtml).join(', ')}.`
+      unknownDevices.ids().length === 0 ? '' : `So far: ${unknownDevices.ids().map(escapeHtml).join(', ')}.`
     }
 <h2>Adapter</h2>
 <div class="row">${adapterForms.join('\n')}</div>

@@ -87,7 +87,8 @@ export async function startVirtualRadio(options: VirtualRadioOptions): Promise<V
     crashHelper: async () => {
       const crashed = [...sessions].map(([socket, session]) => {
         session.crash();
-        return once(socket, 'close');
+        // A killed process may reset the connection, and `once` of node:events would reject.
+        return new Promise((resolve) => socket.once('close', resolve));
       });
       await Promise.all(crashed);
     },

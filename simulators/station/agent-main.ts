@@ -1,14 +1,16 @@
 import { join } from 'node:path';
 import { runAgent } from '@station/agent/run-agent';
 import { createProcessEngine } from '../process-engine/process-engine.ts';
+import { createHomeRadio } from '../wifi/home.ts';
 
 /**
  * The agent on the process engine, as a separate program. It reads the agent's variables and can be killed and restarted.
- * Its only argument is the folder for images, logs and the list of containers; by default one in DATA_DIR.
+ * Arguments: the folder for images, logs and the list of containers, by default one in DATA_DIR; `wifi` for a simulated Wi-Fi.
  */
-const [engineFolder] = process.argv.slice(2);
+const [engineFolder, wifi] = process.argv.slice(2);
 
 process.exitCode = await runAgent({
+  ...(wifi === 'wifi' && { createRadio: createHomeRadio }),
   createEngine: ({ dataDir, release, stack }, { overrideFile }) =>
     createProcessEngine({
       directory: engineFolder ?? join(dataDir, 'process-engine'),

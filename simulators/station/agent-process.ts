@@ -23,7 +23,9 @@ export async function startAgentProcess(options: {
   const { config, folders, identity, releases, backendPort, socketPath } = options;
   const logFile = join(folders.state, 'agent.log');
   const log = createBoundedLog(logFile, logBytes);
-  const child = await startGuarded(process.execPath, [join(import.meta.dirname, 'agent-main.ts'), folders.engine], {
+  const program = join(import.meta.dirname, 'agent-main.ts');
+  const args = [program, folders.engine, ...(config.simulatesWifi ? ['wifi'] : [])];
+  const child = await startGuarded(process.execPath, args, {
     cwd: folders.agent,
     graceMs: stopGraceMs,
     env: {
@@ -48,7 +50,7 @@ export async function startAgentProcess(options: {
       BOOTSTRAP_ON_START: 'true',
       // A person starts updates with the button.
       AUTO_UPDATE: 'false',
-      WIFI_WATCHDOG: 'false',
+      WIFI_WATCHDOG: config.simulatesWifi ? 'true' : 'false',
     },
   });
   child.stdout.on('data', log.write);

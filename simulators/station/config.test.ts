@@ -31,14 +31,23 @@ describe('the configuration of npm start', () => {
     assert.equal(reading.kind === 'ok' && reading.config.offersFirmware, false);
   });
 
+  it('simulates a Wi-Fi only with SIMULATE_WIFI=true', () => {
+    const simulates = (env: Record<string, string>) => {
+      const reading = envToStationConfig(env, '/checkout');
+      return reading.kind === 'ok' && reading.config.simulatesWifi;
+    };
+    assert.deepEqual([simulates({}), simulates({ SIMULATE_WIFI: 'true' })], [false, true]);
+  });
+
   it('reports all problems at once', () => {
-    const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no', FORWARD_WIFI: '1' };
+    const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no', FORWARD_WIFI: '1', SIMULATE_WIFI: 'on' };
     const reading = envToStationConfig(env, '/checkout');
     assert.deepEqual(reading.kind === 'invalid' && reading.problems, [
       'PORT must be a number from 0 to 65535',
       'RELEASE_PORT must be a number from 0 to 65535',
       'OFFER_FIRMWARE must be true or false',
       'FORWARD_WIFI must be true or false',
+      'SIMULATE_WIFI must be true or false',
     ]);
   });
 });

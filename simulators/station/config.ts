@@ -13,6 +13,8 @@ export type StationConfig = {
   offersFirmware: boolean;
   /** Whether the backend is given the Wi-Fi of the virtual home, as an agent that joined one does. */
   forwardsWifi: boolean;
+  /** Whether the agent manages a simulated Wi-Fi with a few networks; otherwise it manages no network. */
+  simulatesWifi: boolean;
   /** The variables of the cloud link that are set, for the backend. */
   cloud: Readonly<Record<string, string>>;
   /** Passed to the programs that it starts. */
@@ -25,9 +27,8 @@ export type StationConfigReading = { kind: 'ok'; config: StationConfig } | { kin
 const cloudNames = ['CLOUD_HOST', 'CLOUD_CA_FILE', 'CLOUD_TLS_PINS', 'CLOUD_OUTBOX_MAX_MB'];
 
 /**
- * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE and
- * FORWARD_WIFI, true or false; CLOUD_HOST and
- * its related variables, which the backend checks. Reports all problems at once.
+ * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE, FORWARD_WIFI and
+ * SIMULATE_WIFI, true or false; CLOUD_HOST and its related variables, which the backend checks. Reports all problems at once.
  */
 export function envToStationConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -41,8 +42,8 @@ export function envToStationConfig(
     if (!/^\d+$/.test(value) || port > 65_535) problems.push(`${name} must be a number from 0 to 65535`);
     return port;
   };
-  const readFlag = (name: string): boolean => {
-    const value = env[name]?.trim() || 'true';
+  const readFlag = (name: string, usual = 'true'): boolean => {
+    const value = env[name]?.trim() || usual;
     if (!['true', 'false'].includes(value)) problems.push(`${name} must be true or false`);
     return value === 'true';
   };
@@ -53,6 +54,7 @@ export function envToStationConfig(
     releasePort: readPort('RELEASE_PORT'),
     offersFirmware: readFlag('OFFER_FIRMWARE'),
     forwardsWifi: readFlag('FORWARD_WIFI'),
+    simulatesWifi: readFlag('SIMULATE_WIFI', 'false'),
     cloud: Object.fromEntries(cloudNames.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     home: env['HOME'] ?? '/',

@@ -15,7 +15,7 @@ it('the proxy of npm start serves only complete firmware files of the cache, wit
   await writeFile(join(folder, 'light.json'), '{}');
   await writeFile(join(folder, '.light@1.3.0.bin.part'), bytes);
   const ports = { port: 0, backendPort: await findFreePort(), frontendPort: await findFreePort() };
-  const proxy = stack.use(await startProxy({ ...ports, firmwareFolder: folder }));
+  const proxy = stack.use(await startProxy({ ...ports, firmwareFolder: folder, operationFile: null }));
   const url = `${proxy.url}/firmware/light@1.2.3.bin`;
   const whole = await fetch(url);
   assert.deepEqual(Buffer.from(await whole.arrayBuffer()), bytes);

@@ -32,7 +32,13 @@ async function serve(name: string, port: number): Promise<AsyncDisposable & { se
 
 async function withProxy(work: (ports: { url: string; backendPort: number; frontendPort: number }) => Promise<void>) {
   const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
-  await using proxy = await startProxy({ port: 0, backendPort, frontendPort, firmwareFolder: null });
+  await using proxy = await startProxy({
+    port: 0,
+    backendPort,
+    frontendPort,
+    firmwareFolder: null,
+    operationFile: null,
+  });
   await work({ url: proxy.url, backendPort, frontendPort });
 }
 
@@ -99,7 +105,7 @@ describe('the reverse proxy of npm start', () => {
 
   it('ends immediately, also with held requests and open connections', async () => {
     const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
-    const proxy = await startProxy({ port: 0, backendPort, frontendPort, firmwareFolder: null });
+    const proxy = await startProxy({ port: 0, backendPort, frontendPort, firmwareFolder: null, operationFile: null });
     const held = assert.rejects(fetch(`${proxy.url}/api`));
     await delay(100);
     await proxy[Symbol.asyncDispose]();

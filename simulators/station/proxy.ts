@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
+import { operationPath } from '@station/protocol/operation-file';
 import { serveFirmware } from './firmware-files.ts';
 import { HoldingAgent, holdMs, retryMs } from './holding-agent.ts';
 
@@ -13,7 +15,7 @@ const toBackend = /^\/(api|ws|provisioning)(\/|\?|$)/;
 
 /**
  * Replaces the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` go to the backend, `/firmware` to the
- * firmware cache, the rest to the frontend. Requests are held while a service restarts.
+ * firmware cache, `/operation.json` is the agent's file, the rest goes to the frontend. Requests are held while a service restarts.
  * @throws when it cannot listen on `port`.
  */
 export async function startProxy(options: {
@@ -22,6 +24,8 @@ export async function startProxy(options: {
   frontendPort: number;
   /** The agent's firmware cache; null: none. */
   firmwareFolder: string | null;
+  /** The agent's file with the operation under way; null: none. */
+  operationFile: string | null;
 }): Promise<Proxy> {
   const stopping = new AbortController();
   const proxy = createProxyServer({ agent: new HoldingAgent(stopping.signal), xfwd: true });
@@ -40,13 +44,20 @@ export async function startProxy(options: {
     request.headers = { ...arrival.headers };
     setTimeout(() => pass(request, answer), retryMs);
   });
-  const { firmwareFolder } = options;
+  // An answer that breaks off ends here, too, as with the stack's reverse proxy; a stream would otherwise stay open.
+  proxy.on('proxyRes', (upstream, _request, answer) =>
+    upstream.once('close', () => {
+      if (!upstream.complete) answer.destroy();
+    }),
+  );
+  const { firmwareFolder, operationFile } = options;
   const server = createServer((request, response) => {
     const file = ofFirmware.exec(request.url ?? '')?.[1];
     if (file !== undefined && firmwareFolder !== null) {
       void serveFirmware(request, response, { folder: firmwareFolder, file }).catch(() => response.destroy());
       return;
     }
+    if (request.url === operationPath && operationFile !== null) return void serveOperation(response, operationFile);
     arrivals.set(request, { headers: { ...request.headers }, untilMs: performance.now() + holdMs });
     pass(request, response);
   });
@@ -70,6 +81,12 @@ export async function startProxy(options: {
       await closed;
     },
   };
+}
+
+async function serveOperation(response: ServerResponse, file: string): Promise<void> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+  response.writeHead(text === null ? 404 : 200, headers).end(text ?? '');
 }
 
 /** A request as it arrived, without the headers that the proxy adds. */

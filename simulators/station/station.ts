@@ -8,7 +8,7 @@ import { startFleet } from '../devices/fleet.ts';
 import { waitingDevices } from '../radio/peripheral-plan.ts';
 import { serveRadioControl } from '../radio/radio-control.ts';
 import { startVirtualRadio } from '../radio/radio.ts';
-import { createStrangers } from '../radio/strangers.ts';
+import { createUnknownDevices } from '../radio/unknown-devices.ts';
 import { startReleaseSimulator } from '../releases/release-simulator.ts';
 import { createAgentClient, type AgentClient } from './agent-client.ts';
 import { startAgentProcess, type AgentProcess } from './agent-process.ts';
@@ -60,15 +60,17 @@ export async function startStation(
   }
   const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
   const mqttPort = await findKeptPort(join(folders.state, 'mqtt-port'));
+  // Beside the agent's socket (apps/agent/src/stack/operation-file.ts).
+  const operationFile = join(folders.sockets, 'public/operation.json');
   const web = await listenOnUsual(config.port, usualPort, (port) =>
-    startProxy({ port, backendPort, frontendPort, firmwareFolder: folders.firmware }),
+    startProxy({ port, backendPort, frontendPort, firmwareFolder: folders.firmware, operationFile }),
   ).catch((error: unknown) => failTaken(error, 'PORT', config.port));
   stack.use(web);
   const identity = await readIdentity(folders.state);
   const agentSocket = join(folders.sockets, 'agent.sock');
   const { stationId } = identity;
   const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
-  const strangers = stack.use(createStrangers({ url: mqttUrl, stationId }));
+  const unknownDevices = stack.use(createUnknownDevices({ url: mqttUrl, stationId }));
   const radio = stack.use(
     await startVirtualRadio({
       socketPath: join(folders.sockets, 'radio.sock'),
@@ -87,7 +89,7 @@ export async function startStation(
       station: web.url,
       // The station would check within half a minute; this makes the offer visible immediately.
       onOffer: () => void client.check(),
-      addPages: (app) => serveRadioControl(app, { radio, strangers }),
+      addPages: (app) => serveRadioControl(app, { radio, unknownDevices }),
       link: { path: '/radio', title: 'New devices and radio' },
     }),
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));

@@ -21,7 +21,7 @@ const unknown = (externalId: string, more: Partial<UnknownDevice>): UnknownDevic
   firstSeenAt: ago(50 * minute),
   lastSeenAt: ago(2 * minute),
   blocked: false,
-  knocked: false,
+  loginRefused: false,
   contested: false,
   acceptedUntil: null,
   ...more,
@@ -29,7 +29,7 @@ const unknown = (externalId: string, more: Partial<UnknownDevice>): UnknownDevic
 
 const someUnknown = (): UnknownDevice[] => [
   unknown('light-77d0f1', {}),
-  unknown('c0ffee-unknown', { type: null, chip: null, firmwareVersion: null, knocked: true }),
+  unknown('c0ffee-unknown', { type: null, chip: null, firmwareVersion: null, loginRefused: true }),
   unknown('climate-13ab02', { type: 'climate', contested: true }),
   unknown('pir-88aa41', { type: 'pir', acceptedUntil: ago(-9 * minute) }),
   unknown('light-neighbour', { blocked: true }),
@@ -65,7 +65,7 @@ export function addAttention(
   app.get('/api/unknown-devices', () => unknowns);
   app.post<One & { Body: AcceptUnknownDevice }>('/api/unknown-devices/:id/accept', async (request, reply) => {
     const { id } = request.params;
-    if (unknowns.find((one) => one.externalId === id)?.knocked)
+    if (unknowns.find((one) => one.externalId === id)?.loginRefused)
       return reply.code(202).send(change(id, { acceptedUntil: ago(-10 * minute) }));
     remove(id);
     return reply.code(201).send({ externalId: id, name: request.body.name } satisfies Partial<Device>);

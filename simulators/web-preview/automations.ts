@@ -79,6 +79,7 @@ const step = (nodeId: string, kind: string, status: RunStep['status'], more: Par
   dueAt: null,
   lateMs: null,
   detail: null,
+  seen: null,
   ...more,
 });
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { readDeviceType } from '@station/protocol/device-types';
-import type { Device, DeviceEvent, DevicePatch, Zone } from '@station/protocol/devices';
+import type { Device, DeviceEvent, DevicePatch, Favourites, Zone, ZoneOrder } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { historyOf } from './history.ts';
 import { ago } from './scenes.ts';
@@ -17,7 +17,7 @@ const id = (group: number, number: number): string => `019a9d2f-000${group}-7000
 /** Of its first six devices. */
 export const previewDeviceIds: readonly string[] = [1, 2, 3, 4, 5, 6].map((number) => id(2, number));
 
-const zones = (): Zone[] => [
+export const zones = (): Zone[] => [
   { id: id(1, 1), name: 'Hall' },
   { id: id(1, 2), name: 'Living room' },
 ];
@@ -66,6 +66,28 @@ const someDevices = (): Device[] => [
   device(8, 'pir', 'Cellar', null, { status: 'unknown', stateAt: null, lastSeenAt: null }),
   device(9, 'fan', 'Bedroom fan', 2, { state: { mode: 'quiet', speed: 2, on: true, airflow: 41 } }),
 ];
+
+/** So many devices in zones of twenty: lamps, sensors and motion in turn. */
+function manyDevices(count: number): { devices: Device[]; rooms: Zone[] } {
+  const idOf = (group: number, number: number): string =>
+    `019a9d2f-000${group}-7000-8001-${`${number}`.padStart(12, '0')}`;
+  const rooms = Array.from({ length: Math.ceil(count / 20) }, (_, index) => ({
+    id: idOf(1, index),
+    name: `Zone ${index + 1}`,
+  }));
+  const devices = Array.from({ length: count }, (_, index): Device => {
+    const [type, state] = (
+      [
+        ['light', { on: index % 2 === 0, brightness: 50 }],
+        ['climate', { temperature: 20, humidity: 45 }],
+        ['pir', { motion: false }],
+      ] as const
+    )[index % 3] ?? ['light', {}];
+    const zoneId = idOf(1, Math.floor(index / 20));
+    return { ...device(1, type, `Device ${index + 1}`, null, { state }), id: idOf(2, index), zoneId };
+  });
+  return { devices, rooms };
+}
 
 /** A type as a file of the station's owner would describe it. */
 const fan = readDeviceType({
@@ -125,13 +147,21 @@ const eventsOf = (deviceId: string): DeviceEvent[] =>
     at: ago((4 + n * 47) * minute),
   }));
 
-export type DeviceDouble = { setMood(mood: DeviceMood): void };
+export type DeviceDouble = {
+  setMood(mood: DeviceMood): void;
+  /** So many of the devices report a new state each second, one after the other, until the returned function is called. */
+  talk(perSecond: number): () => void;
+};
 
 /** The routes of devices and zones. The mood decides how devices answer. */
-export function addDevices(app: FastifyInstance, broadcast: (message: ServerMessage) => void): DeviceDouble {
+export function addDevices(
+  app: FastifyInstance,
+  broadcast: (message: ServerMessage) => void,
+  /** Of devices; null: the usual ones. */
+  count: number | null,
+): DeviceDouble {
   let mood: DeviceMood = 'some';
-  let devices = someDevices();
-  let rooms = zones();
+  let { devices, rooms } = count === null ? { devices: someDevices(), rooms: zones() } : manyDevices(count);
   const change = (deviceId: string, more: Partial<Device>): Device | undefined => {
     devices = devices.map((one) => (one.id === deviceId ? { ...one, ...more } : one));
     return devices.find((one) => one.id === deviceId);
@@ -139,6 +169,15 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
 
   app.get('/api/device-types', () => types);
   app.get('/api/zones', () => rooms);
+  app.get('/api/scenes', () => []);
+  let favourites: Favourites = { deviceIds: [] };
+  app.get('/api/favourites', () => favourites);
+  app.put<{ Body: Favourites }>('/api/favourites', (request) => (favourites = request.body));
+  app.put<{ Body: ZoneOrder }>('/api/zones/order', async (request, reply) => {
+    const { ids } = request.body;
+    rooms = rooms.toSorted((one, other) => ids.indexOf(one.id) - ids.indexOf(other.id));
+    return reply.code(204).send();
+  });
   app.post<{ Body: { name: string } }>('/api/zones', async (request, reply) => {
     const zone = { id: id(1, rooms.length + 1), name: request.body.name.trim() };
     rooms = [...rooms, zone];
@@ -182,8 +221,8 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
     },
     ...devices.slice(0, 3).flatMap((one) => eventsOf(one.id)),
   ]);
-  app.get<{ Querystring: { capability: string; from: string } }>('/api/devices/:id/history', ({ query }) =>
-    historyOf(query.capability, Date.parse(query.from), Date.now()),
+  app.get<{ Querystring: { capability: string; from: string; to?: string } }>('/api/devices/:id/history', ({ query }) =>
+    historyOf(query.capability, Date.parse(query.from), query.to === undefined ? Date.now() : Date.parse(query.to)),
   );
 
   let commands = 0;
@@ -218,6 +257,23 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
       mood = next;
       devices = someDevices();
       rooms = zones();
+    },
+    talk: (perSecond) => {
+      let turn = 0;
+      const timer = setInterval(() => {
+        const one = devices[turn++ % devices.length];
+        if (one === undefined) return;
+        // Not the same again in the next round, whatever the number of devices.
+        const step = turn + Math.floor(turn / devices.length);
+        const { temperature } = one.state;
+        const state =
+          typeof temperature === 'number'
+            ? { ...one.state, temperature: 18 + (step % 60) / 10 }
+            : { ...one.state, motion: step % 2 === 0, brightness: step % 100 };
+        change(one.id, { state, stateAt: ago(0) });
+        broadcast({ type: 'device_state', at: ago(0), deviceId: one.id, state, stateAt: ago(0), stateTimes: {} });
+      }, 1_000 / perSecond);
+      return () => clearInterval(timer);
     },
   };
 }

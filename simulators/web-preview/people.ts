@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Status } from '@station/protocol/agent-api';
-import type { DeviceWifi, Member, NewMember, Station, User } from '@station/protocol/rest';
+import type { DeviceWifi, Member, MemberPatch, NewMember, Station, User } from '@station/protocol/rest';
+import { zones } from './devices.ts';
 import { ago } from './scenes.ts';
 
 /** The number of people, and whether they and the settings can be read. */
@@ -11,12 +12,15 @@ const day = 24 * 3_600_000;
 const id = (number: number): string => `019a9d2f-0000-7000-8000-00000000000${number}`;
 const failure = { statusCode: 500, error: 'Error', code: 'internal', message: '' };
 
+const whole = { zoneIds: null, endsAt: null };
+
 const others = (): Member[] => [
   {
     userId: id(2),
     email: 'andrii@example.org',
     name: 'Andrii Shevchenko',
     role: 'admin',
+    ...whole,
     joinedAt: ago(90 * day),
     isFromCloud: true,
   },
@@ -24,7 +28,11 @@ const others = (): Member[] => [
     userId: id(3),
     email: 'maria.with.a.long.address@example.org',
     name: 'Maria',
-    role: 'member',
+    role: 'limited',
+    zoneIds: zones()
+      .slice(0, 2)
+      .map((zone) => zone.id),
+    endsAt: null,
     joinedAt: ago(12 * day),
     isFromCloud: true,
   },
@@ -32,7 +40,11 @@ const others = (): Member[] => [
     userId: id(4),
     email: 'taras@example.org',
     name: 'Taras',
-    role: 'member',
+    role: 'guest',
+    zoneIds: zones()
+      .slice(0, 1)
+      .map((zone) => zone.id),
+    endsAt: ago(-day),
     joinedAt: ago(2 * day),
     isFromCloud: false,
   },
@@ -45,7 +57,11 @@ export function addMembersAndSettings(
 ): { setMood(mood: PeopleMood): void } {
   let mood: PeopleMood = 'some';
   let members = others();
-  let settings = { name: 'Kyiv flat', timeZone: 'Europe/Kyiv' };
+  let settings: Pick<Station, 'name' | 'timeZone' | 'place'> = {
+    name: 'Kyiv flat',
+    timeZone: 'Europe/Kyiv',
+    place: { latitude: 50.45, longitude: 30.52 },
+  };
   let wifi: DeviceWifi = { ssid: 'Kyiv flat 2.4', isOpen: false, updatedAt: ago(3 * day) };
   const station = (): Station => {
     const { user, status } = facts();
@@ -54,7 +70,7 @@ export function addMembersAndSettings(
   /** The viewer is the owner or replaces the person with that role. */
   const all = (): Member[] => {
     const { id: userId, email, name, role } = facts().user;
-    const own: Member = { userId, email, name, role, joinedAt: ago(200 * day), isFromCloud: false };
+    const own: Member = { userId, email, name, role, ...whole, joinedAt: ago(200 * day), isFromCloud: false };
     if (mood === 'alone') return [own];
     if (role === 'owner') return [own, ...members];
     const owner: Member = {
@@ -62,6 +78,7 @@ export function addMembersAndSettings(
       email: 'ivan@example.org',
       name: 'Ivan',
       role: 'owner',
+      ...whole,
       joinedAt: ago(300 * day),
       isFromCloud: false,
     };
@@ -79,14 +96,16 @@ export function addMembersAndSettings(
     return mood === 'fault' ? reply.code(500).send(failure) : all();
   });
   app.post<{ Body: NewMember }>('/api/station/members', async (request, reply) => {
-    const { email, name, role } = request.body;
+    const { email, name, role, zoneIds = null, endsAt = null } = request.body;
     if (all().some((member) => member.email === email))
       return reply.code(409).send({ ...failure, statusCode: 409, code: 'conflict' });
     const member: Member = {
       userId: id(members.length + 5),
       email,
       name,
-      role: role,
+      role,
+      zoneIds,
+      endsAt,
       joinedAt: ago(0),
       isFromCloud: false,
     };
@@ -94,8 +113,9 @@ export function addMembersAndSettings(
     mood = 'some';
     return reply.code(201).send({ ...member, firstPassword: 'BCDF-2345-GHJK-LMNP' });
   });
-  app.patch<{ Params: { id: string }; Body: { role: 'admin' | 'member' } }>('/api/station/members/:id', (request) => {
-    members = members.map((one) => (one.userId === request.params.id ? { ...one, role: request.body.role } : one));
+  app.patch<{ Params: { id: string }; Body: MemberPatch }>('/api/station/members/:id', (request) => {
+    const rights = { ...whole, ...request.body };
+    members = members.map((one) => (one.userId === request.params.id ? { ...one, ...rights } : one));
     return members.find((one) => one.userId === request.params.id);
   });
   app.delete<{ Params: { id: string } }>('/api/station/members/:id', async (request, reply) => {

@@ -1,15 +1,18 @@
+import { gzipSync } from 'node:zlib';
 import websocket from '@fastify/websocket';
 import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { roles } from '@station/protocol/rest';
+import { type Role, roles } from '@station/protocol/roles';
 import type { ServerMessage } from '@station/protocol/socket';
+import { addAccount } from './account.ts';
 import { addAttention, attentionMoods } from './attention.ts';
 import { addAutomations, automationMoods } from './automations.ts';
 import { addCloud, cloudMoods } from './cloud.ts';
-import { addDevices, deviceMoods, previewDeviceIds } from './devices.ts';
+import { addDevices, type DeviceDouble, deviceMoods, previewDeviceIds } from './devices.ts';
 import { addFirmware, firmwareMoods } from './firmware.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { addProvisioning, provisioningMoods } from './provisioning.ts';
+import { addMachine } from './machine.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
 
@@ -28,13 +31,19 @@ const user = {
 type Mood = {
   setUp: boolean;
   signedIn: boolean;
-  role: 'owner' | 'admin' | 'member';
+  role: Role;
   agent: 'here' | 'silent' | 'slow';
   socket: boolean;
 };
 
-/** Serves the built web app with a simulated station, for viewing pages. No test uses it. */
-export async function createPreview(options: { root: string }): Promise<FastifyInstance> {
+/**
+ * Serves the built web app with a simulated station, for viewing pages and for the bench `web-scale`. No test uses it.
+ * @param options.deviceCount so many devices in place of the usual ones
+ */
+export async function createPreview(options: {
+  root: string;
+  deviceCount?: number;
+}): Promise<{ app: FastifyInstance; talk: DeviceDouble['talk'] }> {
   const app = fastify({ forceCloseConnections: true });
   const mood: Mood = { setUp: true, signedIn: true, role: 'owner', agent: 'here', socket: true };
   const sockets = new Set<{ send(text: string): void; terminate(): void }>();
@@ -50,6 +59,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   await app.register(websocket);
   await app.register(files, {
     root: options.root,
+    preCompressed: true,
     setHeaders: (reply) => void reply.header('content-security-policy', policy),
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -58,12 +68,20 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
     request.raw.socket.destroy();
     reply.hijack();
   });
+  // As the reverse proxy does.
+  app.addHook('onSend', async (request, reply, body) => {
+    if (typeof body !== 'string' || body.length < 512 || !/^\/api\/(?!auth\/)/.test(request.url)) return body;
+    void reply.header('content-encoding', 'gzip').removeHeader('content-length');
+    return gzipSync(body);
+  });
   app.setNotFoundHandler((request, reply) =>
     request.url.startsWith('/api') ? fail(reply, 404, 'not_found') : reply.sendFile('index.html'),
   );
   addPeople(app, mood);
   addSystem(app, mood, world);
-  const devices = addDevices(app, broadcast);
+  addAccount(app);
+  addMachine(app, () => world.status.wifi);
+  const devices = addDevices(app, broadcast, options.deviceCount ?? null);
   const attention = addAttention(app, broadcast, previewDeviceIds);
   const provisioning = addProvisioning(app, broadcast, previewDeviceIds);
   const automations = addAutomations(app, broadcast);
@@ -119,7 +137,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       return { scene: request.params.scene };
     },
   );
-  return app;
+  return { app, talk: devices.talk };
 }
 
 const fail = (reply: FastifyReply, statusCode: number, code: string): FastifyReply =>
@@ -131,7 +149,7 @@ function addPeople(app: FastifyInstance, mood: Mood): void {
     expiresAt: ago(-900_000),
     user: { ...user, role: mood.role },
   });
-  app.get('/api/auth/setup', () => ({ needed: !mood.setUp }));
+  app.get('/api/auth/setup', () => ({ needed: !mood.setUp, stationName: mood.setUp ? 'Home' : null }));
   app.post<{ Body: { code: string } }>('/api/auth/setup', async (request, reply) => {
     if (request.body.code !== 'BCDF-2345-GHJK') return fail(reply, 403, 'setup_code_invalid');
     mood.setUp = true;

@@ -199,6 +199,7 @@ async function tryWholeDuty(): Promise<string[]> {
     maxBytes: 2 ** 20,
     checkIntervalMs: 3600_000,
     isUsualAddress: false,
+    isClockRight: async () => true,
     isLineTaken: () => false,
   });
   const stopping = new AbortController();

@@ -192,6 +192,7 @@ async function tryState(): Promise<string | null> {
     },
     bootId: 'boot',
     keepReleases: 1,
+    stabilizationMs: 0,
     newId: () => 'id',
   });
   await keeper.load();

@@ -98,6 +98,10 @@ describe('install.sh refuses, before it changes anything,', () => {
       UPDATE_SERVER_URL: 'ftp://station.example',
       UPDATE_PUBLIC_KEY: `RWQ${'a'.repeat(53)}, not-a-key`,
       HOTSPOT_PASSWORD: "it's a secret",
+      HTTPS: 'letsencrypt',
+      PUBLIC_NAME: 'station.local',
+      ACME_EMAIL: 'somebody',
+      ACME_CA_FILE: '/no/such/file',
       NO_SUCH_NAME: '1',
     };
     const right = 'MQTT_PORT=1884\r\nSTABILIZATION_SECONDS="10"\n# a comment\n\n';
@@ -109,6 +113,13 @@ describe('install.sh refuses, before it changes anything,', () => {
     assert.match(stderr, /UPDATE_PUBLIC_KEY .*; number 2 is not one$/m);
     assert.doesNotMatch(stderr, /it's a secret|short$/m);
   });
+});
+
+test('a certificate for a public name needs the name, before anything is changed', async () => {
+  await using workspace = await createWorkspace();
+  const { exitCode, stderr } = await install(workspace, { answers: 'HTTPS=acme\nSTATION_NAME=station\n' });
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /missing in the answer file:[^]*PUBLIC_NAME/);
 });
 
 test('a copy of install.sh that was cut while it was downloaded does nothing', async () => {

@@ -7,6 +7,7 @@ import {
   startPortal,
 } from '@station/agent/portal/testing/running-portal';
 import { ssidFromText } from '@station/agent/core/wifi-network';
+import { languages } from '@station/protocol/languages';
 import type { Browser, Page } from 'playwright-core';
 import { needPackages } from '../rig/debian.ts';
 import { waitFor } from '../rig/program.ts';
@@ -225,9 +226,10 @@ describe('the setup page in a text browser', { timeout: 120_000 }, () => {
   });
 });
 
-/** From the top of the page: language, search, the network, another one, its name, its security, the password, the button. */
+/** From the top of the page: the other languages, search, the network, another one, its name, its security, the password, the button. */
 const keysToJoin = [
-  ...['Down Arrow', 'Down Arrow', '^J'],
+  ...languages.map(() => 'Down Arrow'),
+  '^J',
   ...['Down Arrow', 'Down Arrow', 'Down Arrow', 'Down Arrow'],
   ...'longenough',
   ...['Down Arrow', '^J', 'q', 'y'],

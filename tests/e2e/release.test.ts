@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
 import { findBundledPackages, type Part, parts } from '../../scripts/release/bundled-packages.ts';
+import { createImageBuilder } from '../../scripts/release/images.ts';
+import { Refusal } from '../../scripts/release/options.ts';
 import { createAgentProcess } from '../rig/agent-process.ts';
 import { loadBaseImages } from '../rig/base-images.ts';
 import { createDockerEngine } from '../rig/docker-engine.ts';
@@ -119,6 +122,46 @@ test('the files of the stack are in the archive, readable by everybody', async (
   for (const [mode = '', owner] of files) assert.ok(mode[7] === 'r' && owner === '0/0', mode);
 });
 
+test('the compose file names every image by digest, and the registries have them', async () => {
+  const archive = join(site, 'deploy/1.0.0/station-deploy.tar.gz');
+  const text = await run('tar', ['-xzOf', archive, 'docker-compose.yml']);
+  const { services } = parse(text) as { services: Record<string, { image: string }> };
+  const proxy = /^\$\{STATION_IMAGES\}\/proxy:\$\{PROXY_VERSION:-2@(sha256:[0-9a-f]{64})\}$/.exec(
+    services['proxy']!.image,
+  );
+  assert.ok(proxy, services['proxy']!.image);
+  const accept = 'application/vnd.oci.image.index.v1+json';
+  const answer = await registry.request(`/v2/station/proxy/manifests/2`, { headers: { accept } });
+  assert.equal(answer.headers.get('docker-content-digest'), proxy[1]);
+  for (const [name, image] of Object.entries({ mqtt: 'eclipse-mosquitto:2', postgres: 'postgres:17' })) {
+    const digest = /@(sha256:[0-9a-f]{64})\}$/.exec(services[name]!.image)?.[1] ?? '';
+    assert.ok(services[name]!.image.endsWith(`:-${image}@${digest}}`), services[name]!.image);
+    const [repository] = image.split(':');
+    const known = ['--registries-conf', join(workspace.folder, 'registries.conf')];
+    const raw = await run('skopeo', [
+      ...known,
+      'inspect',
+      '--raw',
+      `docker://docker.io/library/${repository}@${digest}`,
+    ]);
+    assert.equal(`sha256:${createHash('sha256').update(raw).digest('hex')}`, digest);
+  }
+});
+
+test('a release without a registry that resolves its tags is refused', async () => {
+  const conf = join(workspace.folder, 'offline.conf');
+  await writeFile(
+    conf,
+    '[[registry]]\nprefix = "docker.io/library"\nlocation = "127.0.0.1:1/library"\ninsecure = true\n',
+  );
+  await using builder = await createImageBuilder(['x64'], conf);
+  await assert.rejects(builder.resolve('postgres:17'), Refusal);
+  await assert.rejects(
+    builder.build('proxy', '1.0.0', await workspace.subfolder('offline')),
+    /caddy:2 .*cannot be pinned/s,
+  );
+});
+
 type Index = { manifests: { digest: string; platform: { architecture: string } }[] };
 
 test('the registry has the images of the manifest for both architectures', async () => {
@@ -175,7 +218,7 @@ test('the bill of materials names every bundled package and Node', async () => {
       .filter(({ type }) => type === 'container')
       .map(({ name }) => name)
       .sort(),
-    [...['caddy', 'caddy'], ...['node', 'node']],
+    [...['caddy', 'caddy'], 'eclipse-mosquitto', ...['node', 'node'], 'postgres'],
   );
   assert.equal(new Set(components.map((one) => one['bom-ref'])).size, components.length);
 });

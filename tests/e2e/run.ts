@@ -1,6 +1,6 @@
 /**
- * `npm run e2e -- NAME…` runs `tests/e2e/NAME.test.ts`, or every `*.test.ts` in `tests/e2e/NAME/`; without a name, all of
- * them; `--list` names them. Several run at once: each has its own engines and ports, and mostly waits. What a part prints
+ * `npm run e2e -- NAME…` runs `tests/e2e/NAME.test.ts`, or every `*.test.ts` in `tests/e2e/NAME/` and what `topics.ts` adds to
+ * that name; without a name, all of them; `--list` names them. Several run at once: each has its own engines and ports, and mostly waits. What a part prints
  * comes when it ends; the last lines are totals.
  */
 import { readdirSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { buildForTests, builtEnv } from '../rig/build.ts';
 import { needPackages } from '../rig/debian.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
+import { topics } from './topics.ts';
 
 /** Files that run in one process: each on its own, but all stories that share a machine or an installed station together. */
 type Part = { name: string; files: string[]; options: string[]; inside: string[] };
@@ -26,7 +27,8 @@ const sharingFolders = ['wifi', 'ble', 'install'];
  * goes, and the container engines of other parts make and remove some all the time.
  */
 const ownNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
-const needsOwnNetwork = (name: string): boolean => /^web($|[-/])|^backend\/browser$/.test(name);
+const needsOwnNetwork = (name: string): boolean =>
+  /^web($|[-/])|^backend\/browser$|^trust\/(crowd|web-page)$/.test(name);
 
 /** Begun first, in this order, because they take longest. */
 const longest = [
@@ -43,7 +45,7 @@ const longest = [
     'firmware/rollouts',
     'firmware/agent',
   ],
-  ...['backend/postgres', 'backend/kills', 'cloud/process', 'npm-start', 'update/hard-times', 'update/releases'],
+  ...['backend/postgres', 'backend/kills', 'cloud/process', 'npm-start', 'update/interrupted', 'update/releases'],
 ];
 
 /** Name → its test files, relative to the repository. */
@@ -60,6 +62,12 @@ function findTests(): Map<string, string[]> {
     if (files.length > 0) found.set(name, [...(found.get(name) ?? []), ...files.map((file) => relative(root, file))]);
   }
   return new Map([...found].sort(([a], [b]) => a.localeCompare(b)));
+}
+
+/** The tests of a name: each file once, also when several names have it. */
+function filesOf(names: readonly string[], all: ReadonlyMap<string, string[]>): string[] {
+  const more = names.flatMap((name) => topics[name] ?? []).map((name) => `tests/e2e/${name}.test.ts`);
+  return [...new Set([...names.flatMap((name) => all.get(name) ?? []), ...more])];
 }
 
 /** The longest parts first. */
@@ -116,9 +124,9 @@ async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   if (args.length === 0) process.stdout.write(list);
-  const parts = partsOf(args.length === 0 ? [...all.values()].flat() : args.flatMap((name) => all.get(name) ?? []));
+  const parts = partsOf(args.length === 0 ? [...all.values()].flat() : filesOf(args, all));
   // Without the machine's network a part installs nothing.
-  if (parts.some(({ inside }) => inside.length > 0)) await needPackages(['chromium', 'iproute2']);
+  if (parts.some(({ inside }) => inside.length > 0)) await needPackages(['caddy', 'chromium', 'iproute2']);
   // Parts that run at the same time must not build into the same folder.
   if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'vstation-programs', 'web');
   const runs = await runParts(parts, parts.length > 1 ? builtEnv : {});

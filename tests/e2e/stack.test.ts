@@ -143,7 +143,7 @@ test('the broker requires a password', async () => {
   assert.notEqual(await subscribe(''), 0);
 });
 
-test('what answers strangers reaches the backend, and not the broker', async () => {
+test('what answers without a log-in reaches the backend, and not the broker', async () => {
   const ask = (container: string, url: string) =>
     engine.tryDocker(['exec', container, 'wget', '-q', '-O', '/dev/null', url]);
   for (const container of ['station-proxy', 'station-frontend']) {
@@ -152,6 +152,16 @@ test('what answers strangers reaches the backend, and not the broker', async () 
     const broker = await ask(container, 'http://mqtt:1883/');
     assert.match(broker.stderr, /bad address/, container);
   }
+});
+
+test('the proxy serves the update under way from the agent itself, and sees nothing else of it', async () => {
+  const folder = join(stack.agentSocketFolder, 'public');
+  await writeFile(join(stack.agentSocketFolder, 'secret'), 'beside the socket');
+  await writeFile(join(folder, 'operation.json'), '{"operation":null}\n');
+  const answer = await fetch(`${stack.url}/operation.json`);
+  assert.deepEqual([answer.status, answer.headers.get('cache-control')], [200, 'no-store']);
+  assert.deepEqual(await answer.json(), { operation: null });
+  assert.equal(await engine.docker('exec', 'station-proxy', 'ls', '/run/agent'), 'operation.json');
 });
 
 test('requests wait and succeed while backend and frontend are replaced', async () => {

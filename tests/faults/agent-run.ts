@@ -4,6 +4,7 @@ import type { StackEngine } from '@station/agent/stack/stack-ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
+import { createSeenImages } from '@station/agent/stack/seen-images';
 import { createStack, type Stack } from '@station/agent/stack/stack';
 import type { StartAnswer } from '@station/agent/core/stack-port';
 import type { Disk } from '@station/kit/durable-files';
@@ -42,8 +43,12 @@ export type AgentRunOptions = {
   askAtOnce?: boolean;
   /** BOOTSTRAP_ON_START; the installer sets it. */
   bootstrapOnStart?: boolean;
+  /** As with UPDATE_PUBLIC_KEY: a version keeps the images that were seen first. */
+  keepsSeenImages?: boolean;
   /** How long the health gate takes. */
   gate?: HealthGate;
+  /** Whether the wall clock is right; null: nobody knows (default). */
+  isClockRight?: () => boolean | null;
   /** How long the agent keeps running once it is idle. */
   stayMs?: number;
   /** Called before each wait of the agent. */
@@ -58,7 +63,7 @@ export type AgentRun = {
   totalMs: number;
   gateMs: number;
   networkMs: number;
-  /** Longest virtual time without a sign of life, by which the service manager judges the agent. */
+  /** Longest virtual time without a keep-alive, by which the service manager judges the agent. */
   longestSilenceMs: number;
   /** Virtual time until the stack first answered healthy; null when it never did. */
   servedAfterMs: number | null;
@@ -169,7 +174,7 @@ function createAgent(
   const { process, clock, run, options } = parts;
   const ports = createPorts(world, process, run, options);
   const base = {
-    ...{ ...ports, dataDir, clock, keepReleases: 1 },
+    ...{ ...ports, dataDir, clock, keepReleases: 1, stabilizationMs: (options.gate ?? usualGate).stabilizationMs },
     bootId: options.bootId ?? bootId(world),
     newId: () => `operation-${(world.ids += 1)}`,
   };
@@ -178,6 +183,7 @@ function createAgent(
   const stack = createStack({
     ...{ ...base, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
     gate: options.gate ?? usualGate,
+    seenImages: options.keepsSeenImages ? createSeenImages(base) : undefined,
     source: sourceOf(world, options.request),
     stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
     agentVersion: '1.0.0',
@@ -185,7 +191,7 @@ function createAgent(
     bootstrapOnStart: options.bootstrapOnStart ?? true,
     checkIntervalMs,
     maintenanceWindow: null,
-    isClockRight: async () => null,
+    isClockRight: async () => options.isClockRight?.() ?? null,
   });
   return { stack, keeper, conditions };
 }

@@ -117,7 +117,7 @@ export function describe(state: EngineState, container: StoredContainer, nowMs: 
   const { id, service, image, imageId, status, exitCode } = container;
   const fact = { id, service, image, imageId, health: 'none', restartCount: 0, exitCode };
   if (status !== 'started') return { ...fact, state: status };
-  const crashes = behaviourOf(state, imageId) === 'crash-looping' || conditionOf(state.live, imageId) === 'rotten';
+  const crashes = behaviourOf(state, imageId) === 'crash-looping' || conditionOf(state.live, imageId) === 'damaged';
   if (!crashes) return { ...fact, state: 'running', exitCode: 0 };
   let restartCount = 0;
   for (let at = container.sinceMs; ; restartCount += 1) {

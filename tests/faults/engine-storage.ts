@@ -14,8 +14,8 @@ export type EngineStorage = {
   containers: Map<string, StoredContainer>;
 };
 
-/** `unusable`: no container can be created from it; `rotten`: its container crashes. Only a power cut causes either. */
-export type LayerCondition = 'whole' | 'rotten' | 'unusable';
+/** `unusable`: no container can be created from it; `damaged`: its container crashes. Only a power cut causes either. */
+export type LayerCondition = 'whole' | 'damaged' | 'unusable';
 /** `serial` distinguishes the content of an image from the same image pulled again. */
 type Layers = { condition: LayerCondition; serial: number };
 
@@ -94,7 +94,7 @@ function survivingLayers(live: Layers | undefined, durable: Layers | undefined):
   if (live && durable && live.serial === durable.serial) return [durable];
   const damaged = (of: Layers): Layers[] => [
     { ...of, condition: 'unusable' },
-    { ...of, condition: 'rotten' },
+    { ...of, condition: 'damaged' },
   ];
   if (live && durable) return [durable, null, ...damaged(live), live];
   if (live) return [null, ...damaged(live), live];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runAgent, type AgentRun } from './agent-run.ts';
 import { createFirmwareWorld } from './firmware-world.ts';
 import { runFirmware } from './firmware-run.ts';
-import { prepare, scenarios } from './scenarios.ts';
+import { prepare, scenarioNamed } from './scenarios.ts';
 
 // Specification, "Agent log events".
 const ofTheStack = [
@@ -17,8 +17,7 @@ const ofTheFirmware = [
 ] as const;
 
 async function play(name: string): Promise<AgentRun> {
-  const scenario = scenarios.find((one) => one.name === name);
-  assert.ok(scenario);
+  const scenario = scenarioNamed(name);
   return runAgent(await prepare(scenario), { request: scenario.request });
 }
 
@@ -38,8 +37,7 @@ test('the stack feature emits every event of the specification, and its own erro
 });
 
 test('retries an unreachable registry, and raises a condition until the release is installed', async () => {
-  const scenario = scenarios.find(({ name }) => name === 'registry-gone-good');
-  assert.ok(scenario);
+  const scenario = scenarioNamed('registry-gone-good');
   const world = await prepare(scenario);
   world.engine.pullsLeft = 1;
   const standing = new Set<string>();
@@ -61,8 +59,7 @@ test('retries an unreachable registry, and raises a condition until the release 
 });
 
 test('reports a release manifest that cannot be fetched', async () => {
-  const scenario = scenarios.find(({ name }) => name === 'update-good');
-  assert.ok(scenario);
+  const scenario = scenarioNamed('update-good');
   const run = await runAgent(await prepare(scenario), { request: { kind: 'none' } });
   assert.ok(run.events.includes('manifest_check_failed'));
   assert.deepEqual(run.conditions, ['manifest_unreachable']);

@@ -4,11 +4,10 @@ import { explore } from './explorer.ts';
 import { exploreFaults } from './fault-explorer.ts';
 import { flaws } from './flaws.ts';
 import type { Task } from './on-thread.ts';
-import { scenarios } from './scenarios.ts';
+import { scenarioNamed } from './scenarios.ts';
 
 const task = workerData as Task;
-const scenario = scenarios.find(({ name }) => name === task.scenario);
-if (scenario === undefined) throw new Error(`There is no scenario named ${task.scenario}`);
+const scenario = scenarioNamed(task.scenario);
 if (task.kind === 'faults') {
   parentPort?.postMessage(await exploreFaults(scenario, task.options));
 } else {

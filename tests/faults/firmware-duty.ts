@@ -118,6 +118,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         maxBytes,
         checkIntervalMs: 3600_000,
         isUsualAddress: options.isUsualAddress ?? false,
+        isClockRight: async () => true,
         isLineTaken: options.isLineTaken ?? (() => false),
       });
       const stopping = new AbortController();

@@ -31,6 +31,10 @@ export type FirmwareRunOptions = {
   wrapDisk?: (disk: CacheDisk) => CacheDisk;
   /** The firmware server cannot be reached. */
   isServerDown?: boolean;
+  /** Whether the wall clock is right; default: it is. */
+  isClockRight?: () => boolean | null;
+  /** Called before each wait. */
+  onSleep?: () => void;
   /** Duration of the run in virtual time; default: until nothing is left to do. */
   forMs?: number;
 };
@@ -64,6 +68,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
   const raised: string[] = [];
   const clock = createVirtualClock(world.time, process, (ms) => {
     const elapsedMs = world.time.monotonicMs - startedMs;
+    options.onSleep?.();
     if (elapsedMs > longestMs) stopping.abort(new Endless('more than six hours of virtual time'));
     if (options.forMs === undefined ? ms >= restMs : elapsedMs >= options.forMs) stopping.abort(new AtRest());
   });
@@ -99,6 +104,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     maxBytes,
     checkIntervalMs: 3600_000,
     isUsualAddress: false,
+    isClockRight: async () => (options.isClockRight ? options.isClockRight() : true),
     isLineTaken: () => false,
   });
   const result = { outcome: 'quiet' as FirmwareRunResult['outcome'], surprise: null as unknown };

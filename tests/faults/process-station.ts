@@ -96,7 +96,8 @@ async function openAgent(bench: TestBench, parts: { logger: AgentLogger; healthU
   const { logger, healthUrl } = parts;
   const dataDir = join(bench.folder, 'data');
   const engine = await bench.openEngine();
-  const files = { disk: nodeDisk, dataDir, keepReleases: 1, newId: randomUUID };
+  const { stabilizationMs } = gate;
+  const files = { disk: nodeDisk, dataDir, keepReleases: 1, stabilizationMs, newId: randomUUID };
   // The processes end with the agent: every start of it is a boot of the stack.
   const base = { ...files, engine, clock: systemClock, logger, bootId: randomUUID() };
   const keeper = createJournalKeeper(base);

@@ -6,7 +6,7 @@ import { runAgent } from './agent-run.ts';
 import { applyCrash, readCrashes } from './crashes.ts';
 import { judgeRecovery, tryAfterwards } from './explorer.ts';
 import { tryFault, type Fault } from './fault-explorer.ts';
-import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { expectationOf, prepare, type Scenario, scenarioNamed } from './scenarios.ts';
 import { readFileNow } from './world.ts';
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -38,8 +38,6 @@ async function replayFault(scenario: Scenario, text: string): Promise<void> {
 }
 
 const [name = '', what = ''] = (process.argv[2] ?? '').split('@');
-const scenario = scenarios.find((one) => one.name === name);
-if (!scenario)
-  throw new Error(`there is no scenario "${name}"; there are ${scenarios.map((one) => one.name).join(', ')}`);
+const scenario = scenarioNamed(name);
 if (what.startsWith('fault:')) await replayFault(scenario, what.slice('fault:'.length));
 else await replayCrashes(scenario, what);

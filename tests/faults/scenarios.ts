@@ -204,6 +204,14 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+/** @throws when there is none of this name. */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = scenarios.find((one) => one.name === name);
+  if (!scenario)
+    throw new Error(`there is no scenario "${name}"; there are ${scenarios.map((one) => one.name).join(', ')}`);
+  return scenario;
+}
+
 /** Every station of the scenarios starts with these two releases. A scenario may make one of them unhealthy later. */
 const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { version: '1.1.0' }];
 

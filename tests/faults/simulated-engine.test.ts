@@ -82,11 +82,11 @@ const found = (world: World, id: string): Set<string> =>
   );
 
 describe('images on the simulated engine', () => {
-  test('may be broken, rotten or gone after a cut, unless there was a sync', async () => {
+  test('may be broken, damaged or gone after a cut, unless there was a sync', async () => {
     const { world, engine } = await createStation();
     await pull(engine, '2.0.0');
     const id = imageIdOf('backend', '2.0.0');
-    assert.deepEqual(found(world, id), new Set(['whole', 'absent', 'unusable', 'rotten']));
+    assert.deepEqual(found(world, id), new Set(['whole', 'absent', 'unusable', 'damaged']));
     assert.deepEqual(found(world, imageIdOf('backend', '1.0.0')), new Set(['whole']));
     await engine.sync();
     assert.deepEqual(found(world, id), new Set(['whole']));

@@ -4,21 +4,15 @@ import type { StartAnswer } from '@station/agent/core/stack-port';
 import { StationError } from '@station/kit/station-error';
 import { runAgent } from './agent-run.ts';
 import { judge } from './judge.ts';
-import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { expectationOf, prepare, scenarioNamed } from './scenarios.ts';
 import { systemError } from './simulated-disk.ts';
 
 const minute = 60_000;
 
-function find(name: string): Scenario {
-  const scenario = scenarios.find((one) => one.name === name);
-  assert.ok(scenario);
-  return scenario;
-}
-
 const codeOf = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
 test('refuses each request immediately while the disk is full', async () => {
-  const scenario = find('rollback-good');
+  const scenario = scenarioNamed('rollback-good');
   const world = await prepare(scenario);
   const answers: string[] = [];
   const standing: boolean[] = [];
@@ -58,7 +52,7 @@ describe('a compose project that cannot be read', () => {
     new StationError('compose_project_unreadable', `The compose project of the stack cannot be read: ${reason}`);
 
   test('is reported with its reason, once for each, and not as an unreachable engine', async () => {
-    const scenario = find('update-good');
+    const scenario = scenarioNamed('update-good');
     const world = await prepare(scenario);
     const reasons = ['VERSION is missing', 'VERSION is missing', 'VERSION is missing', 'line 7 is no YAML'];
     let probes = 0;
@@ -81,7 +75,7 @@ describe('a compose project that cannot be read', () => {
   });
 
   test('is the answer to a request when the agent starts with it', async () => {
-    const scenario = find('older-agent');
+    const scenario = scenarioNamed('older-agent');
     const world = await prepare(scenario);
     const repairedMs = world.time.monotonicMs + 5 * minute;
     const answers = new Set<string>();

@@ -4,17 +4,16 @@ import { runAgent, type AgentRun } from './agent-run.ts';
 import type { LayerCondition } from './engine-storage.ts';
 import type { RegistryState } from './engine-state.ts';
 import { judge } from './judge.ts';
-import { expectationOf, prepare, scenarios } from './scenarios.ts';
+import { expectationOf, prepare, scenarioNamed } from './scenarios.ts';
 import { cutPower, imageIdOf, type World } from './world.ts';
 
 /**
  * Images that were complete before a boot and are damaged after it: the pull of another program was not synced, or the SD card is
  * worn. This cannot happen to images that the agent pulled.
  */
-const scenario = scenarios.find((one) => one.name === 'bring-up-at-boot');
+const scenario = scenarioNamed('bring-up-at-boot');
 
 async function bootWith(damaged: Record<string, LayerCondition>, registry: RegistryState): Promise<World> {
-  assert.ok(scenario);
   const world = await prepare(scenario);
   for (const storage of [world.engine.live, world.engine.durable]) {
     for (const [id, condition] of Object.entries(damaged)) storage.layers.set(id, { condition, serial: 0 });
@@ -25,7 +24,6 @@ async function bootWith(damaged: Record<string, LayerCondition>, registry: Regis
 }
 
 async function faultsOf(world: World, run: AgentRun): Promise<string[]> {
-  assert.ok(scenario);
   return judge(world, run, { ...expectationOf(scenario, world.ids), disturbed: true });
 }
 

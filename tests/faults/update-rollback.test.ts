@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runAgent, type Request } from './agent-run.ts';
 import { judge } from './judge.ts';
-import { expectationOf, prepare, scenarios } from './scenarios.ts';
+import { expectationOf, prepare, scenarioNamed } from './scenarios.ts';
 import { readFileNow } from './world.ts';
 
 test('a second rollback does not install the release that was just left', async () => {
-  const scenario = scenarios.find((one) => one.name === 'rollback-good');
-  assert.ok(scenario);
+  const scenario = scenarioNamed('rollback-good');
   const world = await prepare(scenario);
   const ask = async (request: Request) => {
     const run = await runAgent(world, { request });

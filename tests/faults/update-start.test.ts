@@ -4,17 +4,11 @@ import type { StartAnswer } from '@station/agent/core/stack-port';
 import { runAgent } from './agent-run.ts';
 import { describe as describeContainer } from './engine-state.ts';
 import { judge } from './judge.ts';
-import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { expectationOf, prepare, scenarioNamed } from './scenarios.ts';
 import { engineOffline } from './simulated-engine.ts';
 import { copyWorld, cutPower, flushWorld, type World } from './world.ts';
 
 const quiet = { kind: 'none' } as const;
-
-function find(name: string): Scenario {
-  const scenario = scenarios.find((one) => one.name === name);
-  assert.ok(scenario);
-  return scenario;
-}
 
 /** The state after an operator's `docker compose stop`. */
 function stopStack(world: World): void {
@@ -32,7 +26,7 @@ const running = ({ engine, time }: World): string[] =>
 describe('a stack that is down at the agent’s start', () => {
   for (const start of ['in a later boot', 'in the same boot'] as const) {
     test(`stays down without BOOTSTRAP_ON_START, ${start}`, async () => {
-      const world = await prepare(find('rollback-good'));
+      const world = await prepare(scenarioNamed('rollback-good'));
       stopStack(world);
       flushWorld(world);
       if (start === 'in a later boot') cutPower(world, 0);
@@ -43,7 +37,7 @@ describe('a stack that is down at the agent’s start', () => {
     });
 
     test(`is brought up with it, ${start}`, async () => {
-      const scenario = find('rollback-good');
+      const scenario = scenarioNamed('rollback-good');
       const world = await prepare(scenario);
       stopStack(world);
       flushWorld(world);
@@ -55,7 +49,7 @@ describe('a stack that is down at the agent’s start', () => {
   }
 
   test('stays down when the agent finds it for the first time', async () => {
-    const world = await prepare(find('older-agent'));
+    const world = await prepare(scenarioNamed('older-agent'));
     stopStack(world);
     const run = await runAgent(world, { request: quiet, bootstrapOnStart: false });
     assert.ok(run.events.includes('stack_adopted'));
@@ -64,7 +58,7 @@ describe('a stack that is down at the agent’s start', () => {
   });
 
   test('is brought up without it when an interrupted operation of the agent stopped it', async () => {
-    const scenario = find('update-good');
+    const scenario = scenarioNamed('update-good');
     const world = await prepare(scenario);
     let switching: number | null = null;
     const probe = await runAgent(copyWorld(world), {
@@ -90,7 +84,7 @@ describe('a request right after the agent’s start', () => {
   const codeOf = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
   test('waits for the first check of the state, also before the loop runs, and is then answered', async () => {
-    const scenario = find('update-by-name');
+    const scenario = scenarioNamed('update-by-name');
     const world = await prepare(scenario);
     const run = await runAgent(world, { request: scenario.request, askAtOnce: true });
     assert.equal(run.answer?.kind, 'started');
@@ -99,7 +93,7 @@ describe('a request right after the agent’s start', () => {
   });
 
   test('is refused as unavailable when the engine does not answer', async () => {
-    const scenario = find('older-agent');
+    const scenario = scenarioNamed('older-agent');
     const world = await prepare(scenario);
     let calls = 0;
     const engineFault = () => ((calls += 1) <= 3 ? engineOffline() : null);
@@ -111,7 +105,7 @@ describe('a request right after the agent’s start', () => {
   });
 
   test('reports that the agent is still starting when the first check takes too long', async () => {
-    const world = await prepare(find('older-agent'));
+    const world = await prepare(scenarioNamed('older-agent'));
     const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
     const run = await runAgent(world, {
       request,

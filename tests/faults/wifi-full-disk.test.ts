@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OperationPhase } from '@station/protocol/agent-api';
 import { runAgent } from './agent-run.ts';
-import { prepare, scenarios } from './scenarios.ts';
+import { prepare, scenarioNamed } from './scenarios.ts';
 import { systemError } from './simulated-disk.ts';
 
 type Seen = { conditions: string[]; phase: OperationPhase | null };
@@ -11,9 +11,8 @@ type Seen = { conditions: string[]; phase: OperationPhase | null };
  * A disk is full for some minutes while the hotspot requests port 80.
  * @returns the state when the request was granted.
  */
-async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase | null) => boolean): Promise<Seen> {
-  const scenario = scenarios.find((one) => one.name === name);
-  assert.ok(scenario);
+async function askWhileDiskIsFull(name: string, isFull: (phase: OperationPhase | null) => boolean): Promise<Seen> {
+  const scenario = scenarioNamed(name);
   const world = await prepare(scenario);
   let fullMs: number | null = null;
   let phase: OperationPhase | null = null;
@@ -44,11 +43,11 @@ async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase 
 }
 
 test('opens the setup page although a full disk prevents the stack from starting', async () => {
-  const { conditions } = await wishWhileDiskIsFull('bring-up-at-boot', () => true);
+  const { conditions } = await askWhileDiskIsFull('bring-up-at-boot', () => true);
   assert.ok(conditions.includes('state_not_writable'), 'granted immediately, not only when there was space again');
 });
 
 test('keeps the proxy for a release under verification when the disk fills up', async () => {
-  const { conditions } = await wishWhileDiskIsFull('update-good', (phase) => phase === 'verifying');
+  const { conditions } = await askWhileDiskIsFull('update-good', (phase) => phase === 'verifying');
   assert.ok(!conditions.includes('state_not_writable'));
 });

@@ -67,6 +67,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     if (isOver) throw new Ended();
   };
   const watchdog = createWatchdogIn(world, { process, clock, logger, conditions, alive, options });
+  world.network = watchdog.network;
   const changes = applyEvents(world, options, clock.sleep, process).then(
     () => stopping.abort(options.end === 'stop' ? new Stopping('stop') : new TimeUp()),
     () => undefined,

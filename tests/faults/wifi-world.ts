@@ -1,4 +1,5 @@
 import type { PortalActions, PortalServer } from '@station/agent/core/hotspot-ports';
+import type { NetworkActions } from '@station/agent/core/network-port';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import {
   change,
@@ -30,6 +31,8 @@ export type WifiWorld = {
   forwarded: string[];
   /** The setup page of the current process. */
   portal: PortalActions | null;
+  /** The web app of the current process. */
+  network: NetworkActions | null;
   /** Time since which the page is open without a hotspot. */
   strayPortalMs: number | null;
   longestStrayPortalMs: number;
@@ -94,6 +97,7 @@ export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[])
     hasRefused: false,
     forwarded: [],
     portal: null,
+    network: null,
     strayPortalMs: null,
     longestStrayPortalMs: 0,
   };
@@ -103,6 +107,7 @@ export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[])
 export function endProcess(world: WifiWorld): void {
   loseProcess(world.air, world.process);
   world.portal = null;
+  world.network = null;
   world.strayPortalMs = null;
 }
 

@@ -90,7 +90,7 @@ export async function createAgentProcess(
   const baseEnv = command === undefined ? await unitEnvironment() : {};
   const dataDir = join(await workspace.subfolder(name), 'data');
   const cacheDir = join(workspace.folder, name, 'firmware-cache');
-  const socketPath = join(workspace.folder, name, 'agent.sock');
+  const socketPath = env['AGENT_SOCKET'] ?? join(workspace.folder, name, 'agent.sock');
   const events: AgentEventLine[] = [];
   let output = '';
   let child: ChildProcess | null = null;

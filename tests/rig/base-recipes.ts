@@ -60,4 +60,13 @@ export const baseRecipes = (nodeProgram: string): readonly BaseRecipe[] => [
     folders: ['/mosquitto', '/mosquitto/config', '/mosquitto/data', '/mosquitto/log'],
     config: { Env: [path], Cmd: ['/usr/sbin/mosquitto', '-c', '/mosquitto/config/mosquitto.conf'] },
   },
+  {
+    // Only its digest is asked for: tests run PostgreSQL as a process (postgres.ts).
+    name: 'postgres:17',
+    packages: [],
+    files: {},
+    user: { name: 'postgres', id: 999 },
+    folders: [],
+    config: { Env: [path], Cmd: ['postgres'] },
+  },
 ];

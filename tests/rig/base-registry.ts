@@ -13,11 +13,11 @@ import { pushImage, pushIndex, type Layer, type PushedImage } from './image-push
 import { createRegistry, type Registry } from './registry.ts';
 import type { Workspace } from './workspace.ts';
 
-/** The base images of the stack (scripts/release/image-recipes.ts). */
-const names = ['node:26-bookworm-slim', 'caddy:2'];
+/** What a release asks for: base images (scripts/release/image-recipes.ts), and the images of others in the compose file. */
+const names = ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2', 'postgres:17'];
 
 /**
- * Starts a registry that stands for Docker Hub: `library/node` and `library/caddy`, for both architectures. Its content is built
+ * Starts a registry that stands for Docker Hub: `library/node`, `library/caddy` and others, for both architectures. Its content is built
  * once (about 20 s) and kept in the cache.
  */
 export async function createBaseRegistry(workspace: Workspace): Promise<Registry> {

@@ -15,20 +15,49 @@ export type Caddy = AsyncDisposable & {
 
 const caddyfile = join(import.meta.dirname, '../../deploy/proxy/Caddyfile');
 
-/** Starts Debian's Caddy on loopback with the stack's Caddyfile; only addresses and paths are replaced. */
+/**
+ * Starts Debian's Caddy on loopback with the stack's Caddyfile; only addresses and paths are replaced.
+ * @param bind an address where it serves every name, as on a station.
+ * @param certificates the folder of the agent with what belongs to HTTPS; the proxy serves the certificate of the authority from it.
+ */
 export async function createCaddy(
   workspace: Workspace,
-  { port, backendUrl, firmwareFolder }: { port: number; backendUrl: string; firmwareFolder: string },
+  {
+    port,
+    backendUrl,
+    firmwareFolder,
+    https,
+    bind,
+    certificates,
+  }: {
+    port: number;
+    backendUrl: string;
+    firmwareFolder: string;
+    /** The same site over HTTPS, with PEM files. */
+    https?: { port: number; certificate: string; key: string };
+    bind?: string;
+    certificates?: string;
+  },
 ): Promise<Caddy> {
   await needPackages(['caddy']);
   const folder = await workspace.subfolder('caddy');
   const config = join(folder, 'Caddyfile');
+  const tlsFolder = await workspace.subfolder('caddy-tls');
+  if (https) {
+    // As the agent writes it: for every name of the station.
+    const site = `:${https.port} {\n\tbind 127.0.0.1\n\ttls ${https.certificate} ${https.key}\n\timport station\n}\n`;
+    await writeFile(join(tlsFolder, 'https.caddy'), site);
+  }
   const places = {
-    '/tmp/caddy': join(folder, 'storage'),
+    '/var/lib/caddy': join(folder, 'storage'),
+    'http_port 8080': `http_port ${port}`,
     'backend:3000': new URL(backendUrl).host,
     'frontend:8080': new URL(backendUrl).host,
+    '/run/agent': folder,
     '/srv/firmware': firmwareFolder,
-    '\n:8080 {': `\nhttp://127.0.0.1:${port} {`,
+    'root * /run/tls': `root * ${certificates ?? tlsFolder}`,
+    '/run/tls': tlsFolder,
+    '\n:8080 {': bind === undefined ? `\nhttp://127.0.0.1:${port} {` : `\nhttp://:${port} {\n\tbind ${bind}`,
     '\n:8081 {': `\nhttp://127.0.0.1:${await findFreePort()} {`,
   };
   let text = await readFile(caddyfile, 'utf8');
@@ -51,7 +80,7 @@ export async function createCaddy(
       daemon = started;
       await waitFor('Caddy to answer', async () => {
         if (!started.running()) throw new Error(`caddy ended: ${await started.logTail()}`);
-        return (await fetch(`http://127.0.0.1:${port}/firmware/`)).status === 404;
+        return (await fetch(`http://${bind ?? '127.0.0.1'}:${port}/firmware/`)).status === 404;
       });
     },
     sentBytes: async () => {

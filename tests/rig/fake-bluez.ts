@@ -9,7 +9,7 @@ import { plain } from '@station/kit/message-bus';
 
 type Values = Record<string, Variant>;
 type ConnectStep =
-  'ok' | 'silent' | 'unresolved' | 'bare' | 'fail' | 'abort' | 'in_progress' | 'hang' | 'vanish' | 'drop';
+  'ok' | 'silent' | 'unresolved' | 'bare' | 'fail' | 'abort' | 'in_progress' | 'hang' | 'stuck' | 'vanish' | 'drop';
 type WriteStep = 'ok' | 'fail' | 'refuse' | 'in_progress' | 'hang' | 'drop';
 
 /** A device. The test changes its properties while the fake runs. */
@@ -23,7 +23,7 @@ export type Peripheral = {
   services: Readonly<Record<string, readonly string[]>>;
   /**
    * What the next connections do; then `ok`. `silent`: BlueZ does not say that it is connected. `unresolved`: until
-   * `resolve`. `bare`: it has no service.
+   * `resolve`. `bare`: it has no service. `stuck`: it and all that follow hang until the adapter was switched off.
    */
   connects?: ConnectStep[];
   writes?: WriteStep[];
@@ -341,6 +341,10 @@ const connects: Record<ConnectStep, (peripheral: Peripheral, message: Message, m
   },
   in_progress: () => `${bluezError}InProgress`,
   hang: (peripheral, message, machine) => hang(machine, message, peripheral),
+  stuck: (peripheral, message, machine) => {
+    peripheral.connects = ['stuck', ...(peripheral.connects ?? [])];
+    return hang(machine, message, peripheral);
+  },
   vanish: (peripheral, _, machine) => {
     dropDevice(machine, pathOf(peripheral));
     return 'org.freedesktop.DBus.Error.UnknownObject';
@@ -422,6 +426,9 @@ const methods: Record<string, Method> = {
   StartNotify: onDevice(() => none),
   Set: ({ path, body }, machine) => {
     const [name, property, value] = body as [string, string, Variant];
+    if (property === 'Powered' && value.value === false)
+      for (const peripheral of machine.peripherals)
+        peripheral.connects = (peripheral.connects ?? []).filter((step) => step !== 'stuck');
     setProperties(machine, path, name, { [property]: value });
     return none;
   },

@@ -13,7 +13,7 @@ export type Mosquitto = AsyncDisposable & {
   /** Login of its administrator, as the station's stack makes it: `backend`. */
   password: string;
   /** A second listener with TLS only, and its CA file; null unless requested. */
-  tls: { port: number; caFile: string } | null;
+  tls: { port: number; caFile: string; keyFile: string } | null;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
   /** Call these while it is stopped: its logins and sessions are gone, except the login `backend`; and they are back. */
@@ -46,7 +46,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
   const mosquitto: Mosquitto = {
     port,
     password,
-    tls: tls && { port: tls.port, caFile: tls.caFile },
+    tls: tls && { port: tls.port, caFile: tls.caFile, keyFile: tls.keyFile },
     stop: async (signal = 'SIGTERM') => {
       daemon?.kill(signal);
       await daemon?.ended;
@@ -78,7 +78,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
 }
 
 /** The shipped configuration, with the places of this machine. */
-async function shippedSettings(places: { port: number; logins: string; folder: string }): Promise<string> {
+export async function shippedSettings(places: { port: number; logins: string; folder: string }): Promise<string> {
   const replaced = {
     listener: `${places.port} 127.0.0.1`,
     plugin,
@@ -95,12 +95,17 @@ async function shippedSettings(places: { port: number; logins: string; folder: s
 }
 
 /** A self-signed certificate for 127.0.0.1. */
-async function makeTls(folder: string): Promise<{ port: number; caFile: string; settings: string[] }> {
+async function makeTls(folder: string): Promise<{ port: number; caFile: string; keyFile: string; settings: string[] }> {
   await needPackages(['openssl']);
-  const [caFile, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+  const [caFile, keyFile] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const subject = ['-subj', '/CN=Test broker', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  await run('openssl', [...request, ...subject, '-keyout', key, '-out', caFile]);
+  await run('openssl', [...request, ...subject, '-keyout', keyFile, '-out', caFile]);
   const port = await findFreePort();
-  return { port, caFile, settings: [`listener ${port} 127.0.0.1`, `certfile ${caFile}`, `keyfile ${key}`] };
+  return {
+    port,
+    caFile,
+    keyFile,
+    settings: [`listener ${port} 127.0.0.1`, `certfile ${caFile}`, `keyfile ${keyFile}`],
+  };
 }

@@ -20,6 +20,10 @@ export type RealStack = {
   url: string;
   healthUrl: string;
   mqttPort: number;
+  /** Nothing listens there before an agent made certificates in `tlsFolder`. */
+  httpsPort: number;
+  mqttTlsPort: number;
+  tlsFolder: string;
   /** The backend's login at the broker. */
   mqttPassword: string;
   firmwareFolder: string;
@@ -65,7 +69,10 @@ export async function writeProject(
   for (const name of ['proxy', 'mosquitto']) {
     await cp(join(repository, 'deploy', name), join(folder, name), { recursive: true });
   }
-  const [httpPort, mqttPort, mqttPassword, stationId] = [
+  const tlsFolder = await workspace.subfolder('tls');
+  const [httpPort, httpsPort, mqttPort, mqttTlsPort, mqttPassword, stationId] = [
+    await findFreePort(),
+    await findFreePort(),
     await findFreePort(),
     await findFreePort(),
     randomBytes(12).toString('hex'),
@@ -77,7 +84,10 @@ export async function writeProject(
     STATION_ID: stationId,
     MQTT_PASSWORD: mqttPassword,
     HTTP_PORT: `127.0.0.1:${httpPort}`,
+    HTTPS_PORT: `127.0.0.1:${httpsPort}`,
     MQTT_PORT: `127.0.0.1:${mqttPort}`,
+    MQTT_TLS_PORT: `127.0.0.1:${mqttTlsPort}`,
+    TLS_DIR: tlsFolder,
     FIRMWARE_CACHE_DIR: firmwareFolder,
     AGENT_SOCKET_DIR: agentSocketFolder,
     BLUEZ_DIR: await workspace.subfolder('bluez'),
@@ -91,6 +101,9 @@ export async function writeProject(
     url,
     healthUrl: `${url}/api/health`,
     mqttPort,
+    httpsPort,
+    mqttTlsPort,
+    tlsFolder,
     mqttPassword,
     firmwareFolder,
     agentSocketFolder,

@@ -6,7 +6,7 @@ import type { Registry } from './registry.ts';
 
 /**
  * How a service of the small stack behaves.
- * - `good`: `GET /api/health` answers 200 `{ status: "ok", version }` within milliseconds of the start
+ * - `good`: `GET /api/health` answers 200 `{ status: "ok", version, checks }` within milliseconds of the start
  * - `unhealthy`: answers 503 `{ status: "error", version }` to everything
  * - `crash-loop`: exits 1 at once
  * - `ignore-sigterm`: good, but only SIGKILL ends it
@@ -70,9 +70,9 @@ async function packBusybox(): Promise<Layer> {
 function serviceFiles({ version, behaviour, repository }: SmallImage): ImageFile[] {
   const unhealthy = JSON.stringify({ status: 'error', version });
   return [
-    { path: 'www/api/health', content: JSON.stringify({ status: 'ok', version }) },
+    { path: 'www/api/health', content: JSON.stringify({ status: 'ok', version, checks: {} }) },
     { path: 'www/index.html', content: `${repository} ${version}\n` },
-    { path: 'start', content: `#!/bin/sh\n${startScript(behaviour)}\n` },
+    { path: 'start', content: `#!/bin/sh\necho "${version} starts"\n${startScript(behaviour)}\n` },
     // The request is read first: closing a socket with unread input resets the connection.
     {
       path: 'unhealthy',

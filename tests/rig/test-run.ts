@@ -57,8 +57,17 @@ export async function runTests(
 /** Whether a signal asked this process to end; what has not begun then stays undone. */
 export const isInterrupted = (): boolean => interrupted;
 
-/** Adds runs up and prints the totals as Node's test runner does. @returns the exit code. */
+/** Before the failures of several runs, together once more: `.ci/run` repeats what follows it. */
+const failuresTitle = '✖ failures of all runs:';
+
+/** Adds runs up and prints their failures and the totals as Node's test runner does. @returns the exit code. */
 export function printTotals(runs: readonly TestRun[], startedMs: number): 0 | 1 {
+  const failed = runs.filter(({ totals }) => totals.fail + totals.cancelled > 0);
+  if (runs.length > 1 && failed.length > 0) {
+    process.stdout.write(
+      `${failuresTitle}\n\n${failed.map(({ output }) => lastLines(failuresOf(output))).join('\n')}\n`,
+    );
+  }
   const sum = (key: keyof Totals): number => runs.reduce((total, run) => total + run.totals[key], 0);
   const lines = counted.map((key) => `ℹ ${key} ${sum(key)}\n`);
   process.stdout.write(`${lines.join('')}ℹ duration_ms ${Math.round(performance.now() - startedMs)}\n`);
@@ -70,6 +79,9 @@ export function failuresOf(output: string): string {
   const at = output.indexOf('\n✖ failing tests:');
   return at === -1 ? output : output.slice(at + 1);
 }
+
+/** Of a run that was cut short there is all of its output. */
+const lastLines = (report: string): string => report.split('\n').slice(-80).join('\n');
 
 function readTotals(output: string): Totals {
   const read = (key: string): number => Number(new RegExp(`^ℹ ${key} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);

@@ -55,6 +55,10 @@ const sweeps: Record<string, Sweep> = {
     options: ['--test-isolation=none'],
     env: { STATION_TEST_SUITE: 'trixie' },
   },
+  pages: {
+    about: 'every page of the web app in four languages, on a phone and on a desk, in the light and in the dark',
+    files: ['tests/e2e/web/every-page.test.ts'],
+  },
   ble: {
     about:
       '500 writes over Bluetooth to a device that drops every fifth connection; radio and helper ended at every step',

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Status, WifiStatus } from '@station/protocol/agent-api';
+import type { NetworkJoinRequest, NetworkState } from '@station/protocol/agent-network';
 import type { Machine } from './machine.ts';
 
 export type EventLine = { time: string; level: string; event: string } & Record<string, unknown>;
@@ -18,6 +19,10 @@ export type StationAgent = {
   pid(): Promise<number>;
   wifiStatus(): Promise<WifiStatus>;
   status(): Promise<Status>;
+  /** The network as the web app asks for it, through the backend. */
+  network(): Promise<NetworkState>;
+  /** Asks for a network as the web app does. @returns the status code. */
+  joinFromApp(request: NetworkJoinRequest): Promise<number>;
   /** Every event of all its lives since then (ms of the station's clock), oldest first. */
   events(sinceMs: number): Promise<EventLine[]>;
   /** Whether the stack's proxy answers on port 80 of the station itself. */
@@ -29,6 +34,9 @@ export type StationAgent = {
 const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
 const socket = '/run/station-agent/agent.sock';
 const unit = 'station-agent.service';
+const backendToken = 'a-token-of-the-virtual-station';
+/** For curl: no password and no token is among its arguments. */
+const request = '/run/vstation/request';
 
 /**
  * Installs the agent as the installer does, and does not start it.
@@ -46,7 +54,7 @@ export async function installAgent(machine: Machine, env: Record<string, string>
     AUTO_UPDATE: 'false',
     HEALTHCHECK_URL: 'http://127.0.0.1:3000/api/health',
     STABILIZATION_SECONDS: '1',
-    BACKEND_AGENT_TOKEN: 'a-token-of-the-virtual-station',
+    BACKEND_AGENT_TOKEN: backendToken,
     LOG_LEVEL: 'debug',
     ...env,
   };
@@ -64,6 +72,12 @@ export async function installAgent(machine: Machine, env: Record<string, string>
 
   const ask = async <T>(path: string): Promise<T> =>
     JSON.parse(await machine.must(`curl -sSf -m 10 --unix-socket ${socket} http://localhost${path}`)) as T;
+  const askAsBackend = async (path: string, more: readonly string[] = []): Promise<string> => {
+    const header = `header = "Authorization: Bearer ${backendToken}"`;
+    const lines = [header, `url = "http://localhost${path}"`, `unix-socket = "${socket}"`, ...more];
+    await machine.writeFile(request, `${lines.join('\n')}\n`, { mode: 0o600 });
+    return machine.must(`curl -sS -m 20 -K ${request}; rm -f ${request}`, { timeoutMs: 30_000 });
+  };
   const pid = async (): Promise<number> => Number(await machine.must(`systemctl show -P MainPID ${unit}`));
   return {
     hotspot: variables['HOTSPOT_SSID' as keyof typeof variables] ?? `Station-${stationId.slice(-4)}`,
@@ -73,6 +87,12 @@ export async function installAgent(machine: Machine, env: Record<string, string>
     pid,
     wifiStatus: () => ask<WifiStatus>('/wifi/status'),
     status: () => ask<Status>('/status'),
+    network: async () => JSON.parse(await askAsBackend('/network')) as NetworkState,
+    joinFromApp: async (body) => {
+      const quoted = JSON.stringify(JSON.stringify(body));
+      const lines = [`data = ${quoted}`, 'header = "Content-Type: application/json"', 'write-out = "\\n%{http_code}"'];
+      return Number((await askAsBackend('/network/join', lines)).split('\n').at(-1));
+    },
     events: async (sinceMs) => {
       // The journal is long, and reading it all takes an emulated processor seconds.
       const lines = await machine.journal({ unit, args: `-o cat --since=@${Math.floor(sinceMs / 1000)}` });

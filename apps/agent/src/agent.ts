@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Clock, isoTime, systemClock } from '@station/kit/clock';
 import { type AgentConditions, createAgentConditions } from '@station/kit/conditions';
 import { nodeDisk } from '@station/kit/durable-files';
 import { Stopping } from '@station/kit/lifecycle';
-import { type AgentLogger, createLogger } from '@station/kit/logger';
+import { type AgentLogger, createLogger, createRedactor } from '@station/kit/logger';
 import type { Status } from '@station/protocol/agent-api';
 import { events } from '@station/protocol/events';
+import { formatKeyId } from '@station/protocol/signing-key';
 import { createOtaBackend } from './adapters/backend-client.ts';
 import { readBootId } from './adapters/boot-id.ts';
 import { cacheDisk } from './adapters/cache-disk.ts';
@@ -15,6 +16,7 @@ import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
 import { listenForApi } from './adapters/http-listener.ts';
 import { openDownload } from './adapters/http-download.ts';
 import { readLog } from './adapters/machine-checks.ts';
+import { createMachinePower } from './adapters/machine-power.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { createSystemTime } from './adapters/timedate.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
@@ -23,6 +25,7 @@ import { createHostClock, type HostClock } from './clock/host-clock.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
 import type { AgentPort } from './core/agent-port.ts';
 import type { BrokerFile } from './core/backup-ports.ts';
+import type { OpenLog, ServiceOperator } from './core/operator-ports.ts';
 import { createUpdateKeys, type UpdateKeys } from './core/update-keys.ts';
 import { agentUnit, environmentFile, examineStation, shareRuns } from './examine-station.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
@@ -30,15 +33,21 @@ import type { FirmwareParts } from './firmware/firmware-run.ts';
 import { createFirmware, type Firmware } from './firmware/firmware.ts';
 import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
+import { createOpenLog } from './logs/follow-log.ts';
+import { createMachinePort, createNetworkPort, type MachineParts } from './machine-port.ts';
 import { createJournalKeeper } from './stack/journal-keeper.ts';
+import { keepOperationFile, operationFile } from './stack/operation-file.ts';
 import { createPort80Lock } from './stack/proxy-service.ts';
 import { createReleaseSource } from './stack/release-source.ts';
+import { createSeenImages } from './stack/seen-images.ts';
 import type { StackEngine } from './stack/stack-ports.ts';
 import { createStack, type Stack } from './stack/stack.ts';
 import { stateFiles } from './stack/state-files.ts';
 import type { StackParts } from './stack/update-flow.ts';
+import { createTlsDuty } from './tls-duty.ts';
+import type { StationCertificates } from './tls/station-certificates.ts';
 import { agentVersion } from './version.ts';
-import { createWifiDuty, type WifiDuty } from './wifi-duty.ts';
+import { type CreateRadio, createWifiDuty, type WifiDuty } from './wifi-duty.ts';
 
 /** What an engine needs besides the configuration. `overrideFile` pins the release that must run. */
 type EngineParts = {
@@ -50,10 +59,13 @@ type EngineParts = {
 };
 
 /** Creates an engine other than Docker, for simulators. Its processes end with the agent, so each start counts as a boot. */
-export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;
+type CreateEngine = (config: Config, parts: EngineParts) => Promise<StationEngine & AsyncDisposable>;
 
-/** `broker`: absent in an engine that has no access to files of its services. */
-type StationEngine = StackEngine & { broker?: BrokerFile };
+/** What simulators replace. */
+export type Simulated = { createEngine?: CreateEngine; createRadio?: CreateRadio };
+
+/** `broker`: absent in an engine that has no access to files of its services; `operator`: in one that has no logs. */
+type StationEngine = StackEngine & { broker?: BrokerFile; operator?: ServiceOperator };
 
 /**
  * Composition root: builds the whole agent from its configuration and starts it.
@@ -61,7 +73,7 @@ type StationEngine = StackEngine & { broker?: BrokerFile };
  */
 export async function startAgent(
   config: Config,
-  options: { signal: AbortSignal; write: (line: string) => void; createEngine?: CreateEngine },
+  options: { signal: AbortSignal; write: (line: string) => void } & Simulated,
 ): Promise<AsyncDisposable> {
   const clock = systemClock;
   const logger = createLogger({
@@ -89,21 +101,36 @@ export async function startAgent(
   const keys = createKeys(config, logger);
   const updates = createStackDuty(config, { ...common, engine, lock, bootId, isClockRight, keys });
   logger.event('agent_started', { agentVersion, bootId });
-  const firmware = await createFirmwareDuty(config, { ...common, keys, isLineTaken: updates.isFetching });
+  const firmware = await createFirmwareDuty(config, {
+    ...{ ...common, keys, isClockRight, isLineTaken: updates.isFetching },
+  });
   const wifi = stack.use(
     createWifiDuty(config, {
       ...common,
       ...{ engine, stack: updates, lock, startedAt, signal, bootId: await readBootId() },
+      ...(options.createRadio && { createRadio: options.createRadio }),
     }),
   );
+  const certificates = createTlsDuty(config, { clock, logger, engine, stack: updates, lock });
+  // Before the stack starts: its servers read their certificates once.
+  await certificates.renew();
   const agentPart = createAgentPart({
+    authority: certificates,
     networks: wifi.saved,
     broker: engine.broker ?? null,
     release: updates.installed,
     update: updates.update,
   });
-  const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, conditions };
-  const port = createStatus({ ...parts, startedAt, agentVersion });
+  const openLog = createOpenLog({
+    operator: engine.operator ?? { followLog: async () => undefined },
+    services: async () => (engine.operator ? engine.services() : []),
+    agentLines: () => readAgentLog(config),
+    redact: createRedactor(config.secrets),
+    ...{ logger, clock },
+  });
+  const power = createMachinePower({ clock });
+  const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, keys, certificates, conditions };
+  const port = createStatus({ ...parts, openLog, power, logger, clock, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({
       ...common,
@@ -118,7 +145,12 @@ export async function startAgent(
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const isAlive = (): boolean => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs;
   const serviceManager = stack.use(createSystemd(config, { clock, logger, isAlive }));
-  const duties = [updates.run(signal), firmware.run(signal), wifi.run(signal)];
+  const duties = [updates.run(signal), firmware.run(signal), wifi.run(signal), certificates.run(signal)];
+  const { socketPath } = config.api;
+  if (socketPath !== null) {
+    const path = join(dirname(socketPath), operationFile);
+    duties.push(keepOperationFile({ path, stack: updates, disk: nodeDisk, clock }, signal));
+  }
   const running = Promise.all(duties).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
@@ -151,17 +183,18 @@ function createKeys({ release, dataDir }: Config, logger: AgentLogger): UpdateKe
 
 type StackDutyParts = Pick<
   StackParts,
-  'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId' | 'isClockRight'
->;
+  'conditions' | 'clock' | 'logger' | 'random' | 'lock' | 'bootId' | 'isClockRight'
+> & { engine: StationEngine };
 
 function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts & { keys: UpdateKeys | null }): Stack {
   const { release, health, stationId, dataDir } = config;
   const { keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
   const { stabilizationMs, timeoutMs } = health;
-  const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, newId: randomUUID };
-  return createStack({
+  const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, stabilizationMs, newId: randomUUID };
+  const stackParts: StackParts = {
     ...keeping,
     keeper: createJournalKeeper(keeping),
+    seenImages: keys === null ? undefined : createSeenImages(keeping),
     probe: createHttpProbe(health.url),
     gate: { stabilizationMs, timeoutMs },
     source: createReleaseSource({
@@ -170,10 +203,14 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts & { 
     }),
     ...{ stationId, agentVersion, autoUpdate, checkIntervalMs, maintenanceWindow },
     bootstrapOnStart: config.stack.bootstrapOnStart,
-  });
+  };
+  return createStack(stackParts, parts.engine.operator ?? null);
 }
 
-type FirmwareDutyParts = Pick<FirmwareParts, 'conditions' | 'clock' | 'logger' | 'random' | 'isLineTaken'>;
+type FirmwareDutyParts = Pick<
+  FirmwareParts,
+  'conditions' | 'clock' | 'logger' | 'random' | 'isClockRight' | 'isLineTaken'
+>;
 
 async function createFirmwareDuty(
   config: Config,
@@ -243,17 +280,39 @@ async function createDocker(
 
 const logTimeoutMs = 10_000;
 
-type StatusParts = {
+const readAgentLog = (config: Config): Promise<string[]> =>
+  readLog(agentUnit, config.childEnv, AbortSignal.timeout(logTimeoutMs));
+
+type StatusParts = MachineParts & {
   hostClock: HostClock;
   config: Config;
   stack: Stack;
   firmware: Firmware;
-  wifi: Pick<WifiDuty, 'status'>;
+  wifi: Pick<WifiDuty, 'status' | 'network'>;
+  openLog: OpenLog;
   agentPart: AgentPart;
+  keys: UpdateKeys | null;
+  certificates: StationCertificates;
   conditions: AgentConditions;
   startedAt: string;
   agentVersion: string;
 };
+
+/** Nothing while the learned keys cannot be read. */
+async function describeKeys({ keys, config }: StatusParts): Promise<Pick<Status, 'updateKeys'>> {
+  if (keys === null) return {};
+  const trusted = await keys.trusted().catch(() => null);
+  if (trusted === null) return {};
+  const configured = new Set(config.release.publicKeys.map(({ text }) => text));
+  return {
+    updateKeys: trusted.map(({ text, keyId }) => ({ id: formatKeyId(keyId), isLearned: !configured.has(text) })),
+  };
+}
+
+function describeEncryption({ certificates }: StatusParts): Pick<Status, 'encryption'> {
+  const encryption = certificates.status();
+  return encryption === null ? {} : { encryption };
+}
 
 /** The agent's status for its API, collected from the features at each request. */
 function createStatus(parts: StatusParts): AgentPort {
@@ -261,14 +320,19 @@ function createStatus(parts: StatusParts): AgentPort {
   return {
     version: () => ({ ...stack.versions(), agentVersion }),
     wifiStatus: wifi.status,
+    hotspot: () => ({ ssid: config.wifi.hotspot.ssid, password: config.wifi.hotspot.password }),
     readBackup: parts.agentPart.read,
     restoreBackup: parts.agentPart.restore,
     doctor: shareRuns(() => examineStation({ config, warnings: [], envFile: environmentFile(), clock: systemClock })),
-    log: () => readLog(agentUnit, config.childEnv, AbortSignal.timeout(logTimeoutMs)),
+    log: () => readAgentLog(config),
+    openLog: parts.openLog,
+    ...createMachinePort(parts),
+    ...createNetworkPort(parts),
     clock: hostClock.status,
     setClock: hostClock.set,
     update: stack.update,
     rollback: stack.rollback,
+    restartService: stack.restart,
     check: async () => {
       const [answer, firmwareCheck] = await Promise.all([stack.check(), firmware.check()]);
       const { latestVersion } = stack.versions();
@@ -286,6 +350,8 @@ function createStatus(parts: StatusParts): AgentPort {
       firmware: firmware.status(),
       wifi: wifi.status(),
       clock: await hostClock.status(),
+      ...describeEncryption(parts),
+      ...(await describeKeys(parts)),
       conditions: conditions.list(),
     }),
   };

@@ -129,5 +129,6 @@ test('the doctor prints words, and why the backend could not be asked', async (t
   const { stdout } = await runWith(t, ['doctor'], [...station, 'DOCKER_HOST=/nowhere/docker.sock'], 'exit 64');
   assert.match(stdout, /^FAULT {4}Docker and Compose$/m);
   assert.match(stdout, /Docker does not answer/);
-  assert.match(stdout, /The backend could not be asked: its release has no doctor\n$/);
+  assert.match(stdout, /The backend could not be asked: its release has no doctor\n/);
+  assert.match(stdout, /reset-owner\n$/);
 });

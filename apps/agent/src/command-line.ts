@@ -82,10 +82,16 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
   const backend = await examineBackendContainer(config);
   const report = 'report' in backend ? backend.report : null;
   if (isJson) print(`${JSON.stringify({ agent, backend: report })}\n`);
-  else
+  else {
     print('failure' in backend ? `The backend could not be asked: ${backend.failure}\n` : renderReport(backend.report));
+    print(wayBack(config));
+  }
   return exitCodeOf([agent.status, report?.status ?? 'ok']);
 }
+
+/** Whoever can log in here is the owner of the machine. */
+const wayBack = ({ stack }: Config): string =>
+  `\nThe owner cannot log in? A new password: docker exec ${stack.backendContainer} node /app/station-backend.mjs reset-owner\n`;
 
 /** The code that the agent made for its open hotspot; the backend made another one for the first account. */
 const readPageCode = ({ dataDir }: Config): Promise<string | null> =>

@@ -66,6 +66,7 @@ describe('defaults', () => {
         },
         backend: { url: new URL('http://localhost'), agentToken: null },
         api: { host: '127.0.0.1', port: 3001, socketPath: null, token: null },
+        encryption: { mode: 'own', folder: '/home/anna/station-agent-data/tls', acme: null },
         wifi: {
           watchdog: 'auto',
           interface: null,
@@ -247,6 +248,17 @@ const wrong: Record<string, string[]> = {
   BACKEND_AGENT_TOKEN: ['a\nb'],
   AGENT_SOCKET: ['agent.sock', `/${'x'.repeat(107)}`],
   DATA_DIR: ['data'],
+  HTTPS: ['yes', 'https'],
+  PUBLIC_NAME: ['station.local', '192.0.2.1', 'station', 'https://home.example.org', 'a b.example', 'x.localhost'],
+  ACME_EMAIL: ['somebody', 'a b@example.org', 'a@example.org\n}', 'a@{$HOME}'],
+  ACME_DIRECTORY: [
+    'http://acme.example/dir',
+    'https://acme.example/{$HOME}',
+    'https://acme.example/d?x',
+    'acme.example',
+  ],
+  ACME_CA_FILE: ['roots.pem'],
+  TLS_DIR: ['tls'],
   WIFI_WATCHDOG: ['sometimes'],
   WIFI_INTERFACE: ['wlan0; reboot', 'a-very-long-interface', 'a/b', '..'],
   WIFI_COUNTRY: ['fi', 'FIN'],
@@ -309,6 +321,7 @@ describe('problems', () => {
       'STATION_ID must be set',
       'UPDATE_SERVER_URL must be set',
     ]);
+    assert.deepEqual(problems({ HTTPS: 'acme' }), ['PUBLIC_NAME must be set with HTTPS=acme']);
     assert.deepEqual(problems({ CONTAINER_USERNAME: 'reader' }), [
       'CONTAINER_USERNAME and CONTAINER_TOKEN must be set together',
     ]);

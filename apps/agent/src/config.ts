@@ -58,6 +58,12 @@ export type Config = {
     readonly socketPath: string | null;
     readonly token: string | null;
   };
+  readonly encryption: {
+    readonly mode: 'own' | 'acme' | 'off';
+    /** Certificates for the servers of the stack. */ readonly folder: string;
+    /** With `acme`: the public name, and who vouches for it. */
+    readonly acme: AcmeConfig | null;
+  };
   readonly wifi: WifiConfig;
   readonly systemd: {
     /** Socket of the service manager for notifications (sd_notify(3)); null: there is none. */
@@ -69,6 +75,14 @@ export type Config = {
   readonly childEnv: Readonly<Record<string, string>>;
   /** Values that must never appear in a log line. */
   readonly secrets: readonly string[];
+};
+
+type AcmeConfig = {
+  readonly name: string;
+  readonly directory: string;
+  readonly email: string | null;
+  /** Certificates by which the server of the directory is trusted; null: those of the system. */
+  readonly caFile: string | null;
 };
 
 /** Configuration of the Wi-Fi watchdog and its hotspot (contracts, section 3). */
@@ -141,6 +155,7 @@ export function envToConfig(env: Environment, defaults: Defaults): ConfigReading
   if (isSet('CONTAINER_USERNAME') !== isSet('CONTAINER_TOKEN')) {
     problems.push('CONTAINER_USERNAME and CONTAINER_TOKEN must be set together');
   }
+  if (values.HTTPS === 'acme' && !isSet('PUBLIC_NAME')) problems.push('PUBLIC_NAME must be set with HTTPS=acme');
   if (problems.length > 0) return { kind: 'invalid', problems, warnings: [] };
   return { kind: 'ok', config: toConfig(values, env, defaults), warnings: shortTokens(values) };
 }
@@ -184,11 +199,21 @@ function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Co
       socketPath: values.AGENT_SOCKET ?? usualSocket(ambient(env, 'RUNTIME_DIRECTORY')),
       token: values.AGENT_TOKEN,
     },
+    encryption: {
+      mode: values.HTTPS,
+      folder: values.TLS_DIR ?? join(values.DATA_DIR, 'tls'),
+      acme: toAcmeConfig(values),
+    },
     wifi: toWifiConfig(values, defaults),
     systemd: readSystemd(env, defaults),
     childEnv: childEnv(env, defaults),
     secrets: secretsIn(agentVariables, env),
   };
+}
+
+function toAcmeConfig(values: AgentValues): AcmeConfig | null {
+  const { HTTPS: mode, PUBLIC_NAME: name, ACME_DIRECTORY: directory, ACME_EMAIL: email, ACME_CA_FILE: caFile } = values;
+  return mode === 'acme' && name !== null ? { name, directory, email, caFile } : null;
 }
 
 function toStackConfig(values: AgentValues): Config['stack'] {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { runCommand } from '@station/kit/command';
-import { type Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import { runChecks } from '@station/kit/doctor';
 import { nodeDisk } from '@station/kit/durable-files';
 import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@station/kit/machine-decide';
@@ -9,7 +9,9 @@ import { describeError } from '@station/kit/station-error';
 import type { DoctorReport } from '@station/protocol/doctor';
 import { agentFindings } from '@station/protocol/doctor-findings';
 import type { Release } from '@station/protocol/release';
+import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
+import { certificateMaker } from './adapters/certificates.ts';
 import { createEngineApi, type EngineApi } from './adapters/docker/engine-api.ts';
 import { fetchSmallFile } from './adapters/http-client.ts';
 import {
@@ -20,23 +22,30 @@ import {
   readProject,
   readUnit,
 } from './adapters/machine-checks.ts';
-import { isDnsPortTaken, kernelPaths, readBlocked } from './adapters/network-manager/host.ts';
+import { readPublicCertificate } from './adapters/proxy-checks.ts';
+import { kernelPaths } from './adapters/kernel-files.ts';
+import { isDnsPortTaken, readBlocked } from './adapters/network-manager/host.ts';
 import type { Config } from './config.ts';
 import type { NeededImage, ProjectFacts, StateFacts } from './core/doctor-facts.ts';
+import { learnedKeysFile, readLearnedKeys } from './core/update-keys.ts';
 import {
   decideBackend,
   decideConfiguration,
+  decideEncryption,
   decideEngine,
   decideImages,
+  decidePublicCertificate,
   decideReleaseServer,
   decideServices,
   decideState,
   decideUnit,
+  decideUpdateKeys,
   decideWifi,
   type Outcome,
 } from './doctor/doctor-decide.ts';
 import { readJournal } from './stack/journal.ts';
 import { findStaleFiles } from './stack/state-files.ts';
+import { readWebCertificate } from './tls/station-certificates.ts';
 import { agentVersion } from './version.ts';
 
 export const agentUnit = 'station-agent.service';
@@ -81,13 +90,24 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
         run: async () => decideEngine(stack.projectPath, await readEngine(engine), await project),
       },
       { id: 'images', run: () => checkImages(engine, state) },
-      { id: 'services', timeoutMs: composeTimeoutMs, run: async () => decideServices(await project) },
+      {
+        id: 'services',
+        timeoutMs: composeTimeoutMs,
+        run: async () => decideServices(await project, installedServices(state)),
+      },
       {
         id: 'backend',
         run: async (signal) => decideBackend(health.url.href, portOf(health.url), await askBackend(health.url, signal)),
       },
       { id: 'wifi', run: (signal) => checkWifi(wifi, childEnv, signal) },
       { id: 'names', run: async (signal) => decideNames(await lookUpNames(hostsOf(config), signal)) },
+      { id: 'update_keys', run: () => checkUpdateKeys(config) },
+      { id: 'encryption', run: () => checkEncryption(config, clock) },
+      {
+        id: 'public_certificate',
+        timeoutMs: composeTimeoutMs,
+        run: (abort) => checkPublicCertificate(config, { env, abort, clock }),
+      },
       {
         id: 'release_server',
         timeoutMs: usualTimeoutMs,
@@ -127,6 +147,9 @@ const imagesOf = (release: Release | null, isInstalled: boolean): NeededImage[] 
     ...{ service, imageId, isInstalled },
     version: release?.version ?? '?',
   }));
+
+const installedServices = (state: StateFacts): string[] =>
+  state.kind === 'ok' ? state.images.filter(({ isInstalled }) => isInstalled).map(({ service }) => service) : [];
 
 async function readEngine(engine: EngineApi): Promise<{ version: string } | { failure: string }> {
   try {
@@ -179,6 +202,38 @@ async function checkWifi(
       isDnsPortTaken: await isDnsPortTaken(kernelPaths.proc),
     },
   );
+}
+
+async function checkUpdateKeys({ release, dataDir }: Config): Promise<Outcome | null> {
+  const configured = release.publicKeys;
+  const learned = await readLearnedKeys({ configured, disk: nodeDisk, dataDir });
+  const idsOf = (keys: readonly SigningKey[]): string[] => keys.map(({ keyId }) => formatKeyId(keyId));
+  return decideUpdateKeys({ configured: idsOf(configured), learned: idsOf(learned), learnedFile: learnedKeysFile });
+}
+
+async function checkEncryption({ encryption, dataDir }: Config, clock: Pick<Clock, 'now'>): Promise<Outcome> {
+  const { folder } = encryption;
+  const found = await readWebCertificate({ folder, dataDir, disk: nodeDisk, maker: certificateMaker });
+  const shown = found && {
+    names: [...found.names, ...found.addresses],
+    validFrom: isoTime(found.notBefore),
+    validUntil: isoTime(found.notAfter),
+    fingerprint: found.fingerprint,
+  };
+  return decideEncryption(encryption, shown, isoTime(clock.now()));
+}
+
+type PublicCheck = { env: Record<string, string>; abort: AbortSignal; clock: Pick<Clock, 'now'> };
+
+async function checkPublicCertificate(
+  { encryption, stack }: Config,
+  { env, abort, clock }: PublicCheck,
+): Promise<Outcome | null> {
+  if (encryption.acme === null) return null;
+  const { dockerProgram: program, projectPath: folder, reverseProxyService: service } = stack;
+  const { name } = encryption.acme;
+  const facts = await readPublicCertificate({ program, folder, service, env, abort }, name);
+  return decidePublicCertificate(name, facts, isoTime(clock.now()));
 }
 
 async function checkReleaseServer(url: URL, signal: AbortSignal): Promise<Outcome> {

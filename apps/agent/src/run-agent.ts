@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { runUntilSignal } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import { startAgent, type CreateEngine } from './agent.ts';
+import { startAgent, type Simulated } from './agent.ts';
 import { loadConfig } from './config.ts';
 
 /** Exit code of a configuration fault (sysexits.h, EX_CONFIG; contracts, section 3). */
@@ -12,10 +12,10 @@ export const exitConfig = 78;
 
 /**
  * Reads the configuration and runs the agent until a signal ends it.
- * @param options.createEngine an engine other than Docker, for simulators.
+ * @param options what simulators replace: the engine, the radio.
  * @returns the exit code of the process.
  */
-export async function runAgent(options: { createEngine?: CreateEngine } = {}): Promise<number> {
+export async function runAgent(options: Simulated = {}): Promise<number> {
   const write = (line: string): void => void process.stdout.write(line);
   const reading = await loadConfig({ directory: dirname(process.execPath) });
   const logger = createLogger({ catalogue: events, clock: systemClock, write, level: 'info', secrets: [] });

@@ -159,6 +159,39 @@ export const agentVariables = {
       help: 'Requests must have this token. Without it the API is open to programs on this machine.',
     },
   }),
+  ...group('Encryption', {
+    HTTPS: {
+      check: is.oneOf(['own', 'acme', 'off'] as const),
+      default: 'own',
+      help: 'own: the station makes certificates with an authority of its own, which phones and computers can trust. acme: also one for PUBLIC_NAME, from a public authority. off: no HTTPS.',
+    },
+    PUBLIC_NAME: {
+      check: is.publicName,
+      example: 'home.example.org',
+      help: 'The name of this station in the DNS of the internet, for HTTPS=acme; the stack has the same.',
+    },
+    ACME_EMAIL: {
+      check: is.matching(/^[\w.%+-]{1,64}@[a-zA-Z0-9.-]{1,190}$/, 'be an e-mail address'),
+      otherwise: 'the authority does not know whom to write to',
+      example: 'owner@example.org',
+      help: 'Where the public authority writes to when there is something about the certificate.',
+    },
+    ACME_DIRECTORY: {
+      check: is.matching(/^https:\/\/[\w.:[\]-]+(\/[\w.~/%-]*)?$/, 'be an https:// address without a query'),
+      default: 'https://acme-v02.api.letsencrypt.org/directory',
+      help: 'The authority that HTTPS=acme asks (ACME, RFC 8555).',
+    },
+    ACME_CA_FILE: {
+      check: is.path,
+      otherwise: 'authorities that every system trusts',
+      help: 'Certificates (PEM) by which the server of ACME_DIRECTORY is trusted, for an authority of your own.',
+    },
+    TLS_DIR: {
+      check: is.path,
+      otherwise: 'tls in DATA_DIR',
+      help: 'Folder of the certificates that the proxy and the broker read.',
+    },
+  }),
   ...group('Wi-Fi and hotspot', {
     WIFI_WATCHDOG: {
       check: watchdogMode,

@@ -1,3 +1,4 @@
+import type { Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
@@ -5,6 +6,7 @@ import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/backend-client.ts';
 import type { Config } from './config.ts';
 import type { SavedNetworks } from './core/backup-ports.ts';
+import type { NetworkActions } from './core/network-port.ts';
 import { ssidFromText } from './core/wifi-network.ts';
 import { listenForPortal } from './adapters/http-listener.ts';
 import { createCodeGuard } from './portal/code-guard.ts';
@@ -13,6 +15,7 @@ import { createStationCode } from './portal/station-code.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
 import { createIntentFile, cleanUpHotspot } from './wifi/hotspot-cleanup.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
+import type { Radio, Reachability } from './wifi/wifi-ports.ts';
 import type { WatchdogParts } from './wifi/wifi-run.ts';
 
 export type WifiDuty = AsyncDisposable & {
@@ -21,13 +24,20 @@ export type WifiDuty = AsyncDisposable & {
   status(): WifiStatus;
   /** Null: the agent does not manage the network. */
   saved: SavedNetworks | null;
+  /** Null: the agent does not manage the network. */
+  network: NetworkActions | null;
 };
 
 type Parts = Omit<ProxyServiceParts, 'service'> &
   Pick<WatchdogParts, 'conditions' | 'clock' | 'logger' | 'random' | 'bootId'> & {
     startedAt: string;
     signal: AbortSignal;
+    /** A radio other than NetworkManager's, for simulators. */
+    createRadio?: CreateRadio;
   };
+
+/** `reachability`: what can be reached over that radio. */
+export type CreateRadio = (clock: Clock) => { radio: Radio; reachability: Reachability };
 
 /** Builds the Wi-Fi part of the agent: NetworkManager, watchdog and setup page (docs/adr/0016). */
 export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
@@ -45,10 +55,12 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const files = { disk: nodeDisk, dataDir };
   const readCode = createStationCode({ ...files, configured: config.stationCode, logger });
   const guard = createCodeGuard({ ...files, readCode, clock, logger });
-  const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, logger });
+  const simulated = parts.createRadio?.(clock);
+  const manager = simulated ? null : createNetworkManager({ interface: config.wifi.interface, country, clock, logger });
+  const radio = (simulated?.radio ?? manager) as Radio;
   const watchdog = createWatchdog({
     ...{ radio, conditions, clock, logger, random, bootId, mode, country },
-    reachability: createReachability({ internetUrl: connectivityUrl }),
+    reachability: simulated?.reachability ?? createReachability({ internetUrl: connectivityUrl }),
     proxy,
     backend: createSettingsBackend(config.backend),
     openPortal: (actions) =>
@@ -64,8 +76,9 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
       await watchdog.run(ending);
     },
     status: watchdog.status,
-    saved: radio.saved,
-    [Symbol.asyncDispose]: () => radio[Symbol.asyncDispose](),
+    saved: manager?.saved ?? null,
+    network: watchdog.network,
+    [Symbol.asyncDispose]: async () => manager?.[Symbol.asyncDispose](),
   };
 }
 
@@ -79,5 +92,6 @@ const idleDuty = (since: string, run: WifiDuty['run']): WifiDuty => ({
     watchdog: { state: 'DISABLED', since, attempts: 0, nextRetryAt: null, lastFailure: null },
   }),
   saved: null,
+  network: null,
   [Symbol.asyncDispose]: async () => undefined,
 });

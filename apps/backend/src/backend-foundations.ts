@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type Clock, isoTime } from '@station/kit/clock';
+import { type Clock, isoTime, systemClock } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
 import { readDiskSpace } from './adapters/disk-space.ts';
 import type { Automations } from './automations/automations.ts';
@@ -22,14 +22,17 @@ import { alwaysLeader, type Leadership } from './core/leadership.ts';
 import { alwaysTrusted, type TrustedTime } from './core/trusted-time.ts';
 import { deriveSecrets } from './core/secrets.ts';
 import type { SpaceWatch } from './core/space.ts';
+import type { StationEvents } from './core/station-events.ts';
 import { startOfHour, sumUpHours } from './devices/downsampling.ts';
+import { createDevicePlaces, type DevicePlaces } from './devices/device-places.ts';
 import type { LargeReads } from './devices/large-reads.ts';
 import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
-import type { RunningStrangers } from './devices/strangers.ts';
+import type { RunningUnregisteredDevices } from './devices/unregistered-devices.ts';
 import { keepRecentLog, type RecentLog } from './doctor/recent-log.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
+import type { Notifications } from './notifications/notifications.ts';
 import { findSessionHolder, readJwtSecret, refreshKeyOf } from './people/sessions.ts';
 import type { Radio } from './provisioning/radio.ts';
 import type { SettingsStore } from './provisioning/settings-store.ts';
@@ -45,6 +48,7 @@ import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
 import { migrations } from './store/migrations/all.ts';
 import { openSecretBox, type SecretBox } from './store/secret-box.ts';
 import { startSpaceWatch } from './store/space-watch.ts';
+import { createStationEvents, type StationEventStore } from './store/station-event-store.ts';
 import { createStationStore, ensureStation, type StationStore } from './store/station-store.ts';
 import { startStorageHealth, type StorageHealth } from './store/storage-health.ts';
 import { askForClock } from './system/agent-clock.ts';
@@ -69,7 +73,7 @@ export type BackendHooks = {
 /** The features that routes call. */
 export type Features = {
   mqtt: Mqtt;
-  strangers: RunningStrangers;
+  unregistered: RunningUnregisteredDevices;
   commands: Commands;
   firmware: Firmware;
   automations: Automations;
@@ -79,6 +83,7 @@ export type Features = {
   backups: BackupEngine;
   keeper: StorageKeeper;
   backupKeeper: BackupKeeper;
+  notifications: Notifications;
   reads: LargeReads;
 };
 
@@ -102,11 +107,14 @@ export type Foundations = {
   types: RunningDeviceTypes;
   events: DeviceEvents;
   conditions: BackendConditions;
+  stationEvents: StationEvents;
   /** Whether the database can be written. */
   storage: StorageHealth;
   /** Free space of the disk that holds DATA_DIR. */
   space: SpaceWatch;
   hub: SocketHub;
+  /** Whom at /ws a message about a device concerns. */
+  places: DevicePlaces;
   /** Receives every message that is broadcast at `/ws`. */
   tap: BroadcastTap;
   recentLog: RecentLog;
@@ -135,7 +143,8 @@ export async function openFoundations(
   const store = opened.use(await openStore(opening));
   if (database.kind === 'sqlite') await restoreParts({ dataDir, db: store.db, disk, logger });
   const tap = createBroadcastTap();
-  const hub = tap.on(createSocketHub());
+  const places = createDevicePlaces();
+  const hub = tap.on(createSocketHub(systemClock, places.zoneOf));
   const replicas = await startReplicas(config, machine, store, hub);
   if (replicas !== null) opened.use(replicas);
   const stationTime = replicas === null ? opened.use(await openTime(config, machine, store)) : null;
@@ -163,12 +172,14 @@ export async function openFoundations(
     types,
     events: replicas?.share(events) ?? events,
     conditions,
+    stationEvents: opened.use(openStationEvents(host, hub, store)),
     storage: opened.use(startStorageHealth(watching)),
     space: opened.use(startSpaceWatch(watching)),
     machine: machine.clock,
     trustedTime: stationTime?.trusted ?? alwaysTrusted,
     stationTime,
     hub,
+    places,
     tap,
     recentLog: opened.use(keepRecentLog(logger)),
     tokens,
@@ -194,6 +205,11 @@ const openDeviceTypes = (
     clock,
     logger,
   });
+
+function openStationEvents({ clock, logger }: Host, hub: SocketHub, { db }: Store): StationEventStore {
+  const onNoted = (): void => hub.broadcast({ type: 'activity_changed', at: isoTime(clock.now()) }, 'activity_changed');
+  return createStationEvents({ db, onNoted, clock, logger });
+}
 
 function openConditions(
   opened: AsyncDisposableStack,

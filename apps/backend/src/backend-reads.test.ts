@@ -31,7 +31,7 @@ testOnSqlite(
         await writeReports({ db, kind: 'sqlite' }, reports(id), createEventIds(Date.now));
         for (const url of [
           '/api/devices',
-          '/api/activity',
+          '/api/activity?about=devices',
           `/api/devices/${id}/events?limit=1`,
           `/api/devices/${id}/history?capability=temperature&from=${from}&to=${to}`,
           `/api/devices/${id}/history?capability=open&from=${from}&to=${to}`,

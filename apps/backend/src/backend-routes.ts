@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isoTime } from '@station/kit/clock';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { registerAutomationRoutes } from './automations/automation-routes.ts';
 import type { BackendHooks, Features, Foundations } from './backend-foundations.ts';
@@ -10,6 +11,7 @@ import { createVerifiedStore } from './backup/verified-store.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
 import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
 import { registerDeviceRoutes } from './devices/device-routes.ts';
+import { registerFavouriteRoutes } from './devices/favourites.ts';
 import { registerHistoryRoutes } from './devices/history-routes.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { registerUnknownDeviceRoutes } from './devices/unknown-device-routes.ts';
@@ -18,6 +20,7 @@ import { registerFirmwareRoutes } from './firmware/firmware-routes.ts';
 import { registerOtaRoutes } from './firmware/ota-routes.ts';
 import { enforceAccess } from './http/access.ts';
 import {
+  createAdmit,
   createRequireStationRole,
   createVerifyAgentToken,
   createVerifyDeviceToken,
@@ -32,16 +35,21 @@ import { queueHeavyReads } from './http/read-queue.ts';
 import { closingSignal, type HttpServer } from './http/server.ts';
 import { registerWebApp } from './http/web-app.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
+import { registerNotificationRoutes } from './notifications/notification-routes.ts';
 import type { SetupGate } from './people/auth-routes.ts';
 import { registerPeopleRoutes } from './people/people.ts';
 import { registerProvisioningRoutes } from './provisioning/provisioning-routes.ts';
 import { registerSettingsRoutes } from './provisioning/settings.ts';
 import { registerWifiChangeRoutes } from './provisioning/wifi-change-routes.ts';
+import { registerSceneRoutes } from './scenes/scene-routes.ts';
+import { createScenes } from './scenes/scenes.ts';
 import { registerSocketRoute } from './socket/connection.ts';
 import type { DroppedTotals } from './store/history-rows.ts';
+import { createFindSight } from './store/member-limits.ts';
 import { secretsOf } from './config.ts';
 import { registerStationDoctor } from './doctor/station-doctor.ts';
 import { registerClockRoutes } from './system/clock-routes.ts';
+import { registerOperatorRoutes } from './system/operator-routes.ts';
 import { registerSystemRoutes } from './system/system-routes.ts';
 
 /** Registers every route. @returns all of them, with their access rules. */
@@ -55,11 +63,13 @@ export async function registerRoutes(
   const { version, dataDir } = config;
   const { clock, logger } = host;
   const { db } = store;
+  const findSight = createFindSight(db);
   const routes = collectRoutes(app);
   const closing = closingSignal(app);
   queueHeavyReads(app);
   enforceAccess(app, {
     verifyToken: createVerifyToken(tokens),
+    admit: createAdmit(findSight),
     requireStationRole: createRequireStationRole(station),
     verifyDeviceToken: createVerifyDeviceToken(devices.findByTokenHash),
     verifyAgentToken: createVerifyAgentToken(config.agentToken),
@@ -73,6 +83,8 @@ export async function registerRoutes(
     station,
     accessTokens: tokens,
     trustedTime: foundations.trustedTime,
+    events: foundations.stationEvents,
+    onStationChanged: features.automations.recheck,
     refreshKey,
     stationCode: config.stationCode,
     setupSeed,
@@ -91,6 +103,8 @@ export async function registerRoutes(
   await registerFirmwareRoutes(app, { firmware: features.firmware, agent });
   await registerOtaRoutes(app, { firmware: features.firmware, devices, types });
   await registerAutomationRoutes(app, { automations: features.automations.service });
+  await registerNotificationRoutes(app, features.notifications);
+  await registerScenes(app, foundations, features);
   await registerCloudRoutes(app, { cloud: features.cloud });
   await registerStationDoctor(app, {
     ...{ config, store, agent, clock, closing },
@@ -101,13 +115,14 @@ export async function registerRoutes(
     log: foundations.recentLog,
   });
   await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });
+  await registerOperatorRoutes(app, { agent, tokens, clock, closing, logger });
   const { stationTime: time } = foundations;
   await registerClockRoutes(app, { agent, time, clock, machine: foundations.machine });
   const describe = async () => {
     const { station_id: id, name } = await station.read();
     return { version, station: { id, name } };
   };
-  await registerSocketRoute(app, { hub, tokens, clock, logger, describe });
+  await registerSocketRoute(app, { hub, tokens, findSight, clock, logger, describe });
   await registerDocsRoutes(app, { routes, version });
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);
@@ -163,23 +178,41 @@ async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt,
   await registerHealthRoute(app, { checks, version: config.version, replica });
 }
 
+async function registerScenes(
+  app: HttpServer,
+  { host: { clock }, store: { db }, devices, types, hub }: Foundations,
+  { commands, automations }: Features,
+): Promise<void> {
+  const onChanged = async (): Promise<void> => {
+    await automations.recheck();
+    hub.broadcast({ type: 'scenes_changed', at: isoTime(clock.now()) }, 'scenes_changed');
+  };
+  const scenes = createScenes({ db, devices, types, commands, onChanged, clock });
+  await registerSceneRoutes(app, { scenes });
+}
+
 async function registerDevices(app: HttpServer, foundations: Foundations, features: Features): Promise<void> {
-  const { host, store, devices, types, events } = foundations;
-  const { commands, mqtt, strangers } = features;
+  const { host, store, devices, types, events, stationEvents, hub, tokens } = foundations;
+  const { commands, mqtt, unregistered } = features;
   const { clock, logger } = host;
   const publish = mqtt.publishCommand;
   const zones = createZoneStore({ db: store.db, clock });
   const history = createHistoryStore({ store, clock });
   const { reads } = features;
-  await registerDeviceRoutes(app, { devices, zones, reads, events, publish, clock, logger });
+  await registerDeviceRoutes(app, { devices, zones, reads, events, stationEvents, publish, clock, logger });
   await registerHistoryRoutes(app, { store, devices, history, reads, clock });
   await registerUnknownDeviceRoutes(app, {
-    unknown: strangers.unknown,
+    unknown: unregistered.unknown,
     devices,
     zones,
     answerHandshake: mqtt.answerHandshake,
     reconnect: mqtt.reconnect,
   });
   await registerDeviceCommandRoutes(app, { devices, types, commands });
-  await registerZoneRoutes(app, { zones });
+  const onRemoved = async (limited: readonly string[]): Promise<void> => {
+    for (const userId of limited) tokens.revoke(userId);
+    await features.automations.recheck();
+  };
+  await registerZoneRoutes(app, { zones, hub, clock, onRemoved });
+  await registerFavouriteRoutes(app, { db: store.db, devices });
 }

@@ -1,22 +1,15 @@
 import { join } from 'node:path';
 import { describeError } from '@station/kit/station-error';
-import type { ServerMessage } from '@station/protocol/socket';
 import { createAgentClient } from './adapters/agent-client.ts';
-import { findBackendProgram, runInProcess } from './adapters/backup-process.ts';
-import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts';
 import { readDiskSpace } from './adapters/disk-space.ts';
 import { type Automations, createAutomations } from './automations/automations.ts';
+import { localTime } from './automations/local-time.ts';
+import { keeperParts, openAgentReturn, openBackups, settleBackups } from './backend-backup.ts';
 import { type BackendHooks, type Features, type Foundations, openFoundations } from './backend-foundations.ts';
+import { openExpected, openProvisioning, openRadio, openWifiChanges } from './backend-provisioning.ts';
 import { openReads } from './backend-reads.ts';
 import { registerRoutes } from './backend-routes.ts';
-import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
-import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
-import { type KeeperParts, startBackupKeeper } from './backup/backup-keeper.ts';
-import { placesIn } from './backup/backup-places.ts';
-import { createBackupSettings } from './backup/backup-settings.ts';
-import { confirmRestore } from './backup/finish-restore.ts';
-import { removeLeftovers } from './backup/scratch.ts';
-import { createVerifiedStore } from './backup/verified-store.ts';
+import { startBackupKeeper } from './backup/backup-keeper.ts';
 import type { Cloud } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
 import type { BackendConfig } from './config.ts';
@@ -25,31 +18,26 @@ import type { DeviceEvents } from './core/device-events.ts';
 import { readState } from './core/device-state.ts';
 import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
-import { watchersOf } from './core/watchers.ts';
 import { openAddedDevices } from './devices/added-devices.ts';
 import { createCommands } from './devices/commands.ts';
 import { startDeviceMessages } from './devices/device-messages.ts';
 import { createLargeReads } from './devices/large-reads.ts';
 import { type FileLogin, importDevices } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
-import { type RunningStrangers, startStrangers } from './devices/strangers.ts';
+import { type RunningUnregisteredDevices, startUnregisteredDevices } from './devices/unregistered-devices.ts';
 import { startHousekeeping } from './devices/downsampling.ts';
 import { startFirmware } from './firmware/firmware.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
-import type { Strangers, WriteReports } from './mqtt/ports.ts';
-import { type Expected, openExpectedDevices } from './provisioning/expected-devices.ts';
-import { type Provisioning, startProvisioning } from './provisioning/provisioning.ts';
-import { createProvisioningStore, type ProvisioningStore } from './provisioning/provisioning-store.ts';
-import { type Radio, startRadio } from './provisioning/radio.ts';
-import { askForPause } from './provisioning/radio-pause.ts';
-import { createSettingsStore, type SettingsStore } from './provisioning/settings-store.ts';
-import { startWifiChanges } from './provisioning/wifi-change.ts';
-import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
-import { createWifiOffers } from './provisioning/wifi-offer.ts';
+import type { UnregisteredDevices, WriteReports } from './mqtt/ports.ts';
+import { type Notifications, startNotifications } from './notifications/notifications.ts';
+import { startGuestEnds } from './people/guest-ends.ts';
+import { type Expected } from './provisioning/expected-devices.ts';
+import { type SettingsStore } from './provisioning/settings-store.ts';
 import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
+import { standingConditions } from './store/station-event-store.ts';
 import { createRemovedLogins } from './store/removed-device-store.ts';
 import { completeTransitions } from './store/device-transitions.ts';
 import { writeReports } from './store/report-store.ts';
@@ -57,7 +45,9 @@ import type { Database } from './store/schema.ts';
 import { defaultBudget, outboxRoom } from './storage/storage-decide.ts';
 import { type StorageKeeper, startStorageKeeper } from './storage/storage-keeper.ts';
 import { startStationRuns } from './store/station-runs.ts';
+import { placeOf } from './store/station-store.ts';
 import { startAgentEvents } from './system/agent-link.ts';
+import { startStationHistory } from './system/station-history.ts';
 
 export type Backend = AsyncDisposable & {
   /** The address on which it listens, e.g. `http://127.0.0.1:3000`. */
@@ -83,7 +73,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   const foundations = await openFoundations(starting, config, host, () => hooks.onDamage());
   const { features, begin } = await startFeatures(starting, foundations, hooks);
   const app = createHttpServer({ logger: host.logger });
-  guardHost(app, config.deviceBroker.publicUrl);
+  guardHost(app, { publicUrl: config.deviceBroker.publicUrl, publicName: config.publicName });
   // Registered before the routes, so that the server also closes when the start fails.
   starting.defer(() => closeInTime(app));
   const routes = await registerRoutes(app, foundations, features, hooks);
@@ -111,7 +101,8 @@ async function startFeatures(
 ): Promise<{ features: Features; begin(): Promise<void> }> {
   const { config, host, store, hub, devices, events, leadership, replicas } = foundations;
   const { clock, logger } = host;
-  // Starts before MQTT: it publishes each report of a device at /ws.
+  // Before MQTT, and before what publishes each report of a device at /ws.
+  const places = opened.use(await foundations.places.start({ hub, events, devices, clock, logger }));
   const messages = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
   const logins = await importDevicesFile(foundations);
   // Before MQTT: the last known time of the previous run is still on disk.
@@ -122,8 +113,8 @@ async function startFeatures(
   opened.use(await startStationRuns({ db: store.db, clock, logger }));
   // Opens before MQTT, too: it recognises devices that are being added.
   const expecting = openExpected(opened, foundations);
-  const strangers = await openStrangers(opened, foundations, expecting.expected);
-  const mqtt = opened.use(await startBrokerLink(foundations, logins, strangers, expecting.expected));
+  const unregistered = await openUnregisteredDevices(opened, foundations, expecting.expected);
+  const mqtt = opened.use(await startBrokerLink(foundations, logins, unregistered, expecting.expected));
   const commands = opened.use(startCommands(foundations, mqtt));
   await commands.load();
   const { isLeader } = leadership;
@@ -137,9 +128,20 @@ async function startFeatures(
   const radio = opened.use(hooks.radio ?? (await openRadio(opened, foundations)));
   const provisioning = opened.use(openProvisioning(foundations, { mqtt, radio, ...expecting }));
   const automations = opened.use(startAutomations(foundations, commands, mqtt));
+  opened.use(await openStationHistory(foundations));
   opened.use(startAgentEvents(config, host, hub));
+  opened.use(
+    startGuestEnds({
+      db: store.db,
+      accessTokens: foundations.tokens,
+      clock,
+      trustedTime: foundations.trustedTime,
+      logger,
+    }),
+  );
   const backups = opened.use(openBackups(foundations));
   const backupKeeper = opened.use(startBackupKeeper(keeperParts(foundations, backups, wifi.settings)));
+  const notifications = opened.use(openNotifications(opened, foundations, { mqtt, cloud, settings: wifi.settings }));
   const history = createHistoryStore({ store, trustedTime: foundations.trustedTime, clock });
   opened.use(startHousekeeping({ history, also: [automations.prune], leadership, clock, logger }));
   const keeper = opened.use(startKeeper(foundations, mqtt, budgetBytes));
@@ -147,13 +149,13 @@ async function startFeatures(
   const begin = async (): Promise<void> => {
     // Health is ready from the first answer. A backend without its broker still serves people.
     await mqtt.isReadyWithin(brokerWaitMs);
-    replicas?.begin([messages.reload, commands.load]);
+    replicas?.begin([places.reload, messages.reload, commands.load]);
     await automations.begin();
   };
   return {
     features: {
       mqtt,
-      strangers,
+      unregistered,
       commands,
       firmware,
       automations,
@@ -163,53 +165,11 @@ async function startFeatures(
       backups,
       keeper,
       backupKeeper,
+      notifications,
       reads: hooks.hasReadThread === true ? openReads(opened, foundations) : createLargeReads({ store, clock }),
     },
     begin,
   };
-}
-
-function keeperParts(
-  { config, host, store, station, stationId, conditions, trustedTime }: Foundations,
-  engine: BackupEngine,
-  settings: SettingsStore,
-): KeeperParts {
-  const { clock, logger, random } = host;
-  return {
-    ...{ engine, station, stationId, conditions, trustedTime, clock, logger, random },
-    dataDir: config.dataDir,
-    backupDir: config.backupDir,
-    settings: createBackupSettings(settings),
-    verified: createVerifiedStore(store.db),
-    isSupported: config.database.kind === 'sqlite',
-  };
-}
-
-function openBackups({ config, host: { clock, logger } }: Foundations): BackupEngine {
-  const { dataDir, database, version } = config;
-  const program = findBackendProgram();
-  return createBackupEngine({
-    dataDir,
-    isSupported: database.kind === 'sqlite',
-    version,
-    readAgentPart: () => readAgentPart(createAgentClient(config.agent, config.agentToken)),
-    run: (job, options) => runInProcess(job, { program, ...options }),
-    clock,
-    logger,
-  });
-}
-
-/** The station works: what a restore replaced, and what interrupted backups left, is removed. */
-async function settleBackups({ dataDir, database }: BackendConfig, { disk, logger }: Host): Promise<void> {
-  if (database.kind !== 'sqlite') return;
-  try {
-    const backup = await confirmRestore({ dataDir, disk, logger });
-    if (backup !== null) logger.event('restore_confirmed', backup);
-    await removeLeftovers(dataDir);
-  } catch (error) {
-    // A station whose disk is full must start.
-    logger.event('unexpected_error', { where: 'clearing up after backups', message: describeError(error) });
-  }
 }
 
 async function storageBudget({ dataDir, storageMaxBytes }: BackendConfig): Promise<number> {
@@ -221,52 +181,35 @@ function startKeeper({ host, store, leadership }: Foundations, mqtt: Mqtt, budge
   return startStorageKeeper({ store, budgetBytes, waiting: mqtt.waiting, leadership, clock, logger });
 }
 
-/** Gives the agent its part of a restored backup. */
-async function openAgentReturn(config: BackendConfig, host: Host): Promise<AsyncDisposable> {
-  const path = placesIn(config.dataDir).agent;
-  const isNeeded = config.agent !== null && (await host.disk.read(path)) !== null;
-  if (!isNeeded) return { [Symbol.asyncDispose]: async () => undefined };
-  return returnAgentPart({ ...host, path, agent: createAgentClient(config.agent, config.agentToken) });
-}
-
-function openExpected(
-  opened: AsyncDisposableStack,
-  { config, host, store: { db }, settingsBox: box, events, trustedTime }: Foundations,
-): { expected: Expected; store: ProvisioningStore } {
-  const { clock, logger } = host;
-  const isBrokerExternal = config.mqtt.kind === 'external';
-  const store = createProvisioningStore({ db, box, clock, trustedTime, isBrokerExternal });
-  return { store, expected: opened.use(openExpectedDevices({ store, events, clock, logger })) };
-}
-
-const openProvisioning = (
-  { config, host, stationId, events, leadership, trustedTime }: Foundations,
-  parts: { mqtt: Mqtt; radio: Radio; expected: Expected; store: ProvisioningStore },
-): Provisioning =>
-  startProvisioning({
-    ...parts,
-    ...{ config, stationId, events, leadership, trustedTime, clock: host.clock, logger: host.logger },
-    agent: createAgentClient(config.agent, config.agentToken),
-  });
-
-async function openStrangers(
+async function openUnregisteredDevices(
   opened: AsyncDisposableStack,
   foundations: Foundations,
   expected: Expected,
-): Promise<RunningStrangers> {
-  const { config, host, store, devices, conditions, events, trustedTime } = foundations;
+): Promise<RunningUnregisteredDevices> {
+  const { config, host, store, devices, conditions, events, stationEvents, trustedTime } = foundations;
   const { clock, disk, logger } = host;
   const path = join(config.dataDir, 'added-devices.json');
   const { wasAddedAgain } = opened.use(await openAddedDevices({ disk, path, devices, events, logger }));
   return opened.use(
-    startStrangers({ db: store.db, devices, expected, wasAddedAgain, conditions, events, trustedTime, clock, logger }),
+    startUnregisteredDevices({
+      db: store.db,
+      devices,
+      expected,
+      wasAddedAgain,
+      conditions,
+      events,
+      stationEvents,
+      trustedTime,
+      clock,
+      logger,
+    }),
   );
 }
 
 async function startBrokerLink(
   foundations: Foundations,
   logins: readonly FileLogin[],
-  strangers: Strangers,
+  unregistered: UnregisteredDevices,
   expected: Expected,
 ): Promise<Mqtt> {
   const { config, host, store, storage, stationId, devices, types, conditions, events, replicas } = foundations;
@@ -283,7 +226,7 @@ async function startBrokerLink(
     devices,
     types,
     removedLogins: createRemovedLogins(store.db),
-    strangers,
+    unregistered,
     expected,
     conditions,
     writeReports: write,
@@ -351,54 +294,43 @@ function startCloudLink(
   return startCloudOf(cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
 }
 
-function openWifiChanges({ host, store, settingsBox: box, devices, events, leadership }: Foundations, broker: Mqtt) {
-  const { clock, logger } = host;
-  const { db } = store;
-  const settings = createSettingsStore({ db, box, clock });
-  const offers = createWifiOffers({ settings, hasDevices: async () => (await devices.list()).length > 0 });
-  const changes = startWifiChanges({
-    store: createWifiChangeStore({ db, box, clock }),
-    offers,
-    broker,
-    events,
-    leadership,
-    clock,
-    logger,
+function openNotifications(
+  opened: AsyncDisposableStack,
+  { config, host, store: { db }, station, stationId, ...rest }: Foundations,
+  { mqtt, cloud, settings }: { mqtt: Mqtt; cloud: Cloud | null; settings: SettingsStore },
+): Notifications {
+  const { types, conditions, events, settingsBox: box, leadership, trustedTime, tap } = rest;
+  const { clock, random, logger } = host;
+  const notifications = startNotifications({
+    ...{ db, box, settings, station, stationId, conditions, events, leadership, trustedTime, clock, random, logger },
+    agent: config.agent && createAgentClient(config.agent, config.agentToken),
+    isBrokerReady: mqtt.isReady,
+    cloudConditions: async () => {
+      const status = await cloud?.status();
+      return status === undefined ? [] : status.isHeldHere ? status.conditions : null;
+    },
+    typeNames: (type) => types.find(type)?.names ?? {},
+    allow: config.webhookAllow,
+    localMinutes: (epochMs, timeZone) => localTime(epochMs, timeZone).minutes,
   });
-  return { settings, offers, changes };
+  opened.use(tap.subscribe(({ type }) => type === 'agent_event' && notifications.noteAgentEvent()));
+  return notifications;
 }
 
-/** The station's own Wi-Fi changes, so it may need the radio now. */
-const isAboutWifi = (message: ServerMessage): boolean =>
-  message.type === 'agent_event' && /^(wifi|hotspot|portal)_/.test(message.event.event);
-
-async function openRadio(opened: AsyncDisposableStack, foundations: Foundations): Promise<Radio> {
-  const { config, host, hub, events, devices, types, leadership, replicas } = foundations;
-  const { clock, random, logger } = host;
-  const agent = config.agent && createAgentClient(config.agent, config.agentToken);
-  const watchers = watchersOf(hub);
-  const { helper, environment, serviceUuid } = config.ble;
-  const program = findHelper(helper);
-  const radio = await startRadio({
-    serviceUuid,
-    startProcess: program === null ? null : (listener) => startHelperProcess({ program, environment, ...listener }),
-    askForPause: async () => agent && askForPause(agent),
-    watchers: replicas?.shareWatchers(watchers) ?? watchers,
-    leadership,
-    hub,
-    events,
-    devices,
-    types,
-    clock,
-    random,
-    logger,
+async function openStationHistory(foundations: Foundations): Promise<AsyncDisposable> {
+  const { config, host, store, conditions, stationEvents: events, tap, trustedTime, leadership } = foundations;
+  const { clock, logger } = host;
+  return startStationHistory({
+    ...{ events, conditions, messages: tap, trustedTime, leadership, clock, logger },
+    standing: await standingConditions(store.db),
+    agent: config.agent && createAgentClient(config.agent, config.agentToken),
+    version: config.version,
   });
-  opened.use(foundations.tap.subscribe((message) => isAboutWifi(message) && radio.recheck()));
-  return radio;
 }
 
 function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mqtt): Automations {
-  const { config, host, store, station, devices, types, events, leadership, replicas, trustedTime } = foundations;
+  const { config, host, store, station, devices, types, events, leadership, replicas, trustedTime, conditions } =
+    foundations;
   return createAutomations({
     store,
     devices,
@@ -407,8 +339,12 @@ function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mq
     events,
     trustedTime,
     broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },
-    timeZone: async () => (await station.read()).time_zone,
+    where: async () => {
+      const row = await station.read();
+      return { timeZone: row.time_zone, place: placeOf(row) };
+    },
     leadership,
+    conditions,
     isShared: replicas !== null,
     webhookAllow: config.webhookAllow,
     clock: host.clock,

@@ -99,6 +99,8 @@ const rows: Row[] = [
 
 /** Something that depends on time, on a station that runs. */
 type Column = {
+  /** A minute before the next one. */
+  early?(): Promise<void>;
   /** Shortly before the first jump. */
   beforeJump?(): Promise<void>;
   /** After the first (0) and the second one (1). */
@@ -223,19 +225,42 @@ const sessions: Begin = async (world) => {
   };
 };
 
+/** A guest whose access ends at 1:00 of the true time. */
+const guests: Begin = async ({ station, row }) => {
+  const endsMs = row.trueMs + hour;
+  // On a clock that is years ahead this end has passed: it cannot be given.
+  if (endsMs <= row.wallMs) return {};
+  const zone = JSON.parse((await station.call('POST', '/api/zones', { name: 'Kitchen' })).body) as { id: string };
+  const account = { email: 'guest@example.org', password: 'a long enough password' };
+  const rights = { role: 'guest', zoneIds: [zone.id], endsAt: new Date(endsMs).toISOString() };
+  const made = await station.call('POST', '/api/station/members', { ...account, name: 'Taras', ...rights });
+  assert.equal(made.statusCode, 201, made.body);
+  const logIn = async (): Promise<number> =>
+    (await station.running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account })).statusCode;
+  return {
+    early: async () => assert.equal(await logIn(), 200),
+    beforeHour: async () => assert.equal(await logIn(), 200, 'a guest before the end'),
+    afterHour: async () => assert.equal(await logIn(), 403, 'a guest after the end'),
+  };
+};
+
 const throttling: Begin = async ({ station: { running } }) => {
   const attempt = async (): Promise<number> => {
     const payload = { email: 'nobody@example.org', password: 'a wrong password' };
     return (await running.http.inject({ method: 'POST', url: '/api/auth/login', payload })).statusCode;
   };
   return {
-    afterJump: async (jump) => {
-      if (jump === 0) assert.equal(await attempt(), 429, 'still locked');
-      else assert.equal(await attempt(), 401, 'free again after 15 minutes');
-    },
-    beforeJump: async () => {
+    early: async () => {
       for (let count = 0; count < 5; count++) assert.equal(await attempt(), 401);
       assert.equal(await attempt(), 429);
+    },
+    beforeJump: async () => {
+      assert.equal(await attempt(), 401, 'free again after 30 seconds');
+      assert.equal(await attempt(), 429);
+    },
+    afterJump: async (jump) => {
+      if (jump === 0) assert.equal(await attempt(), 429, 'the second delay is a minute');
+      else assert.equal(await attempt(), 401, 'free again');
     },
   };
 };
@@ -373,7 +398,7 @@ const clocks: Begin = async (world) => ({
   },
 });
 
-const columns = { delays, schedules, provisionings, sessions, throttling, devices, firmware, backups, clocks };
+const columns = { delays, schedules, provisionings, sessions, guests, throttling, devices, firmware, backups, clocks };
 
 for (const row of rows) {
   test(`a clock that jumps: ${row.name}`, async () => {
@@ -394,6 +419,8 @@ for (const row of rows) {
         }
       }
     };
+    await station.passTo(18 * minute);
+    await each('early');
     await station.passTo(19 * minute);
     await each('beforeJump');
     for (const [index, { to, says }] of row.jumps.entries()) {

@@ -29,7 +29,7 @@ Commands:
   backups FOLDER      lists the backups in a folder
     --passphrase-file FILE, --passphrase-fd NUMBER   where the passphrase is; without them it is asked for
     --json            progress and result as JSON, one object a line; also without a terminal
-  reset-owner         makes a new password for the owner, prints it and ends their sessions; also while the backend runs
+  reset-owner         makes a new password for the owner, prints it, ends their sessions and passkeys; also while the backend runs
   doctor              checks this station and changes nothing; exit code 0: all is well, 1: warnings, 2: faults
     --json            the report as one JSON object
     --quick           does not read large databases as a whole

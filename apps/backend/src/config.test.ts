@@ -49,6 +49,7 @@ test('every setting is taken over', () => {
     BACKUP_DIR: '/backups',
     STATION_CODE: 'ABCDE-23456',
     REPLICA_ID: 'one',
+    PUBLIC_NAME: 'Home.example.org',
     STATION_VERSION: 'v1.2.3',
     LOG_LEVEL: 'debug',
     BLE_HELPER: '/srv/helper.mjs',
@@ -76,6 +77,7 @@ test('every setting is taken over', () => {
       caFile: '/data/ca.pem',
     },
     webhookAllow: ['192.168.1.0/24', 'fd00::1'],
+    publicName: 'home.example.org',
     devicesFile: '/data/devices.json',
     firmware: {
       publicUrl: 'http://station.local',

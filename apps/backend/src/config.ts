@@ -34,6 +34,8 @@ export type BackendConfig = {
   mqtt: MqttConfig;
   /** Private addresses and subnets that webhooks of automations may call. */
   webhookAllow: string[];
+  /** Name in the DNS of the internet; null: it has none. */
+  publicName: string | null;
   /** File of devices with preset logins, or null (see `devices/devices-file.ts`). */
   devicesFile: string | null;
   firmware: FirmwareConfig;
@@ -89,6 +91,7 @@ function toConfig(
     webDir: values.WEB_DIR,
     mqtt: toMqttConfig(values),
     webhookAllow: values.AUTOMATION_WEBHOOK_ALLOW ?? [],
+    publicName: values.PUBLIC_NAME,
     devicesFile: values.DEVICES_FILE,
     firmware: {
       publicUrl: values.PUBLIC_URL.replace(/\/+$/, ''),

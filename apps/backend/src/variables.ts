@@ -2,7 +2,7 @@ import * as is from '@station/kit/config-values';
 import { group, type Check } from '@station/kit/env-config';
 import { logLevels } from '@station/kit/logger';
 import { provisioningCharacteristicUuid, provisioningServiceUuid } from '@station/protocol/ble-frames';
-import { isAddressOrSubnet } from './adapters/webhook-client.ts';
+import { isAddressOrSubnet } from './adapters/guarded-http.ts';
 import { cloudVariables } from './cloud/cloud-settings.ts';
 
 /** HS256 wants a key of at least its hash's size (RFC 7518, section 3.2). */
@@ -43,6 +43,11 @@ export const backendVariables = {
       check: is.address(['http', 'https']),
       default: 'http://station.local',
       help: 'URL of the proxy for devices in the local network. Devices without mDNS need an address here.',
+    },
+    PUBLIC_NAME: {
+      check: is.publicName,
+      example: 'home.example.org',
+      help: 'The name of this station in the DNS of the internet, where it has one; the agent has the same.',
     },
     LOG_LEVEL: { check: is.oneOf(logLevels), default: 'info', help: 'Events below this level are not logged.' },
     JWT_SECRET: {

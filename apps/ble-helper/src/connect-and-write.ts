@@ -44,7 +44,7 @@ export const usualWriteLimits: WriteLimits = {
   budgetMs: 43_500,
   radioMs: 5000,
   searchMs: 15_000,
-  connectMs: 20_000,
+  connectMs: 10_000,
   servicesMs: 10_000,
   objectsMs: 1000,
   writeMs: 12_000,
@@ -121,6 +121,7 @@ function resumeScan(operation: Running): void {
 async function tryRepeatedly(operation: Running): Promise<BleError | null> {
   const { clock, limits, signal } = operation;
   let hasForgotten = false;
+  let unanswered: number | null = 0;
   let last: Failure = { error: 'timed_out', next: 'give_up' };
   for (let tried = 1; ; tried += 1) {
     const failure = await tryOnce(operation);
@@ -128,17 +129,24 @@ async function tryRepeatedly(operation: Running): Promise<BleError | null> {
     // The budget's end says less than what went wrong before.
     if (failure.error === 'timed_out' && signal.aborted && tried > 1) return last.error;
     last = failure;
+    if (unanswered !== null && failure.next === 'restart_radio') unanswered += 1;
     operation.note({ note: 'log', message: `write: try ${tried}: ${failure.error}` });
     const next = decideNextTry(failure, {
       tried,
       tries: limits.tries,
       firstRetryMs: limits.firstRetryMs,
       hasForgotten,
+      unanswered,
     });
     if (next.kind === 'end') return next.error;
-    if (next.isForgotten) await forget(operation, limits.tidyMs);
+    if (next.first === 'forget') await forget(operation, limits.tidyMs);
     else await disconnect(operation);
-    hasForgotten ||= next.isForgotten;
+    if (next.first === 'restart_radio') {
+      // The result does not wait for it.
+      await abortable(restartRadio(operation), signal).catch(() => undefined);
+      unanswered = null;
+    }
+    hasForgotten ||= next.first === 'forget';
     await clock.sleep(next.waitMs, signal).catch(() => undefined);
   }
 }
@@ -268,6 +276,27 @@ async function disconnect({ bluez, clock, limits, signal, used }: Running): Prom
       bluez.until(isEnded, limit),
     ).catch(() => undefined);
   }
+}
+
+/**
+ * Switches the radio off and on: a controller can be stuck, and then hears devices but connects to none. Not while it has a link that is not
+ * ours. It is switched on again whatever ends the operation.
+ */
+async function restartRadio({ bluez, scan, clock, limits, note }: Running): Promise<void> {
+  const adapter = scan.radio()?.adapter?.path;
+  const isLinked = [...bluez.tree].some(([path, all]) => {
+    return path.startsWith(`${adapter}/`) && all[interfaces.device]?.['Connected'] === true;
+  });
+  if (adapter === undefined || isLinked) return;
+  note({ note: 'log', message: 'the radio is switched off and on: connections get no answer' });
+  const isSet = (value: boolean): Promise<boolean> =>
+    bluez.set(adapter, interfaces.adapter, 'Powered', new Variant('b', value)).then(
+      () => true,
+      () => false,
+    );
+  if (!(await isSet(false))) return;
+  const endMs = clock.monotonic() + limits.radioMs;
+  while (!(await isSet(true)) && clock.monotonic() < endMs) await clock.sleep(limits.firstRetryMs);
 }
 
 /** Ends the links and makes BlueZ forget the device, which otherwise keeps its services. One that a person has paired stays. */

@@ -62,7 +62,7 @@ export type ScanFacts = {
   wanted: readonly string[] | null;
   /** Discovery of this program that runs. */
   session: { adapter: string; uuids: readonly string[]; lastEventMs: number } | null;
-  /** This adapter was powered on for the current wish. A person may have switched it off since. */
+  /** This adapter was powered on for the current scan request. A person may have switched it off since. */
   hasTriedPower: boolean;
   /** A device that is still connected from an earlier run of this program (see `findLeftover`); null: none. */
   leftover: string | null;

@@ -56,7 +56,7 @@ export function createScan(options: Options): Scan {
   const searches: string[] = [];
   const triedPower = new Set<string>();
   const blocked = new Set<string>();
-  let wish: string | null = null;
+  let wantedUuid: string | null = null;
   let pauses = 0;
   let session: ScanFacts['session'] = null;
   let isStepping = false;
@@ -72,7 +72,7 @@ export function createScan(options: Options): Scan {
     return { state: radioStateOf(isRunning, adapter), adapter };
   };
   const wanted = (): readonly string[] | null => {
-    const uuid = pauses > 0 ? null : (wish ?? searches[0] ?? null);
+    const uuid = pauses > 0 ? null : (wantedUuid ?? searches[0] ?? null);
     return uuid === null ? null : [...new Set([uuid, improvServiceUuid])];
   };
   /** Tells what has changed since the last time. */
@@ -80,7 +80,7 @@ export function createScan(options: Options): Scan {
     const state = radio()?.state ?? null;
     if (state !== null && state !== told) note({ note: 'radio', state });
     told = state ?? told;
-    const nowShown = session !== null && (wish !== null || isShown);
+    const nowShown = session !== null && (wantedUuid !== null || isShown);
     if (nowShown !== isShown) send({ event: nowShown ? 'scan_started' : 'scan_stopped' });
     isShown = nowShown;
   };
@@ -147,7 +147,7 @@ export function createScan(options: Options): Scan {
 
   const report = (path: string): void => {
     const device = deviceOf(bluez.tree, path);
-    if (session === null || wish === null || device === null || !path.startsWith(`${session.adapter}/`)) return;
+    if (session === null || wantedUuid === null || device === null || !path.startsWith(`${session.adapter}/`)) return;
     // Without it, BlueZ knows the device but does not receive it.
     if (device['RSSI'] === undefined) return;
     const frame = discoveredOf(device, (bytes) => Buffer.from(bytes).toString('base64'));
@@ -200,7 +200,7 @@ export function createScan(options: Options): Scan {
 
   return {
     start: (serviceUuid) => {
-      wish = serviceUuid;
+      wantedUuid = serviceUuid;
       triedPower.clear();
       if (isShown) send({ event: 'scan_started' });
       sent.clear();
@@ -208,7 +208,7 @@ export function createScan(options: Options): Scan {
       waker.wake();
     },
     stop: () => {
-      wish = null;
+      wantedUuid = null;
       if (!isShown) send({ event: 'scan_stopped' });
       waker.wake();
     },

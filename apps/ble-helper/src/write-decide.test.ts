@@ -11,7 +11,7 @@ describe('an error of a call', () => {
     ['connect', 'org.freedesktop.DBus.Error.UnknownObject', 'not_found', 'retry'],
     ['write', 'org.freedesktop.DBus.Error.UnknownMethod', 'disconnected', 'retry'],
     ['connect', `${bluez}Failed`, 'connect_failed', 'retry'],
-    ['connect', 'station.TimedOut', 'connect_failed', 'retry'],
+    ['connect', 'station.TimedOut', 'connect_failed', 'restart_radio'],
     ['write', `${bluez}Failed`, 'write_failed', 'retry'],
     ['write', `${bluez}InProgress`, 'write_failed', 'retry'],
     ['write', `${bluez}NotConnected`, 'disconnected', 'retry'],
@@ -23,19 +23,19 @@ describe('an error of a call', () => {
 });
 
 describe('the next try', () => {
-  const usual = { tried: 1, tries: 4, hasForgotten: false, firstRetryMs: 250 };
+  const usual = { tried: 1, tries: 4, hasForgotten: false, unanswered: 1 as number | null, firstRetryMs: 250 };
   const rows: [string, Failure, Partial<typeof usual>, NextTry][] = [
     [
       'comes after a pause',
       { error: 'connect_failed', next: 'retry' },
       {},
-      { kind: 'again', isForgotten: false, waitMs: 250 },
+      { kind: 'again', first: 'disconnect', waitMs: 250 },
     ],
     [
       'waits longer each time',
       { error: 'disconnected', next: 'retry' },
       { tried: 3 },
-      { kind: 'again', isForgotten: false, waitMs: 750 },
+      { kind: 'again', first: 'disconnect', waitMs: 750 },
     ],
     [
       'is none after the last',
@@ -53,7 +53,7 @@ describe('the next try', () => {
       'begins with forgetting the device',
       { error: 'service_missing', next: 'rediscover' },
       {},
-      { kind: 'again', isForgotten: true, waitMs: 250 },
+      { kind: 'again', first: 'forget', waitMs: 250 },
     ],
     [
       'forgets it once',
@@ -65,7 +65,25 @@ describe('the next try', () => {
       'forgets old handles after two failed writes',
       { error: 'write_failed', next: 'retry' },
       { tried: 2 },
-      { kind: 'again', isForgotten: true, waitMs: 500 },
+      { kind: 'again', first: 'forget', waitMs: 500 },
+    ],
+    [
+      'restarts nothing after one connection without an answer',
+      { error: 'connect_failed', next: 'restart_radio' },
+      {},
+      { kind: 'again', first: 'disconnect', waitMs: 250 },
+    ],
+    [
+      'restarts the radio after two of them',
+      { error: 'connect_failed', next: 'restart_radio' },
+      { tried: 2, unanswered: 2 },
+      { kind: 'again', first: 'restart_radio', waitMs: 500 },
+    ],
+    [
+      'restarts it once',
+      { error: 'connect_failed', next: 'restart_radio' },
+      { tried: 3, unanswered: null },
+      { kind: 'again', first: 'disconnect', waitMs: 750 },
     ],
   ];
   for (const [what, failure, change, next] of rows)

@@ -28,3 +28,7 @@ export const systemClock: Clock = {
 
 /** ISO 8601 in UTC with milliseconds (contracts, section 0). */
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/** The wall time of a monotonic moment, by the wall clock of now. */
+export const wallTimeOf = (clock: Pick<Clock, 'now' | 'monotonic'>, monotonicMs: number): string =>
+  isoTime(clock.now() + (monotonicMs - clock.monotonic()));

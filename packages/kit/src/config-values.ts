@@ -106,6 +106,12 @@ const isHost = (text: string): boolean => isIP(text) !== 0 || isHostName(text);
 export const host: Check<string> = (text) =>
   isHost(text) ? ok(text.toLowerCase()) : must('be an IP address or a host name');
 
+/** A name that everybody can look up: with a dot, and not of a local network. */
+export const publicName: Check<string> = (text) =>
+  isHostName(text) && /\.(?!local$|localhost$)[a-z0-9-]*[a-z][a-z0-9-]*$/i.test(text)
+    ? ok(text.toLowerCase())
+    : must('be a name in the DNS of the internet, like home.example.org');
+
 /** `host` or `host:port` of an image registry. */
 export const registryHost: Check<string> = (text) => {
   const match = /^(.+?)(?::(\d{1,5}))?$/.exec(text);

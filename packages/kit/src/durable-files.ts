@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, lchown, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -11,8 +11,8 @@ export type Disk = {
   read(path: string): Promise<Uint8Array | null>;
   /** Names in a directory; empty when there is none. */
   list(directory: string): Promise<string[]>;
-  /** Creates a directory and its parents. */
-  makeDirectory(path: string, mode: number): Promise<void>;
+  /** Creates a directory and its parents. With `owner`, one that is there gets owner and mode too. */
+  makeDirectory(path: string, mode: number, owner?: Owner): Promise<void>;
   /** Creates or replaces a file's content; not durable. */
   write(path: string, bytes: Uint8Array, mode: number, owner?: Owner): Promise<void>;
   /** fsync of a file or a directory. */
@@ -28,8 +28,11 @@ export type Owner = { uid: number; gid: number };
 export const nodeDisk: Disk = {
   read: async (path) => absentAs(null, () => readFile(path)),
   list: async (directory) => absentAs([], () => readdir(directory)),
-  makeDirectory: async (path, mode) => {
+  makeDirectory: async (path, mode, owner) => {
     await mkdir(path, { recursive: true, mode });
+    if (!owner) return;
+    await lchown(path, owner.uid, owner.gid);
+    await chmod(path, mode);
   },
   write: async (path, bytes, mode, owner) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;

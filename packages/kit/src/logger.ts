@@ -75,6 +75,12 @@ export function createLogger<Catalogue extends EventCatalogue>(options: {
   };
 }
 
+/** Redacts these values in any text, as the logger does. */
+export function createRedactor(values: readonly string[]): (text: string) => string {
+  const { redact } = createSecrets(values);
+  return (text) => redact(text) as string;
+}
+
 type Line = { time: string; level: LogLevel; event: string };
 
 /** Writes lines with Pino. Pino puts the level before the time, so the level is passed as the first field. */

@@ -1,8 +1,8 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
 
 /** Bodies of the agent's HTTP API (specification, "Agent HTTP API"; contracts, section 4). */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
 
 export const operationKinds = ['update', 'rollback', 'bootstrap'] as const;
@@ -47,6 +47,9 @@ export const Operation = Type.Object({
   startedAt: Time,
   version: Nullable(Type.String({ description: 'The version that is being installed or restored.' })),
   progress: Progress,
+  healthCheckUntil: Type.Optional(
+    Type.Unsafe<string>({ ...Time, description: 'While health is checked: when it may pass at the earliest.' }),
+  ),
 });
 export type Operation = Static<typeof Operation>;
 
@@ -86,6 +89,12 @@ export const ServiceStatus = Type.Object({
   health: Type.String({ description: 'starting, healthy, unhealthy or none.' }),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
+
+export const ServiceRestart = Type.Object(
+  { service: Type.String(), startedAt: Time, endedAt: Nullable(Time), isFailed: Type.Boolean() },
+  { description: 'The last restart of a service that a person asked for, since the agent started.' },
+);
+export type ServiceRestart = Static<typeof ServiceRestart>;
 
 export const ConditionStatus = Type.Object({
   id: Type.String(),
@@ -129,6 +138,13 @@ export const WifiStatus = Type.Object({
 });
 export type WifiStatus = Static<typeof WifiStatus>;
 
+/** GET /hotspot: what a phone needs to join the setup hotspot. Secret, so it is no part of the status. */
+export const HotspotLogin = Type.Object({
+  ssid: Type.String(),
+  password: Nullable(Type.String({ description: 'Null: the hotspot is open.' })),
+});
+export type HotspotLogin = Static<typeof HotspotLogin>;
+
 /** GET /clock: whether the clock of the machine is right. POST /clock answers the same. */
 export const ClockStatus = Type.Object({
   trusted: Type.Boolean({ description: 'NTP set the clock since the machine started, or a person did.' }),
@@ -140,6 +156,17 @@ export type ClockStatus = Static<typeof ClockStatus>;
 /** POST /clock: a person sets the clock of a machine that has no NTP. */
 export const ClockRequest = Type.Object({ now: Time }, { additionalProperties: false });
 export type ClockRequest = Static<typeof ClockRequest>;
+
+export const EncryptionStatus = Type.Object(
+  {
+    names: Type.Array(Type.String()),
+    addresses: Type.Array(Type.String()),
+    validUntil: Time,
+    fingerprint: Type.String({ description: 'SHA-256 of the certificate of the authority: AB:CD:…' }),
+  },
+  { description: 'The certificate of the station, which its own authority signed.' },
+);
+export type EncryptionStatus = Static<typeof EncryptionStatus>;
 
 export const Status = Type.Object({
   stationId: Type.String(),
@@ -157,7 +184,7 @@ export const Status = Type.Object({
   rollback: Nullable(Type.Object({ version: Nullable(Type.String()), createdAt: Time })),
   quarantined: Type.Array(Quarantined),
   history: Type.Array(HistoryEntry),
-  stack: Type.Object({ services: Type.Array(ServiceStatus) }),
+  stack: Type.Object({ services: Type.Array(ServiceStatus), restart: Type.Optional(Nullable(ServiceRestart)) }),
   firmware: Type.Object({
     cacheDir: Type.String(),
     lastCheckAt: Nullable(Time),
@@ -185,6 +212,13 @@ export const Status = Type.Object({
   }),
   wifi: WifiStatus,
   clock: Type.Optional(ClockStatus),
+  encryption: Type.Optional(EncryptionStatus),
+  updateKeys: Type.Optional(
+    Type.Array(Type.Object({ id: Type.String(), isLearned: Type.Boolean() }), {
+      description:
+        'Keys that may sign releases: those of UPDATE_PUBLIC_KEY, and those that signed manifests named. Absent: signatures are not checked.',
+    }),
+  ),
   conditions: Type.Array(ConditionStatus),
 });
 export type Status = Static<typeof Status>;

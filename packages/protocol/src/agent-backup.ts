@@ -1,8 +1,8 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
 
 /** The agent's part of a backup: `GET /backup` and `POST /backup/restore` of its API. Both bodies hold secrets. */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false };
 
 /** Security of networks that a station can join again; enterprise and WEP networks are not saved. */
@@ -29,7 +29,7 @@ export type BrokerLogins = Static<typeof BrokerLogins>;
 /** A part that could not be read or written, and why. */
 export const MissingPart = Type.Object(
   {
-    part: Type.Enum(['wifi', 'broker', 'release']),
+    part: Type.Enum(['wifi', 'broker', 'release', 'authority']),
     reason: Type.Enum(['not_managed', 'not_supported', 'unavailable', 'too_large', 'refused'], {
       description:
         'not_managed: the agent has no such part here. not_supported: some networks have a security that cannot be saved. unavailable: NetworkManager or the container engine does not answer. too_large: the logins exceed 3 MiB. refused: it was not accepted.',
@@ -50,6 +50,15 @@ export const AgentBackup = Type.Object(
           images: Type.Record(Type.String(), Type.String({ maxLength: 512 })),
         },
         closed,
+      ),
+    ),
+    authority: Type.Optional(
+      Nullable(
+        Type.String({
+          maxLength: 8192,
+          description:
+            'Certificate and key (PEM) of the authority of the station. Phones that trust it go on doing so. Absent in older backups.',
+        }),
       ),
     ),
     missing: Type.Array(MissingPart, { maxItems: 20 }),

@@ -6,7 +6,12 @@ import type { Flow, FlowNode } from './automation-flow.ts';
 
 const lamp = '01890000-0000-7000-8000-000000000001';
 const sensor = '01890000-0000-7000-8000-000000000002';
+const hall = '01890000-0000-7000-8000-00000000000a';
+const evening = '01890000-0000-7000-8000-00000000000b';
 const context: FlowContext = {
+  zone: (id) => (id === hall ? [findBuiltInType('light-v1'), findBuiltInType('pir'), undefined] : null),
+  scene: (id) => id === evening,
+  hasPlace: true,
   device: (id) =>
     ({ [lamp]: { type: findBuiltInType('light-v1') }, [sensor]: { type: findBuiltInType('pir') } })[id] ?? null,
   cronProblem: (expression) => (expression === 'bad' ? 'It is bad.' : null),
@@ -28,6 +33,10 @@ const wait = node('wait', 'action', 'delay', { seconds: 120 });
 const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target });
 
 const faultsOf = (flow: Flow): string[] => checkFlow(flow, context).map(({ code, pointer }) => `${code} ${pointer}`);
+const ofConditionConfig = (kind: string, config: Record<string, unknown>, around = context): string[] => {
+  const nodes = [motion, node('c', 'condition', kind, config)];
+  return checkFlow({ nodes, edges: [edge('motion', 'c')] }, around).map(({ code, pointer }) => `${code} ${pointer}`);
+};
 const ofTriggerConfig = (kind: string, config: Record<string, unknown>): string[] =>
   faultsOf({ nodes: [node('t', 'trigger', kind, config)], edges: [] });
 const ofActionConfig = (kind: string, config: Record<string, unknown>): string[] =>
@@ -139,4 +148,59 @@ test('a command must be known to the device and allowed for automations', () => 
   assert.deepEqual(of({ action: 'factory_reset' }), [`command_not_allowed ${at}/action`]);
   const gone = '01890000-0000-7000-8000-000000000009';
   assert.deepEqual(of({ deviceId: gone, action: 'set_power' }), [`unknown_device ${at}/deviceId`]);
+});
+
+test('the sun needs the place of the station', () => {
+  const sun = { event: 'sunset', offsetMinutes: -30 };
+  const nowhere = { ...context, hasPlace: false };
+  assert.deepEqual(ofTriggerConfig('schedule', { sun, days: ['mon'] }), []);
+  assert.deepEqual(ofTriggerConfig('schedule', { sun, time: '07:00' }), ['schedule_invalid /nodes/0/data/config']);
+  assert.deepEqual(ofTriggerConfig('schedule', { sun: { event: 'noon' } }), [
+    'config_invalid /nodes/0/data/config/sun/event',
+  ]);
+  assert.deepEqual(ofTriggerConfig('schedule', { sun: { ...sun, offsetMinutes: 361 } }), [
+    'config_invalid /nodes/0/data/config/sun/offsetMinutes',
+  ]);
+  const range = { from: sun, to: '23:00' };
+  assert.deepEqual(ofConditionConfig('time_range', range), []);
+  assert.deepEqual(ofConditionConfig('time_range', range, nowhere), ['no_place /nodes/1/data/config/from']);
+  const until = { kind: 'time_range', config: { from: '10:00', to: sun } };
+  assert.deepEqual(ofConditionConfig('wait_until', { until, seconds: 60 }, nowhere), [
+    'no_place /nodes/1/data/config/until/config/to',
+  ]);
+});
+
+test('a wait has a condition that is judged at once, and a time limit', () => {
+  const of = (config: object): string[] => ofConditionConfig('wait_until', { seconds: 60, ...config });
+  const dark = { kind: 'state_equals', config: { deviceId: sensor, capability: 'motion', value: false } };
+  assert.deepEqual(of({ until: dark }), []);
+  assert.deepEqual(of({ until: dark, seconds: 0 }), ['config_invalid /nodes/1/data/config/seconds']);
+  assert.notDeepEqual(of({ until: { kind: 'wait_until', config: { until: dark, seconds: 1 } } }), []);
+  const gone = { ...dark, config: { ...dark.config, deviceId: '01890000-0000-7000-8000-000000000009' } };
+  assert.deepEqual(of({ until: gone }), ['unknown_device /nodes/1/data/config/until/config/deviceId']);
+});
+
+test('a zone must exist, and a command of it must fit one of its devices', () => {
+  const none = '01890000-0000-7000-8000-00000000000b';
+  const trigger = { capability: 'motion', operator: 'eq', value: true };
+  assert.deepEqual(ofTriggerConfig('zone_state_changed', { zoneId: hall, ...trigger }), []);
+  assert.deepEqual(ofTriggerConfig('zone_state_changed', { zoneId: none, ...trigger }), [
+    'unknown_zone /nodes/0/data/config/zoneId',
+  ]);
+  const at = '/nodes/1/data/config';
+  const of = (config: object): string[] => ofActionConfig('zone_command', { zoneId: hall, ...config });
+  assert.deepEqual(of({ action: 'set_brightness', params: { brightness: 40 } }), []);
+  assert.deepEqual(of({ action: 'set_brightness', params: { brightness: 500 } }), [
+    `command_params ${at}/params/brightness`,
+  ]);
+  assert.deepEqual(of({ action: 'dance' }), [`unknown_command ${at}/action`]);
+  assert.deepEqual(of({ action: 'factory_reset' }), [`command_not_allowed ${at}/action`]);
+  assert.deepEqual(of({ zoneId: none, action: 'reboot' }), [`unknown_zone ${at}/zoneId`]);
+});
+
+test('a scene must exist', () => {
+  assert.deepEqual(ofActionConfig('scene', { sceneId: evening }), []);
+  const at = '/nodes/1/data/config/sceneId';
+  assert.deepEqual(ofActionConfig('scene', { sceneId: hall }), [`unknown_scene ${at}`]);
+  assert.deepEqual(ofActionConfig('scene', {}), [`config_invalid ${at}`]);
 });

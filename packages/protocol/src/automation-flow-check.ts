@@ -10,6 +10,7 @@ import {
   type ConditionData,
   type Flow,
   type FlowNode,
+  type SunTime,
   type TriggerData,
 } from './automation-flow.ts';
 import type { FlowFault } from './automations.ts';
@@ -20,6 +21,12 @@ import type { DeviceType } from './device-types.ts';
 export type FlowContext = {
   /** The device, with its type where the station knows it; null when there is no such device. */
   device: (deviceId: string) => { type: DeviceType | undefined } | null;
+  /** The types of the devices in the zone, undefined where the station does not know them; null when there is no such zone. */
+  zone: (zoneId: string) => readonly (DeviceType | undefined)[] | null;
+  /** Whether there is this scene. */
+  scene: (sceneId: string) => boolean;
+  /** Whether the station knows where it is, for sunrise and sunset. */
+  hasPlace: boolean;
   /** The fault of a cron expression, in English; null when it is valid. */
   cronProblem: (expression: string) => string | null;
 };
@@ -91,6 +98,19 @@ function checkConfig(data: TriggerData | ConditionData | ActionData, context: Fl
       return checkCommand(config, context);
     case 'device_state_changed':
       return [...checkDevice(config.deviceId, context), ...checkComparison(config)];
+    case 'zone_state_changed':
+      return [...checkZone(config.zoneId, context), ...checkComparison(config)];
+    case 'zone_command':
+      return checkZoneCommand(config, context);
+    case 'scene':
+      return context.scene(config.sceneId)
+        ? []
+        : [{ code: 'unknown_scene', pointer: '/sceneId', message: 'There is no such scene.' }];
+    case 'wait_until':
+      return checkConfig(config.until, context).map((found) => ({
+        ...found,
+        pointer: `/until/config${found.pointer}`,
+      }));
     case 'device_event_received':
     case 'device_status_changed':
     case 'state_equals':
@@ -101,20 +121,32 @@ function checkConfig(data: TriggerData | ConditionData | ActionData, context: Fl
         ? []
         : [{ code: 'config_invalid', pointer: '/url', message: 'This is not an address.' }];
     case 'time_range':
+      return [...checkSun(config.from, '/from', context), ...checkSun(config.to, '/to', context)];
     case 'delay':
     case 'notify':
       return [];
   }
 }
 
+const checkSun = (time: SunTime | string, pointer: string, { hasPlace }: FlowContext): Found[] =>
+  typeof time === 'string' || hasPlace
+    ? []
+    : [{ code: 'no_place', pointer, message: 'The place of the station is not set: the sun is not known.' }];
+
+const checkZone = (zoneId: string, { zone }: FlowContext): Found[] =>
+  zone(zoneId) === null ? [{ code: 'unknown_zone', pointer: '/zoneId', message: 'There is no such zone.' }] : [];
+
 function checkDevice(deviceId: string, { device }: FlowContext): Found[] {
   if (device(deviceId) !== null) return [];
   return [{ code: 'unknown_device', pointer: '/deviceId', message: 'There is no such device.' }];
 }
 
-type StateChanged = Extract<TriggerData, { kind: 'device_state_changed' }>['config'];
+type Comparison = Pick<
+  Extract<TriggerData, { kind: 'device_state_changed' }>['config'],
+  'capability' | 'operator' | 'value'
+>;
 
-function checkComparison({ operator, value }: StateChanged): Found[] {
+function checkComparison({ operator, value }: Comparison): Found[] {
   const wrong = (pointer: string, message: string): Found[] => [{ code: 'config_invalid', pointer, message }];
   if (operator === undefined && value === undefined) return [];
   if (operator === undefined) return wrong('/operator', 'A value needs an operator.');
@@ -127,11 +159,15 @@ function checkComparison({ operator, value }: StateChanged): Found[] {
 
 type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
 
-function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowContext): Found[] {
+function checkSchedule({ cron, time, sun, days }: Schedule, context: FlowContext): Found[] {
   const wrong = (pointer: string, message: string): Found[] => [{ code: 'schedule_invalid', pointer, message }];
-  if ((cron === undefined) === (time === undefined)) return wrong('', 'Give either "cron" or "time".');
+  if ([cron, time, sun].filter((one) => one !== undefined).length !== 1) {
+    return wrong('', 'Give one of "cron", "time" and "sun".');
+  }
+  if (sun !== undefined) return checkSun(sun, '/sun', context);
   if (cron === undefined) return [];
-  if (days !== undefined) return wrong('/days', 'Days go with "time"; a cron expression has its own.');
+  if (days !== undefined) return wrong('/days', 'A cron expression has its own days.');
+  const { cronProblem } = context;
   const problem = cronProblem(cron);
   return problem === null ? [] : wrong('/cron', problem);
 }
@@ -141,9 +177,7 @@ type DeviceCommandConfig = Extract<ActionData, { kind: 'device_command' }>['conf
 function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, around: FlowContext): Found[] {
   const device = around.device(deviceId);
   if (device === null) return checkDevice(deviceId, around);
-  if (commandsNotForAutomations.includes(action)) {
-    return [{ code: 'command_not_allowed', pointer: '/action', message: 'An automation may not send this command.' }];
-  }
+  if (commandsNotForAutomations.includes(action)) return notAllowed;
   const schema = commandSchema(device.type, action);
   if (schema === null) {
     const known = actionsOf(device.type).filter((one) => !commandsNotForAutomations.includes(one));
@@ -153,6 +187,36 @@ function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, ar
   return schemaFaults(schema, params).map(({ pointer, message }) => {
     return { code: 'command_params', pointer: `/params${pointer}`, message };
   });
+}
+
+const notAllowed: Found[] = [
+  { code: 'command_not_allowed', pointer: '/action', message: 'An automation may not send this command.' },
+];
+
+type ZoneCommandConfig = Extract<ActionData, { kind: 'zone_command' }>['config'];
+
+function checkZoneCommand({ zoneId, action, params = {} }: ZoneCommandConfig, around: FlowContext): Found[] {
+  const types = around.zone(zoneId);
+  if (types === null) return checkZone(zoneId, around);
+  if (commandsNotForAutomations.includes(action)) return notAllowed;
+  const schemas = types.flatMap((type) => commandSchema(type, action) ?? []);
+  if (schemas.length === 0) {
+    return [
+      { code: 'unknown_command', pointer: '/action', message: 'No device of the zone understands this command.' },
+    ];
+  }
+  const faults = schemas.map((schema) => schemaFaults(schema, params));
+  // Devices that do not take the parameters are left out.
+  if (faults.some(({ length }) => length === 0)) return [];
+  return (faults[0] ?? []).map(({ pointer, message }) => {
+    return { code: 'command_params', pointer: `/params${pointer}`, message };
+  });
+}
+
+/** Whether a device of this type is meant by the command of a zone. */
+export function takesCommand(type: DeviceType | undefined, { action, params = {} }: ZoneCommandConfig): boolean {
+  const schema = commandSchema(type, action);
+  return schema !== null && Value.Check(schema, params);
 }
 
 /** One fault per place, as in the validation of requests. */

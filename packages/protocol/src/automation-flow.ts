@@ -12,7 +12,7 @@ const closed = { additionalProperties: false } as const;
 /** Limits of one flow. */
 export const maxNodes = 100;
 export const maxEdges = 300;
-/** Longest wait of one delay: 7 days. */
+/** Longest wait of one step: 7 days. */
 const maxDelaySeconds = 7 * 24 * 60 * 60;
 
 /** A value of a device's state. */
@@ -37,6 +37,20 @@ const TimeOfDay = Type.String({
   description: 'HH:MM in the time zone of the station.',
 });
 const Capability = Type.String({ minLength: 1, maxLength: 64, description: 'Key in the state of the device.' });
+
+/** Farthest from sunrise or sunset, in minutes. */
+const maxSunOffset = 360;
+/** A time of the sun at the place of the station. */
+export const SunTime = Type.Object(
+  {
+    event: Type.Enum(['sunrise', 'sunset']),
+    offsetMinutes: Type.Optional(
+      Type.Integer({ minimum: -maxSunOffset, maximum: maxSunOffset, description: 'Negative: before it.' }),
+    ),
+  },
+  closed,
+);
+export type SunTime = Static<typeof SunTime>;
 
 /** Configurations of the kinds of triggers. */
 const triggerConfigs = {
@@ -64,7 +78,15 @@ const triggerConfigs = {
     { deviceId: Id, status: Type.Optional(Type.Enum(['online', 'offline'], { description: 'Left out: either.' })) },
     closed,
   ),
-  /** Either `cron` or `time`. A time that passed while the station was off is skipped. */
+  /** As `device_state_changed`, of any device that is in the zone when it reports; each device is compared with its own value before. */
+  zone_state_changed: Type.Object(
+    { zoneId: Id, capability: Capability, operator: Type.Optional(Operator), value: Type.Optional(StateValue) },
+    closed,
+  ),
+  /**
+   * One of `cron`, `time` and `sun`. A time that passed while the station was off is skipped, and so is `sun` on a day on which the sun
+   * does not rise or set. `days` of `sun` are those of the noon between sunrise and sunset.
+   */
   schedule: Type.Object(
     {
       cron: Type.Optional(
@@ -75,21 +97,51 @@ const triggerConfigs = {
         }),
       ),
       time: Type.Optional(TimeOfDay),
+      sun: Type.Optional(SunTime),
       days: Type.Optional(Days),
     },
     closed,
   ),
 } as const satisfies Record<string, TObject>;
 
-/** Configurations of the kinds of conditions. A removed device, or one that never reported the value, meets none. */
-const conditionConfigs = {
+const TimeBound = Type.Union([TimeOfDay, SunTime]);
+
+/** Conditions that are judged at once. A removed device, or one that never reported the value, meets none. */
+const instantConfigs = {
   state_equals: Type.Object({ deviceId: Id, capability: Capability, value: StateValue }, closed),
   numeric_compare: Type.Object(
     { deviceId: Id, capability: Capability, operator: Operator, value: Type.Number() },
     closed,
   ),
-  /** From `from` until before `to`; past midnight when `to` is earlier, the whole day when they are equal. `days` are those of the start. */
-  time_range: Type.Object({ from: TimeOfDay, to: TimeOfDay, days: Type.Optional(Days) }, closed),
+  /**
+   * From `from` until before `to`; past midnight when `to` is earlier, the whole day when they are equal. `days` are those of the start.
+   * With the sun it goes past midnight from sunset to sunrise, from sunset to a time before 12:00, from a time since 12:00 to sunrise, from
+   * sunrise to a time before 03:00, and from a time since 22:00 to sunset, in every season. On a day without sunrise the day is empty at
+   * noon, on a day without sunset it is 24 hours long; offsets do not count on such days.
+   */
+  time_range: Type.Object({ from: TimeBound, to: TimeBound, days: Type.Optional(Days) }, closed),
+} as const satisfies Record<string, TObject>;
+
+const configOf = <K extends string, C extends TObject>(kind: K, config: C) =>
+  Type.Object({ kind: Type.Literal(kind), config }, closed);
+
+const conditionConfigs = {
+  ...instantConfigs,
+  /**
+   * Waits until the condition is met, at most `seconds`. Met: the path of "true" continues; out of time: that of "false". Survives a
+   * restart, as a delay does.
+   */
+  wait_until: Type.Object(
+    {
+      until: Type.Union([
+        configOf('state_equals', instantConfigs.state_equals),
+        configOf('numeric_compare', instantConfigs.numeric_compare),
+        configOf('time_range', instantConfigs.time_range),
+      ]),
+      seconds: Type.Integer({ minimum: 1, maximum: maxDelaySeconds }),
+    },
+    closed,
+  ),
 } as const satisfies Record<string, TObject>;
 
 /** Configurations of the kinds of actions. */
@@ -103,6 +155,23 @@ const actionConfigs = {
     },
     closed,
   ),
+  /**
+   * The command for each device of the zone whose type has it. Done when all have confirmed it; failed when one did not, and when there
+   * is no such device.
+   */
+  zone_command: Type.Object(
+    {
+      zoneId: Id,
+      action: Type.String({ minLength: 1, maxLength: 64 }),
+      params: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    },
+    closed,
+  ),
+  /**
+   * The commands of a scene, in its order for each device. Done when all have confirmed theirs; failed when one did not. A scene that is
+   * changed later is run as it is then.
+   */
+  scene: Type.Object({ sceneId: Id }, closed),
   /** Survives a restart. A delay that is more than an hour late then ends the run. */
   delay: Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: maxDelaySeconds }) }, closed),
   /** A request that must be answered within 10 s, to a public address or one that AUTOMATION_WEBHOOK_ALLOW permits. */
@@ -134,6 +203,8 @@ export const nodeConfigs = {
 type ConfigsOf<T extends Record<string, TSchema>> = { [K in keyof T]: { kind: K; config: Static<T[K]> } }[keyof T];
 export type TriggerData = ConfigsOf<typeof triggerConfigs>;
 export type ConditionData = ConfigsOf<typeof conditionConfigs>;
+/** A condition that is judged at once. */
+export type InstantCondition = ConfigsOf<typeof instantConfigs>;
 export type ActionData = ConfigsOf<typeof actionConfigs>;
 
 const NodeId = Type.String({ minLength: 1, maxLength: 64 });

@@ -1,5 +1,6 @@
-import { Type, type Static, type TSchema } from 'typebox';
-import { Flow } from './automation-flow.ts';
+import { Type, type Static } from 'typebox';
+import { Flow, weekdays } from './automation-flow.ts';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /**
@@ -10,9 +11,9 @@ import { Id, Time } from './rest.ts';
  * bodies of webhooks without anything that could be a secret.
  */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+/** Empty: it is called what it does, in the reader's language. */
+const Name = Type.String({ maxLength: 100 });
 
 /** Automations of one station. */
 export const maxAutomations = 200;
@@ -51,6 +52,10 @@ export const FlowFault = Type.Object({
     'config_invalid',
     'schedule_invalid',
     'unknown_device',
+    'unknown_zone',
+    'unknown_scene',
+    /** It follows the sun, and the station has no place. */
+    'no_place',
     'unknown_command',
     'command_not_allowed',
     'command_params',
@@ -107,6 +112,23 @@ export const RunReason = Type.Enum([
 ]);
 export type RunReason = Static<typeof RunReason>;
 
+/** What a step saw, to be shown in the reader's language. */
+export const StepSeen = Type.Object({
+  /** The compared value of the device; null: it never reported one, or there is no such device. Long texts are cut. */
+  value: Type.Optional(Nullable(Type.Union([Type.Boolean(), Type.Number(), Type.String()]))),
+  /** The local time, HH:MM, and its weekday. */
+  time: Type.Optional(Type.String()),
+  weekday: Type.Optional(Type.Enum([...weekdays])),
+  /** Bounds of the range on that day, HH:MM, where they follow the sun. */
+  from: Type.Optional(Type.String()),
+  to: Type.Optional(Type.String()),
+  /** Of a command for a zone, or a scene: what became of it at each device, at most 50 of them. */
+  devices: Type.Optional(
+    Type.Array(Type.Object({ deviceId: Id, status: Type.Enum(['done', 'failed', 'expired', 'offline']) })),
+  ),
+});
+export type StepSeen = Static<typeof StepSeen>;
+
 export const RunStep = Type.Object({
   nodeId: Type.String(),
   kind: Type.String(),
@@ -130,17 +152,25 @@ export const RunStep = Type.Object({
   ]),
   startedAt: Time,
   endedAt: Nullable(Time),
-  dueAt: Nullable(Type.String({ description: 'Of a delay.' })),
+  dueAt: Nullable(Type.String({ description: 'End of a delay; time limit of `wait_until`.' })),
   lateMs: Nullable(
     Type.Number({ description: 'How late the run continued after a delay that ended while the station was off.' }),
   ),
   detail: Nullable(Type.String({ description: 'In English, for people; never a secret.' })),
+  seen: Nullable(StepSeen),
 });
 export type RunStep = Static<typeof RunStep>;
 
 /** What started a run. */
 export const RunTrigger = Type.Object({
-  kind: Type.Enum(['device_event_received', 'device_state_changed', 'device_status_changed', 'schedule', 'manual']),
+  kind: Type.Enum([
+    'device_event_received',
+    'device_state_changed',
+    'device_status_changed',
+    'zone_state_changed',
+    'schedule',
+    'manual',
+  ]),
   nodeId: Nullable(Type.String({ description: 'Null when a user started all triggers manually.' })),
   deviceId: Nullable(Id),
   userId: Nullable(Type.String({ description: 'The user who started it manually.' })),
@@ -260,3 +290,28 @@ export const RunRequest = Type.Object(
   closed,
 );
 export type RunRequest = Static<typeof RunRequest>;
+
+/**
+ * POST /api/automations/test (station role admin) → 200 TestTrace: what a flow would do now. Conditions are judged with the present values; no
+ * action is done, nothing waits and nothing is stored. Errors: 422 automation_invalid.
+ */
+export const TestRequest = Type.Object({ flow: Flow }, closed);
+export type TestRequest = Static<typeof TestRequest>;
+export const TestStep = Type.Object({
+  nodeId: Type.String(),
+  kind: Type.String(),
+  outcome: Type.Enum([
+    'met',
+    'not_met',
+    /** `wait_until`: it would wait. The trace continues as if the condition became true. */
+    'would_wait',
+    /** An action or a delay. */
+    'would_do',
+    /** A command whose devices are all offline or gone. */
+    'would_fail',
+  ]),
+  seen: Nullable(StepSeen),
+});
+export type TestStep = Static<typeof TestStep>;
+export const TestTrace = Type.Object({ steps: Type.Array(TestStep, { description: 'In the order of a run.' }) });
+export type TestTrace = Static<typeof TestTrace>;

@@ -21,6 +21,11 @@ export const backendConditions = {
     message:
       'The broker has no login for some devices of this station (details.externalIds), so they cannot connect. Restore the data of the broker, put their tokens into DEVICES_FILE, or set these devices up again.',
   },
+  automations_broken: {
+    severity: 'warning',
+    message:
+      'Automations that are on no longer work (details.names), for example because a device was removed. Edit them, or turn them off.',
+  },
   storage_full: {
     severity: 'fault',
     message:
@@ -45,6 +50,11 @@ export const backendConditions = {
     severity: 'warning',
     message: 'There is no good backup of the last three days. Look at Settings → Backup, and make one.',
   },
+  notifications_failing: {
+    severity: 'warning',
+    message:
+      'Notifications do not arrive (details.channels). They are sent again, for a day at most. Look at Settings → Notifications, and test the channel there.',
+  },
   clock_untrusted: {
     severity: 'warning',
     message:
@@ -62,7 +72,7 @@ export const BackendCondition = Type.Object({
   since: Time,
   details: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing: `externalIds` (at most 20), `count`. storage_full, storage_unwritable: `reason` as in /api/health. storage_low: `freeMb`, `databaseMb` (with its copies), `otherMb`, `filledBy` (`database` or `other`). backup_failed: `place` (or null), `reason`.',
+      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing: `externalIds` (at most 20), `count`. automations_broken: `names` (at most 20; empty: it has none), `count`. storage_full, storage_unwritable: `reason` as in /api/health. storage_low: `freeMb`, `databaseMb` (with its copies), `otherMb`, `filledBy` (`database` or `other`). backup_failed: `place` (or null), `reason`. notifications_failing: `channels`.',
   }),
 });
 export type BackendCondition = Static<typeof BackendCondition>;

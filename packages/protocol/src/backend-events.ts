@@ -46,9 +46,14 @@ export const backendEvents = {
 
   setup_pending: event('info', { setupCode: maybeText, message: text }),
   setup_done: event('info', { userId: text }),
+  guest_ended: event('info', { userId: text }),
   login_failed: event('warn', { address: text, reason: text }),
   login_limited: event('warn', { address: text, retryAfterSeconds: count }),
   refresh_token_reused: event('warn', { userId: text, sessionId: text }),
+
+  network_join_requested: event('warn', { userId: text }),
+  service_restart_requested: event('warn', { userId: text, service: text }),
+  machine_restart_requested: event('warn', { userId: text }),
 
   agent_link_up: event('info', {}),
   agent_link_down: event('warn', { reason: text, retryInMs: Type.Number() }),
@@ -98,8 +103,8 @@ export const backendEvents = {
   cloud_unclaimed: event('info', { reason: text }),
   cloud_identity_refused: event('warn', { type: text, reason: text }),
   cloud_message_ignored: event('warn', { reason: text, count }),
-  cloud_message_set_aside: event('error', { seq: count, reason: text }),
-  cloud_set_aside_sent: event('info', { count, userId: text }),
+  cloud_dead_letter: event('error', { seq: count, reason: text }),
+  cloud_dead_letters_resent: event('info', { count, userId: text }),
   cloud_condition_raised: event('warn', { condition: text, severity: text }),
   cloud_condition_cleared: event('info', { condition: text }),
   cloud_outbox_full: event('error', { dropped: count }),
@@ -113,7 +118,12 @@ export const backendEvents = {
   replica_leads_no_more: event('warn', { replicaId: text }),
   replica_cut_off: event('warn', { replicaId: text, reason: text }),
   replica_caught_up: event('info', { replicaId: text }),
-  replica_adopted: event('warn', { replicaId: text }),
+  replica_session_taken_over: event('warn', { replicaId: text }),
   mqtt_session_ended: event('info', { clientId: text }),
   replica_retired: event('info', { replicaId: text }),
+
+  notification_sent: event('info', { id: text, channel: text, kind: text, attempt: count }),
+  notification_failed: event('warn', { id: text, channel: text, reason: text, attempt: count, retryInMs: count }),
+  /** It was not sent for a day, or too many wait. */
+  notification_dropped: event('warn', { channel: text, count, reason: text }),
 } as const;

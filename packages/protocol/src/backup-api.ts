@@ -1,10 +1,10 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { BackupProgress, passphraseMaxLength, passphraseMinLength, RestorePart } from './backups.ts';
+import { Nullable } from './nullable.ts';
 import { Time } from './rest.ts';
 
 /** Bodies of `/api/backup` and `/api/setup/backup` (contracts, section 9). */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false };
 
 const backupPlaces = ['station', 'folder', 'webdav'] as const;

@@ -72,7 +72,7 @@ export type WriteResult = Static<typeof WriteResult>;
 const plain = <E extends string>(event: E) => Type.Object({ event: Type.Literal(event) });
 /**
  * Helper to backend. `ready`: the helper reads commands. `scan_stopped` also comes when the scan ends because of the adapter, and
- * `scan_started` when it runs again: the wish of the latest `start_scan` holds until `stop_scan`.
+ * `scan_started` when it runs again: the latest `start_scan` holds until `stop_scan`.
  */
 export const HelperEvent = Type.Union([
   plain('ready'),

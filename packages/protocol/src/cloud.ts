@@ -1,11 +1,9 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { cloudConditions, type CloudConditionId } from './cloud-conditions.ts';
+import { Nullable } from './nullable.ts';
 import { Time } from './rest.ts';
 
 /** The cloud link as people of the station see it (contracts, sections 9, 10 and 12). */
-
-const Nullable = <T extends TSchema>(schema: T, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
 /** Channels of notifications that the cloud can switch on and off (`station.setActiveChannels`). */
 export const eventChannels = [

@@ -1,9 +1,8 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
 import { Id } from './rest.ts';
 
 /** Commands to devices and their progress (contracts, sections 8, 9 and 10). */
-
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /**
  * POST /api/devices/:id/command (user; commands of every device: role owner or admin) → 202 DeviceCommand: pending, or failed when the

@@ -1,9 +1,8 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /** Moving the devices to another Wi-Fi (contracts, sections 8 and 9). */
-
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** How long a device may take to send its handshake from the new network. */
 export const wifiFollowMs = 3 * 60_000;

@@ -1,9 +1,10 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { ActivityBy } from './activity.ts';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /** Bodies of /api/devices, /api/zones and /api/activity (contracts, section 9). */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 export const DeviceName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 /** The pattern of a plain `Type.String()` matches no line break, and answers contain only what matches. */
@@ -95,16 +96,22 @@ export const DeviceRemoval = Type.Object({
 });
 export type DeviceRemoval = Static<typeof DeviceRemoval>;
 
-/** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one on the previous page. */
+/**
+ * GET /api/devices/:id/events and GET /api/activity (user; `ActivityQuery`), newest first. `before` is the id of the last one on the
+ * previous page.
+ */
 export const DeviceEvent = Type.Object({
   id: Id,
   deviceId: Type.Union([Id, Type.Null()], { description: 'Null for events of the station itself.' }),
   kind: Type.String({
     description:
-      '"device_event", "user_event", …; "notification" is from an automation: `data` is `{ message, automationId, automationName }`.',
+      '"device_event", "user_event", …; "notification" is from an automation: `data` is `{ message, automationId, automationName }`. In the activity also "command" (`CommandEntry`), "automation_run" that did not succeed (`{ automationId, status, reason }`), and the kinds of `activityEvents`.',
   }),
   data: JsonObject,
   at: Time,
+  by: Type.Optional(
+    Type.Union([ActivityBy, Type.Null()], { description: 'In the activity: who or what did it; null: nobody.' }),
+  ),
 });
 export type DeviceEvent = Static<typeof DeviceEvent>;
 export const DeviceEvents = Type.Array(DeviceEvent);
@@ -113,9 +120,17 @@ export const EventsQuery = Type.Object(
   closed,
 );
 
-/** GET /api/zones (user) → Zone[], by name; POST (station role admin) → 201 Zone; PATCH /:id → Zone; DELETE /:id → 204, its devices stay. */
+/** GET /api/zones (user) → Zone[], in the order of the household, then by name; POST (station role admin) → 201 Zone; PATCH /:id → Zone; DELETE /:id → 204, its devices stay. */
 export const Zone = Type.Object({ id: Id, name: Type.String() });
 export type Zone = Static<typeof Zone>;
 export const Zones = Type.Array(Zone);
 export const NewZone = Type.Object({ name: DeviceName }, closed);
 export type NewZone = Static<typeof NewZone>;
+
+/** PUT /api/zones/order (station role admin) → 204. Zones that are not named come after the others, by name. */
+export const ZoneOrder = Type.Object({ ids: Type.Array(Id, { maxItems: 1_000, uniqueItems: true }) }, closed);
+export type ZoneOrder = Static<typeof ZoneOrder>;
+
+/** GET and PUT /api/favourites (user) → Favourites: the devices that a person wants first, in their order. */
+export const Favourites = Type.Object({ deviceIds: Type.Array(Id, { maxItems: 100, uniqueItems: true }) }, closed);
+export type Favourites = Static<typeof Favourites>;

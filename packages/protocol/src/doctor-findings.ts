@@ -24,6 +24,9 @@ export const doctorChecks = {
   images: 'Images of the releases',
   services: 'Services of the stack',
   wifi: 'Wi-Fi',
+  update_keys: 'Keys that sign releases',
+  encryption: 'Encryption',
+  public_certificate: 'Certificate of the public name',
   release_server: 'Release server',
   backend: 'Backend',
 } as const;
@@ -37,7 +40,7 @@ export const commonFindings = {
   check_failed: {
     status: 'unknown',
     message: 'This could not be checked: {reason}.',
-    help: 'Check again. If it stays, the log of the program may say more.',
+    help: 'Check again. If this lasts, the log of the program may say more.',
   },
   config_invalid: {
     status: 'fault',
@@ -61,7 +64,7 @@ export const commonFindings = {
   },
   disk_files_used_up: {
     status: 'fault',
-    message: 'The file system of {folder} has room for {free} more files only.',
+    message: 'The file system of {folder} has room for only {free} more files.',
     help: 'Remove small files, such as old logs and packages. More space does not help.',
   },
   disk_read_only: {
@@ -97,7 +100,7 @@ export const commonFindings = {
   name_unresolved: {
     status: 'warning',
     message: 'The name {host} cannot be resolved ({reason}).',
-    help: 'Look at the network of the station and at its name server (DNS).',
+    help: 'Check the network of the station and its name server (DNS).',
   },
 } as const satisfies FindingCatalogue;
 
@@ -106,7 +109,7 @@ export const backendFindings = {
   data_folder_missing: {
     status: 'warning',
     message: 'The data folder {folder} does not exist.',
-    help: 'The backend creates it at its first start. If it has run before, look at DATA_DIR and at what is mounted there.',
+    help: 'The backend creates it at its first start. If it has run before, check DATA_DIR and what is mounted there.',
   },
   data_folder_not_writable: {
     status: 'fault',
@@ -136,22 +139,22 @@ export const backendFindings = {
   database_damaged: {
     status: 'fault',
     message: 'The database {file} is damaged: {reason}.',
-    help: 'Restart the backend: it keeps the damaged file and restores the newest good copy. Then look at the health of the disk.',
+    help: 'Restart the backend: it keeps the damaged file and restores the newest good copy. Then check the health of the disk.',
   },
   database_unreadable: {
     status: 'fault',
     message: 'The database {file} cannot be read: {reason}.',
-    help: 'Look at its permissions and at the health of the disk.',
+    help: 'Check its permissions and the health of the disk.',
   },
   database_not_read: {
     status: 'unknown',
-    message: 'The database is large ({size}); only its start was checked.',
+    message: 'The database is large ({size}); only its beginning was checked.',
     help: 'The doctor on the command line of the station reads all of it.',
   },
   database_unreachable: {
     status: 'fault',
     message: 'The database at {host} does not answer: {reason}.',
-    help: 'Look at the log of the database server, and at DATABASE_URL.',
+    help: 'Check the log of the database server, and DATABASE_URL.',
   },
   database_suspected: {
     status: 'warning',
@@ -166,7 +169,7 @@ export const backendFindings = {
   database_was_damaged: {
     status: 'warning',
     message: 'A damaged database was replaced by a copy; it is kept as {file}.',
-    help: 'Look at the health of the disk. Delete the file when it is no longer needed.',
+    help: 'Check the health of the disk. Delete the file when it is no longer needed.',
   },
   database_newer: {
     status: 'warning',
@@ -175,7 +178,7 @@ export const backendFindings = {
   },
   database_behind: {
     status: 'warning',
-    message: 'The database waits for changes of this release ({migrations}).',
+    message: 'The database is waiting for changes of this release ({migrations}).',
     help: 'Start the backend: it makes them.',
   },
   copies_missing: {
@@ -191,12 +194,12 @@ export const backendFindings = {
   copy_damaged: {
     status: 'warning',
     message: 'The copy {file} is damaged: {reason}.',
-    help: 'Look at the health of the disk. Delete this copy; the backend makes a new one within a day.',
+    help: 'Check the health of the disk. Delete this copy; the backend makes a new one within a day.',
   },
   broker_unreachable: {
     status: 'fault',
     message: 'The MQTT broker {broker} does not answer: {reason}.',
-    help: 'Look at the service of the broker and at its log, and at MQTT_URL.',
+    help: 'Check the service of the broker, its log and MQTT_URL.',
   },
   broker_refuses: {
     status: 'fault',
@@ -206,7 +209,7 @@ export const backendFindings = {
   broker_not_listening: {
     status: 'fault',
     message: 'The backend runs, but nothing listens on the port of its broker ({port}).',
-    help: 'Look at the log of the backend, then restart it.',
+    help: 'Check the log of the backend, then restart it.',
   },
   port_taken: {
     status: 'fault',
@@ -215,7 +218,7 @@ export const backendFindings = {
   },
   backend_stopped: {
     status: 'warning',
-    message: 'The backend does not run.',
+    message: 'The backend is not running.',
     help: 'Start it. If it ends again, its log says why.',
   },
   backend_unhealthy: {
@@ -226,7 +229,7 @@ export const backendFindings = {
   agent_unreachable: {
     status: 'fault',
     message: 'The agent does not answer at {address}: {reason}.',
-    help: 'Look at the service of the agent: systemctl status station-agent. Updates and Wi-Fi need it; devices do not.',
+    help: 'Check the service of the agent: systemctl status station-agent. Updates and Wi-Fi need it; devices do not.',
   },
   agent_refuses: {
     status: 'fault',
@@ -252,6 +255,31 @@ export const agentFindings = {
     message: '{file} can be read by other users (mode {mode}); it holds secrets.',
     help: 'Allow only its owner: chmod 600 and the file.',
   },
+  certificate_missing: {
+    status: 'fault',
+    message: 'There is no certificate in {folder}, so the web app has no HTTPS.',
+    help: 'The agent makes it within a minute. If this lasts, the log of the agent says why (certificate_failed).',
+  },
+  certificate_expired: {
+    status: 'fault',
+    message: 'The certificate of the station is valid from {from} to {until}, and not now.',
+    help: 'Check the clock of the machine. The agent renews the certificate when it runs.',
+  },
+  public_certificate_missing: {
+    status: 'fault',
+    message: 'There is no certificate for {name}: {reason}.',
+    help: 'The name must lead to this station from the internet, and the router must forward port 80 or 443 to it. The proxy tries again automatically. HTTP and the station’s own certificate keep working.',
+  },
+  public_certificate_ending: {
+    status: 'warning',
+    message: 'The certificate for {name} ends on {until} and is not renewed: {reason}.',
+    help: 'The name must lead to this station from the internet, and the router must forward port 80 or 443 to it. The proxy tries again automatically.',
+  },
+  public_certificate_ended: {
+    status: 'fault',
+    message: 'The certificate for {name} has ended on {until} and was not renewed: {reason}.',
+    help: 'Check the clock of the machine. The name must lead to this station from the internet, and the router must forward port 80 or 443 to it. HTTP and the station’s own certificate keep working.',
+  },
   state_missing: {
     status: 'warning',
     message: 'There is no journal in {folder}: no release is installed yet.',
@@ -260,12 +288,12 @@ export const agentFindings = {
   state_damaged: {
     status: 'fault',
     message: 'The journal in {folder} is damaged: {reason}.',
-    help: 'Restart the agent: it keeps the damaged file and reads the state from the running stack. Then look at the health of the disk.',
+    help: 'Restart the agent: it keeps the damaged file and reads the state from the running stack. Then check the health of the disk.',
   },
   state_unreadable: {
     status: 'fault',
     message: 'The state in {folder} cannot be read: {reason}.',
-    help: 'Run the doctor as root. Look at the health of the disk.',
+    help: 'Run the doctor as root. Check the health of the disk.',
   },
   state_file_stale: {
     status: 'warning',
@@ -295,7 +323,7 @@ export const agentFindings = {
   image_missing: {
     status: 'fault',
     message: 'The image of {service} ({version}) is missing.',
-    help: 'Restart the agent: it pulls the image again when it reaches the registry.',
+    help: 'Restart the station while it reaches the registry: the agent pulls the image again.',
   },
   rollback_image_missing: {
     status: 'warning',
@@ -305,17 +333,17 @@ export const agentFindings = {
   service_not_running: {
     status: 'fault',
     message: 'The service {service} is {state}.',
-    help: 'Look at its log with docker compose logs. The agent starts it again automatically.',
+    help: 'Check its log with docker compose logs. If this lasts, restart the station: the agent starts it.',
   },
   network_manager_missing: {
     status: 'warning',
-    message: 'NetworkManager does not run: the agent cannot manage Wi-Fi.',
+    message: 'NetworkManager is not running: the agent cannot manage Wi-Fi.',
     help: 'systemctl start NetworkManager, or set WIFI_WATCHDOG=false if the station needs no Wi-Fi.',
   },
   wifi_device_missing: {
     status: 'warning',
     message: 'There is no Wi-Fi device {device}.',
-    help: 'Look at WIFI_INTERFACE, and whether the adapter is plugged in and its driver is loaded.',
+    help: 'Check WIFI_INTERFACE, and whether the adapter is plugged in and its driver is loaded.',
   },
   wifi_blocked: {
     status: 'warning',
@@ -325,7 +353,7 @@ export const agentFindings = {
   release_server_silent: {
     status: 'warning',
     message: 'The release manifest {url} cannot be fetched: {reason}.',
-    help: 'Look at the internet connection and at UPDATE_SERVER_URL. Everything at home works without it.',
+    help: 'Check the internet connection and UPDATE_SERVER_URL. Everything at home works without it.',
   },
   port_80_taken: {
     status: 'fault',
@@ -340,7 +368,7 @@ export const agentFindings = {
   backend_silent: {
     status: 'fault',
     message: 'The backend is not healthy at {url}: {reason}.',
-    help: 'Look at the services of the stack and at the log of the backend.',
+    help: 'Check the services of the stack and the log of the backend.',
   },
 } as const satisfies FindingCatalogue;
 

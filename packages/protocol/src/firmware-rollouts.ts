@@ -1,9 +1,9 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /** Bodies of /api/firmware and /api/firmware/rollouts (contracts, section 9), and messages about rollouts on /ws. */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 const Version = Type.String({ minLength: 1, maxLength: 128, description: 'SemVer.' });
 const DeviceType = Type.String({ minLength: 1, maxLength: 128 });

@@ -1,10 +1,9 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { normalizeChip } from './firmware-image.ts';
+import { Nullable } from './nullable.ts';
 import { parseVersion } from './version.ts';
 
 /** Calls between agent and backend about firmware (contracts, sections 2 and 9), with the agent token. */
-
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Chips that the name of a firmware may begin with. */
 const firmwareChips = [

@@ -1,11 +1,11 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { bleErrors } from './ble-frames.ts';
 import { DeviceName } from './devices.ts';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /** Adding devices: bodies of /api/provisioning and its messages at /ws (contracts, sections 9 to 11). */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 
 /** How long a device may take to send its handshake after the write. */

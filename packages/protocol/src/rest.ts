@@ -1,4 +1,6 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Nullable } from './nullable.ts';
+import { roles } from './roles.ts';
 
 /**
  * Bodies of the backend's REST interface (contracts, sections 7 and 9).
@@ -7,7 +9,6 @@ import { Type, type Static, type TSchema } from 'typebox';
  * Bodies of /api/system/* are those of the agent: see `agent-api.ts`.
  */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 
 export const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
@@ -29,9 +30,6 @@ export const PageQuery = Type.Object(
   closed,
 );
 
-/** A user's role on this station: an owner may do everything, an admin everything except change owners, a member may use devices. */
-export const roles = ['owner', 'admin', 'member'] as const;
-export type Role = (typeof roles)[number];
 export const Role = Type.Enum([...roles]);
 
 const Email = Type.String({
@@ -43,6 +41,7 @@ const Email = Type.String({
 const NewPassword = Type.String({ minLength: 10, maxLength: 256, description: 'At least 10 characters.' });
 const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
 const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const TimeZone = Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, e.g. Europe/Kyiv.' });
 const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 
 /** Why the backend cannot write. `unreachable`, `no answer`: a database on a server. */
@@ -85,13 +84,17 @@ export const User = Type.Object({
 });
 export type User = Static<typeof User>;
 
-/** GET /api/auth/setup (public): whether to show the first-run page. */
-export const SetupState = Type.Object({ needed: Type.Boolean() });
+/** GET /api/auth/setup (public): whether to show the first-run page, and whose log-in page this is. */
+export const SetupState = Type.Object({
+  needed: Type.Boolean(),
+  stationName: Nullable(Type.String({ description: 'Null while the station has no owner.' })),
+});
 export type SetupState = Static<typeof SetupState>;
 
 /**
  * POST /api/auth/setup (public, once) → 201 Session. Creates the owner.
- * `code` is what the station prints and the agent shows; case, spaces and dashes do not matter.
+ * `code` is what the station prints and the agent shows; case, spaces and dashes do not matter. A `timeZone` that the station does not
+ * know is left out.
  * Errors: 403 setup_code_invalid, 409 setup_already_done, 429 too_many_requests (with Retry-After).
  */
 export const SetupRequest = Type.Object(
@@ -101,12 +104,16 @@ export const SetupRequest = Type.Object(
     password: NewPassword,
     name: PersonName,
     stationName: Type.Optional(StationName),
+    timeZone: Type.Optional(TimeZone),
   },
   closed,
 );
 export type SetupRequest = Static<typeof SetupRequest>;
 
-/** POST /api/auth/login (public) → 200 Session. Errors: 401 invalid_credentials, 429 too_many_requests (with Retry-After). */
+/**
+ * POST /api/auth/login (public) → 200 Session. Errors: 401 invalid_credentials, 403 access_ended: the end of a guest has passed,
+ * 429 too_many_requests (with Retry-After).
+ */
 export const LoginRequest = Type.Object({ email: Email, password: GivenPassword }, closed);
 export type LoginRequest = Static<typeof LoginRequest>;
 
@@ -142,15 +149,26 @@ export const SessionList = Type.Object({
 });
 export type SessionList = Static<typeof SessionList>;
 
-/** POST /api/auth/password (user) → 204. Ends all other sessions of the user. Errors: 401 invalid_credentials. */
+/**
+ * POST /api/auth/password (user) → 204. Ends all other sessions of the user. Errors: 401 invalid_credentials, 409 conflict: the new
+ * password is the current one.
+ */
 export const PasswordChange = Type.Object({ currentPassword: GivenPassword, newPassword: NewPassword }, closed);
 export type PasswordChange = Static<typeof PasswordChange>;
 
-/** GET /api/station (user). */
+/** Where the station is, in degrees; for sunrise and sunset two decimals (about 1 km) are enough. */
+export const Place = Type.Object(
+  { latitude: Type.Number({ minimum: -90, maximum: 90 }), longitude: Type.Number({ minimum: -180, maximum: 180 }) },
+  closed,
+);
+export type Place = Static<typeof Place>;
+
+/** GET /api/station (user, also limited members and guests: for them `place` and `ownerId` are null). */
 export const Station = Type.Object({
   id: Nullable(Type.String({ description: 'STATION_ID; null when it is not set.' })),
   name: Type.String(),
   timeZone: Type.String({ description: 'IANA name, e.g. Europe/Kyiv.' }),
+  place: Nullable(Place),
   ownerId: Nullable(Id),
   version: Type.String({ description: 'Release version.' }),
 });
@@ -158,10 +176,14 @@ export type Station = Static<typeof Station>;
 
 /** PATCH /api/station (station role owner or admin) → 200 Station. */
 export const StationPatch = Type.Object(
-  { name: Type.Optional(StationName), timeZone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) },
+  { name: Type.Optional(StationName), timeZone: Type.Optional(TimeZone), place: Type.Optional(Nullable(Place)) },
   { ...closed, minProperties: 1 },
 );
 export type StationPatch = Static<typeof StationPatch>;
+
+/** Zones that a limited member or a guest may use. */
+const ZoneIds = Type.Array(Id, { minItems: 1, maxItems: 200, uniqueItems: true });
+const EndsAt = Type.String({ format: 'date-time', description: 'When the access of a guest ends.' });
 
 /** GET /api/station/members (user) → Member[]; the owner comes first. */
 export const Member = Type.Object({
@@ -169,19 +191,27 @@ export const Member = Type.Object({
   email: Type.String(),
   name: Type.String(),
   role: Role,
+  zoneIds: Nullable(Type.Array(Id, { description: 'Null: the whole station. Empty: their zones were removed.' })),
+  endsAt: Nullable(Time),
   joinedAt: Time,
   isFromCloud: Type.Boolean({ description: 'The cloud knows this member and may change or remove them.' }),
 });
 export type Member = Static<typeof Member>;
 export const Members = Type.Array(Member);
 
+/** The owner is not given. `limited` and `guest` need `zoneIds`, `guest` needs `endsAt`; the other roles have neither. */
+const givenRights = {
+  role: Type.Enum(['admin', 'member', 'limited', 'guest']),
+  zoneIds: Type.Optional(ZoneIds),
+  endsAt: Type.Optional(EndsAt),
+};
+
 /**
- * POST /api/station/members (station role owner, or admin for `role: "member"`) → 201 AddedMember. The role `owner` cannot be
- * given. Without a password the station generates one. Errors: 403 forbidden when an admin adds an admin, 409 conflict when the address
- * is already a member.
+ * POST /api/station/members (station role owner or admin) → 201 AddedMember. The role `owner` cannot be given. Without a password the
+ * station generates one. Errors: 403 forbidden when an admin adds an admin, 409 conflict when the address is already a member.
  */
 export const NewMember = Type.Object(
-  { email: Email, name: PersonName, password: Type.Optional(NewPassword), role: Type.Enum(['admin', 'member']) },
+  { email: Email, name: PersonName, password: Type.Optional(NewPassword), ...givenRights },
   closed,
 );
 export type NewMember = Static<typeof NewMember>;
@@ -196,15 +226,18 @@ export type AddedMember = Static<typeof AddedMember>;
 
 /**
  * POST /api/station/members/:userId/password (no body; station role owner, or admin for members) → 200 MadePassword: a new password
- * for somebody who forgot theirs. Ends all their sessions. 409 conflict for the owner, who uses /api/auth/password.
+ * for somebody who forgot theirs. Ends all their sessions, and removes their passkeys. 409 conflict for the owner, who uses /api/auth/password.
  */
 export const MadePassword = Type.Object({ password: Type.String({ description: 'Shown only here.' }) });
 export type MadePassword = Static<typeof MadePassword>;
 
-/** PATCH /api/station/members/:userId (station role owner) → 200 Member. The owner cannot be changed: 409 conflict. */
-export const MemberPatch = Type.Object({ role: Type.Enum(['admin', 'member']) }, closed);
+/**
+ * PATCH /api/station/members/:userId (station role owner or admin) → 200 Member: replaces role, zones and end. Open WebSockets of the member
+ * end. Errors: 403 forbidden when an admin changes an admin or makes one; the owner cannot be changed: 409 conflict.
+ */
+export const MemberPatch = Type.Object(givenRights, closed);
 export type MemberPatch = Static<typeof MemberPatch>;
-/* DELETE /api/station/members/:userId (station role owner, or admin for members) → 204; the owner cannot be removed: 409. */
+/* DELETE /api/station/members/:userId (station role owner, or admin for those below) → 204; the owner cannot be removed: 409. */
 
 /**
  * POST /api/settings/agent (agent token) → 204: the Wi-Fi that the agent joined, for devices that are provisioned later. Stored

@@ -105,6 +105,12 @@ const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'),
 const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
 /** A device type was added or changed: read GET /api/device-types again. */
 const DeviceTypesChangedMessage = Type.Object({ type: Type.Literal('device_types_changed'), at: Time });
+/** A zone was added, renamed, moved or removed: read GET /api/zones again. */
+const ZonesChangedMessage = Type.Object({ type: Type.Literal('zones_changed'), at: Time });
+/** There is something new in the activity that no other message tells. */
+const ActivityChangedMessage = Type.Object({ type: Type.Literal('activity_changed'), at: Time });
+/** A scene was added, changed or removed: read GET /api/scenes again. */
+const ScenesChangedMessage = Type.Object({ type: Type.Literal('scenes_changed'), at: Time });
 /** A condition was raised or cleared, or its details changed: read GET /api/conditions and GET /api/unknown-devices again. */
 const ConditionsChangedMessage = Type.Object({ type: Type.Literal('conditions_changed'), at: Time });
 type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
@@ -145,6 +151,9 @@ export const ServerMessage = Type.Union([
   DeviceChangedMessage,
   DeviceRemovedMessage,
   DeviceTypesChangedMessage,
+  ZonesChangedMessage,
+  ScenesChangedMessage,
+  ActivityChangedMessage,
   ConditionsChangedMessage,
   DevicesWifiMessage,
   CandidateMessage,

@@ -1,13 +1,12 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { DeviceName } from './devices.ts';
+import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
 /**
  * Bodies of /api/unknown-devices (contracts, sections 8 and 9): devices that want to connect and that this station does not have. They get
  * no answer until somebody accepts them: a device in the field erases itself when it is told that it is unknown.
  */
-
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** GET /api/unknown-devices (station role admin) → UnknownDevice[], the latest first, at most 500. */
 export const UnknownDevice = Type.Object({
@@ -18,7 +17,7 @@ export const UnknownDevice = Type.Object({
   firstSeenAt: Time,
   lastSeenAt: Time,
   blocked: Type.Boolean(),
-  knocked: Type.Boolean({
+  loginRefused: Type.Boolean({
     description:
       'The broker inside the backend refused its login, so its type is not known. To accept it means to trust that login once.',
   }),
@@ -34,7 +33,7 @@ export const UnknownDevices = Type.Array(UnknownDevice);
  * POST /api/unknown-devices/:externalId/accept (station role admin).
  * 201 Device: added with the type of its handshake; the login that the broker has stays valid.
  * 202 UnknownDevice: its type is not known; it is added with its next handshake, until `acceptedUntil`. If only its login was seen
- * (`knocked`), it may log in once within 10 minutes with the token that it presented. The id of a device that the station has is never
+ * (`loginRefused`), it may log in once within 10 minutes with the token that it presented. The id of a device that the station has is never
  * listed, so nobody can take it in this way.
  * 409 `conflict`: different tokens were presented for this id (`contested`).
  */

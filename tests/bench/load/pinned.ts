@@ -27,11 +27,11 @@ export const onCore = (core: number, command: readonly string[]): [string, ...st
 export async function startScript(
   core: number,
   script: string,
-  options: { logFile: string; args?: readonly string[] },
+  options: { logFile: string; args?: readonly string[]; env?: Readonly<Record<string, string>> },
 ): Promise<Pinned> {
   const [program, ...args] = onCore(core, [process.execPath, script, ...(options.args ?? [])]);
   const log = openSync(options.logFile, 'a');
-  const child = spawn(program, args, { env: systemEnv, stdio: ['ignore', log, log, 'ipc'] });
+  const child = spawn(program, args, { env: { ...systemEnv, ...options.env }, stdio: ['ignore', log, log, 'ipc'] });
   closeSync(log);
   await once(child, 'spawn');
   const ended = once(child, 'exit');

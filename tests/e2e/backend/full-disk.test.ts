@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, open, rm } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendHealth } from '@station/protocol/rest';
-import { run, waitFor } from '../../rig/program.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createSmallDisk, type SmallDisk } from '../../rig/small-disk.ts';
 import { install, owner, stationId, type Installation } from './installation.ts';
 import { startNumberedDevice } from './numbered-device.ts';
 
@@ -12,28 +13,15 @@ import { startNumberedDevice } from './numbered-device.ts';
 const diskMegabytes = 128;
 const isRoot = process.getuid?.() === 0;
 
-/** Puts DATA_DIR on a disk of its own. @returns functions that fill and empty the rest of it. */
-async function mountDisk({ folder, dataDir }: Installation) {
-  const image = join(folder, 'data.ext4');
-  await run('truncate', ['--size', `${diskMegabytes}M`, image]);
-  await run('mkfs.ext4', ['-q', '-m', '0', image]);
-  await mkdir(dataDir, { recursive: true });
-  await run('mount', ['-o', 'loop', image, dataDir]);
+/** Puts DATA_DIR on a disk of its own. */
+async function mountDisk({ folder, dataDir }: Installation): Promise<SmallDisk> {
+  const disk = await createSmallDisk({
+    image: join(folder, 'data.ext4'),
+    folder: dataDir,
+    megabytes: diskMegabytes,
+  });
   await chmod(dataDir, 0o700);
-  const filler = join(dataDir, 'filler');
-  const fill = async (): Promise<void> => {
-    await using file = await open(filler, 'a');
-    for (const bytes of [1024 * 1024, 4096, 1]) {
-      const chunk = Buffer.alloc(bytes, 1);
-      try {
-        for (;;) await file.write(chunk);
-      } catch (error) {
-        assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
-      }
-    }
-    await file.sync();
-  };
-  return { fill, empty: () => rm(filler) };
+  return disk;
 }
 
 const health = async ({ url }: Installation): Promise<[status: number, reason: string | undefined]> => {
@@ -58,6 +46,13 @@ test(
     const disk = await mountDisk(station);
     await station.startBackend();
     const headers = { authorization: `Bearer ${await station.logIn()}` };
+    const logIn = (): Promise<Response> =>
+      fetch(`${station.url}/api/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: owner.email, password: owner.password }),
+      });
+    const cookie = (await logIn()).headers.getSetCookie()[0]?.split(';')[0] ?? '';
     await using device = startNumberedDevice(station.mqttUrl, stationId, station.logins[0]!);
     device.allow(50);
     await waitFor('the first events', () => device.acknowledged.size === 50);
@@ -71,16 +66,20 @@ test(
     await sleep(4_500);
     assert.ok(await isFull(station));
     assert.equal(device.acknowledged.size, known, 'nothing is acknowledged that is not on disk');
-    const body = JSON.stringify({ email: owner.email, password: owner.password });
-    const login = await fetch(`${station.url}/api/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    });
+    const login = await logIn();
     assert.deepEqual([login.status, ((await login.json()) as { code: string }).code], [503, 'storage_full']);
+    // Who is logged in stays so, and reads: twice, because the token of the session cannot be changed.
+    const refresh = (): Promise<Response> =>
+      fetch(`${station.url}/api/auth/refresh`, { method: 'POST', headers: { cookie } });
+    for (let time = 1; time <= 2; time++) {
+      const { accessToken } = (await (await refresh()).json()) as { accessToken: string };
+      const renewed = { authorization: `Bearer ${accessToken}` };
+      assert.equal((await fetch(`${station.url}/api/devices`, { headers: renewed })).status, 200);
+    }
     await disk.empty();
     await device.finish();
     await waitFor('health to be good', async () => (await health(station))[0] === 200, 30_000);
+    assert.notEqual((await refresh()).headers.getSetCookie()[0]?.split(';')[0], cookie, 'the token changes again');
     assert.ok(device.acknowledged.size > known);
     assert.equal(await countEvents(station), device.acknowledged.size);
     const changes = async (event: string): Promise<number> =>

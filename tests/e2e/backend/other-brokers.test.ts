@@ -98,11 +98,11 @@ test('connects to Mosquitto with TLS only with the certificates of MQTT_CA_FILE'
   await waitFor('the backend to be online again', async () => (await station.logged('mqtt_connected')).length === 2);
 
   const env = { MQTT_URL: `mqtts://127.0.0.1:${tls.port}` };
-  await using stranger = await install('the embedded broker and SQLite', { devices: 1, env });
-  await stranger.startBackend('anyway');
-  const health = await fetch(`${stranger.url}/api/health`);
+  await using other = await install('the embedded broker and SQLite', { devices: 1, env });
+  await other.startBackend('anyway');
+  const health = await fetch(`${other.url}/api/health`);
   assert.equal(health.status, 503);
-  const [refused] = await stranger.logged('mqtt_disconnected');
+  const [refused] = await other.logged('mqtt_disconnected');
   assert.match(String(refused?.['reason']), /self-signed certificate/);
-  assert.deepEqual(await stranger.logged('mqtt_connected'), []);
+  assert.deepEqual(await other.logged('mqtt_connected'), []);
 });

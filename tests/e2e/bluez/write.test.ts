@@ -127,6 +127,23 @@ describe('a write', () => {
     });
   }
 
+  it('succeeds with a stuck radio, which it switches off and on', async () => {
+    const light = device({ connects: ['stuck'] });
+    await using stage = await scanning(light, { firstRetryMs: 1, connectMs: shortMs });
+    assert.equal((await stage.write(light, 'once')).ok, true);
+    assert.deepEqual(light.received, ['once']);
+    assert.equal(stage.fake.calls.filter((member) => member === 'Set').length, 2);
+    assert.ok(stage.notes.some((note) => /off and on/.test(JSON.stringify(note))));
+  });
+
+  it('does not switch the radio off while somebody else is connected through it', async () => {
+    const light = device({ connects: four('hang') });
+    await using stage = await scanning(light, { firstRetryMs: 1, connectMs: shortMs });
+    stage.fake.connectBefore(device({ isPaired: true }));
+    assert.equal((await stage.write(light)).error, 'connect_failed');
+    assert.ok(!stage.fake.calls.includes('Set'));
+  });
+
   it('looks once more for a characteristic that is missing', async () => {
     const odd = device();
     odd.services = { [Object.keys(odd.services)[0] ?? '']: [] };

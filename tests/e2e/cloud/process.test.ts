@@ -5,11 +5,12 @@ import { describe, it } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { CloudStatus } from '@station/protocol/cloud';
 import type { Session } from '@station/protocol/rest';
-import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
+import { startReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { findFreePort } from '@station/kit/free-port';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { makeCertificates } from './certificates.ts';
+import { claimBy } from './living-station.ts';
 import { superviseBackend, type Supervised } from './supervised.ts';
 import { upTo } from './station.ts';
 
@@ -30,14 +31,6 @@ async function processStation(workspace: Workspace, env: Record<string, string> 
     }),
   );
   return { certificates, cloud, backend };
-}
-
-async function claimed(cloud: ReferenceCloud): Promise<string> {
-  const waiting = await waitFor('a station that waits for a claim', () => cloud.waiting()[0]);
-  const token = cloud.claim(waiting.chipId, waiting.claimSecret);
-  assert.ok(token !== null);
-  await cloud.connection();
-  return token;
 }
 
 async function ownerToken(backend: Supervised): Promise<string> {
@@ -87,7 +80,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
-    await claimed(cloud);
+    await claimBy(cloud);
     const dead = await cloud.connection();
     // Frames are lost and no pong arrives, as with a router that has dropped the connection.
     cloud.options.pongs = false;
@@ -111,7 +104,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
-    await claimed(cloud);
+    await claimBy(cloud);
     const count = 60;
     await sayEvents(mqttPort, count, async (n) => {
       if (n % 12 === 5) backend.kill();
@@ -127,7 +120,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
-    await claimed(cloud);
+    await claimBy(cloud);
     const device = await connectAsync(`mqtt://127.0.0.1:${mqttPort}`, {
       username: login.externalId,
       password: login.token,
@@ -152,7 +145,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const nobody = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
-    await claimed(cloud);
+    await claimBy(cloud);
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the backend to end', () => backend.exits().includes(0));
     const phases = (await backend.log()).split('\n').filter((line) => line.includes('"cloud_station_reset"'));
@@ -172,7 +165,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const nobody = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
-    const token = await claimed(cloud);
+    const token = await claimBy(cloud);
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
     backend.kill();
@@ -184,11 +177,11 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     // A workaround for another program (disabled TLS checks) must not open the station.
     const blind = { CLOUD_CA_FILE: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-    const { backend: stranger } = await processStation(workspace, blind);
-    const token = await ownerToken(stranger);
-    const distrusted = await waitFor('the reason', async () => (await statusOf(stranger, token)).lastError);
+    const { backend: distrusting } = await processStation(workspace, blind);
+    const token = await ownerToken(distrusting);
+    const distrusted = await waitFor('the reason', async () => (await statusOf(distrusting, token)).lastError);
     assert.match(distrusted, /certificate/);
-    assert.deepEqual(await conditionsOf(stranger, token), ['cloud_certificate_untrusted']);
+    assert.deepEqual(await conditionsOf(distrusting, token), ['cloud_certificate_untrusted']);
     await using other = await createWorkspace();
     const { backend: pinned } = await processStation(other, { CLOUD_TLS_PINS: `${'A'.repeat(43)}=` });
     const pinnedToken = await ownerToken(pinned);
@@ -201,7 +194,7 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await using workspace = await createWorkspace();
     const { cloud, backend } = await processStation(workspace);
     const user = await ownerToken(backend);
-    const token = await claimed(cloud);
+    const token = await claimBy(cloud);
     const secret = /"claimSecret":"([^"]+)"/.exec(cloud.frames.map(({ text }) => text).join('\n'))?.[1] ?? '';
     assert.ok(secret.length > 20);
     cloud.revoke(token);

@@ -3,7 +3,8 @@ import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { startVirtualDevice, type VirtualDevice } from '@station/simulators/devices/virtual-device';
 import { stationId } from '../backend/installation.ts';
 
-export type Press = { externalId: string; n: number; sentMs: number };
+/** @property cutMs when the power of its device was cut next; Infinity if it never was. */
+export type Press = { externalId: string; n: number; sentMs: number; cutMs: number };
 
 export type ChaosDevice = AsyncDisposable & {
   login: DeviceLogin;
@@ -29,8 +30,6 @@ export type ChaosDevice = AsyncDisposable & {
 /** Short, so that a wrong refusal within a short life of the backend resets a device. */
 const refusalRetryMs = 200;
 const handshakeRetryMs = 2_000;
-/** What leaves a device this shortly before its power cut may not have left it at all. */
-const uncertainMs = 300;
 /** Longer than a command lives. */
 const commandMs = 20_000;
 /** So slow that a device does nothing of its own: only what the test asks for. */
@@ -38,7 +37,7 @@ const speed = 0.001;
 
 export function startChaosDevice(url: string, login: DeviceLogin): ChaosDevice {
   const executed = new Set<string>();
-  let presses: Press[] = [];
+  const presses: Press[] = [];
   let [pressed, harms, busyUntilMs, cutMs] = [0, 0, 0, 0];
   let awaited: string | null = null;
   const device = startVirtualDevice({
@@ -62,11 +61,9 @@ export function startChaosDevice(url: string, login: DeviceLogin): ChaosDevice {
     login,
     device,
     executed,
-    get presses() {
-      return presses;
-    },
+    presses,
     press: () => {
-      const press = { externalId: login.externalId, n: (pressed += 1), sentMs: performance.now() };
+      const press = { externalId: login.externalId, n: (pressed += 1), sentMs: performance.now(), cutMs: Infinity };
       const data = { action: 'button_press', n: press.n };
       void device.publish('event', { event: 'user_event', data }).then((isSent) => {
         if (isSent && press.sentMs > cutMs) presses.push(press);
@@ -75,7 +72,7 @@ export function startChaosDevice(url: string, login: DeviceLogin): ChaosDevice {
     reportState: () => void device.publish('state', { state: device.state }),
     cutPower: () => {
       cutMs = performance.now();
-      presses = presses.filter(({ sentMs }) => sentMs < cutMs - uncertainMs);
+      for (const press of presses) press.cutMs = Math.min(press.cutMs, cutMs);
       device.powerLoss(200);
     },
     isFree: () => device.isAccepted() && (awaited === null || performance.now() > busyUntilMs),

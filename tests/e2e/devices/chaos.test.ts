@@ -110,8 +110,10 @@ async function live(chaos: Chaos): Promise<void> {
   const acting = Promise.all([act(chaos, ending.signal), sendFences(chaos, ending.signal)]);
   try {
     for (let end = 1; end <= ends; end++) {
-      beginLife(chaos);
+      const life = beginLife(chaos);
       await delay(400 + 1_200 * random());
+      // However slow the machine: presses before the last two of them count.
+      if (life.knows.has('fence')) await waitFor('three fences', () => fencesOf(life, chaos).length >= 3);
       await endLife(chaos, random() < 0.7 ? 'SIGKILL' : 'SIGTERM');
       const swap = end === ends ? lastSwap(databases) : chooseSwap(databases, random);
       if (swap !== null) databases.swap(swap);
@@ -129,12 +131,18 @@ async function live(chaos: Chaos): Promise<void> {
   if (last !== undefined) last.endedMs = performance.now();
 }
 
-function beginLife({ databases, lives }: Chaos): void {
+function beginLife({ databases, lives }: Chaos): Life {
   const known = { main: [...logins, ...newerLogins], older: logins, empty: [] }[databases.current()];
   const startedMs = performance.now();
   const knows = new Set(known.map(({ externalId }) => externalId));
-  lives.push({ knows, startedMs, endedMs: Infinity, goneMs: Infinity, signal: null });
+  const life = { knows, startedMs, endedMs: Infinity, goneMs: Infinity, signal: null };
+  lives.push(life);
+  return life;
 }
+
+/** Those that the backend acknowledged within this life. */
+const fencesOf = ({ startedMs, endedMs }: Life, { fences }: Chaos): Fence[] =>
+  fences.filter(({ sentMs, acknowledgedMs }) => sentMs >= startedMs && acknowledgedMs <= endedMs);
 
 async function endLife({ station, lives }: Chaos, signal: Signal): Promise<void> {
   const life = lives.at(-1);
@@ -238,27 +246,34 @@ async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void>
 }
 
 /**
+ * A broker read it before this moment: of two fences after it, the second was sent after the first was acknowledged, and was read later.
+ */
+const isReadBefore = (press: Press, endMs: number, { fences }: Chaos): boolean =>
+  fences.filter(({ sentMs, acknowledgedMs }) => sentMs > press.sentMs && acknowledgedMs <= endMs).length >= 2;
+
+/**
  * The broker keeps it: it is written by the life in which it was sent, also while that ends, or when that ended at once, by the next ones.
  * A database that does not know the device cannot keep its press.
  */
-function isKeptByBroker({ externalId, sentMs }: Press, { lives }: Chaos): boolean {
-  const first = lives.findIndex(({ goneMs }) => sentMs < goneMs);
-  return first >= 0 && lives.slice(first, first + 3).every(({ knows }) => knows.has(externalId));
+function isKeptByBroker(press: Press, chaos: Chaos): boolean {
+  const { externalId, sentMs, cutMs } = press;
+  const first = chaos.lives.findIndex(({ goneMs }) => sentMs < goneMs);
+  const written = first < 0 ? [] : chaos.lives.slice(first, first + 3);
+  return isReadBefore(press, cutMs, chaos) && written.length > 0 && written.every(({ knows }) => knows.has(externalId));
 }
 
-/**
- * The embedded broker ends with the backend, so a press before two fences of the same life counts: the second one was sent after the first
- * was acknowledged, and was read later.
- */
-const isReadByBackend = ({ externalId, sentMs }: Press, { lives, fences }: Chaos): boolean =>
-  lives.some(({ knows, startedMs, endedMs }) => {
-    const ofLife = fences.filter((fence) => fence.sentMs >= startedMs && fence.acknowledgedMs <= endedMs);
-    return knows.has(externalId) && sentMs >= startedMs && sentMs < (ofLife.at(-2)?.sentMs ?? 0);
-  });
+/** The embedded broker ends with the backend. */
+const isReadByBackend = (press: Press, chaos: Chaos): boolean =>
+  chaos.lives.some(
+    ({ knows, startedMs, endedMs }) =>
+      knows.has(press.externalId) &&
+      press.sentMs >= startedMs &&
+      isReadBefore(press, Math.min(press.cutMs, endedMs), chaos),
+  );
 
-function describePress({ externalId, n, sentMs }: Press, lives: readonly Life[]): string {
+function describePress({ externalId, n, sentMs, cutMs }: Press, lives: readonly Life[]): string {
   const life = lives.findIndex(({ endedMs }) => sentMs < endedMs);
   const { startedMs = 0, endedMs = 0, signal } = lives[life] ?? {};
-  const [after, before] = [sentMs - startedMs, endedMs - sentMs].map((ms) => Math.round(ms));
-  return `${externalId} ${n}: ${after} ms after the start and ${before} ms before the ${signal} of life ${life}`;
+  const [after, before, cut] = [sentMs - startedMs, endedMs - sentMs, cutMs - sentMs].map((ms) => Math.round(ms));
+  return `${externalId} ${n}: ${after} ms after the start and ${before} ms before the ${signal} of life ${life}, ${cut} ms before a power cut`;
 }

@@ -62,6 +62,7 @@ const trials: Record<string, Trial[]> = {
     },
     { shows: [/Changing power on succeeded/] },
   ],
+  'The password of the broker became known': [{ shows: [/Recreate/], after: expectBrokerLogin }],
   'Read the logs': [
     { shows: [/"event":"agent_ready"/, /"event":"update_completed"/] },
     { shows: [/"event":/], endless: 'true' },
@@ -189,6 +190,13 @@ async function removeFrontend(machine: Machine): Promise<void> {
 async function waitUntilFrontendRuns(machine: Machine): Promise<void> {
   const probe = "docker inspect --format '{{.State.Running}}' station-frontend";
   await waitFor('the frontend to run again', async () => (await machine.run(probe)).stdout === 'true\n', 120_000);
+}
+
+async function expectBrokerLogin(machine: Machine): Promise<void> {
+  await waitUntilHealthy(machine);
+  const health = 'curl -sS http://localhost/api/health';
+  const isConnected = async (): Promise<boolean> => /"mqtt":true/.test(await machine.must(health));
+  await waitFor('the backend to log in at the broker', isConnected, 60_000);
 }
 
 async function waitUntilIdle(machine: Machine): Promise<void> {

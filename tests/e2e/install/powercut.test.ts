@@ -68,10 +68,14 @@ describe('power cuts', () => {
     });
   }
 
-  test('Docker that a power cut damaged is repaired by the next run of install.sh', async () => {
+  test('Docker and package lists that a power cut damaged are repaired by the next run of install.sh', async () => {
     await using machine = await startInstalled();
     await fetchInstaller(machine);
     await machine.must('systemctl stop station-agent docker.service docker.socket && groupdel docker');
+    // A package is missing, too, and apt keeps a list for as long as its source does not change.
+    await machine.must(
+      'apt-get update && apt-get purge --yes qrencode && truncate -s 0 /var/lib/apt/lists/*_Packages*',
+    );
     await runInstaller(machine);
     assert.equal(await waitUntilHealthy(machine), releases.first);
     // The same for a Docker that cannot read its own files, as long as it has no volume.

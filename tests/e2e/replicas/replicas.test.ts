@@ -98,7 +98,7 @@ test('after kills of each replica under load, nothing is lost, one leads, and no
     const other = cluster.replicas.find(({ id }) => id !== leader.id);
     const victim = killing % 2 === 0 ? leader : (other ?? leader);
     const takeovers = async (): Promise<number> =>
-      (await cluster.log()).split(`"replica_adopted","replicaId":"${victim.id}"`).length;
+      (await cluster.log()).split(`"replica_session_taken_over","replicaId":"${victim.id}"`).length;
     const before = await takeovers();
     await victim.kill();
     const since = performance.now();

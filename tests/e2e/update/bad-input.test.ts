@@ -195,7 +195,7 @@ test('with a public key, only signed manifests that are not older than the newes
 
   await t.test('the key that a signed manifest names signs the next release, and no other key does', async () => {
     const nextPublicKey = await makeKey('next');
-    await makeKey('stranger');
+    await makeKey('untrusted');
     const current = (await rig.release({ version: '1.2.0' })).manifest;
     const newer = (await rig.release({ version: '1.3.0' })).manifest;
     await publish(newer, [], 'next');
@@ -210,7 +210,7 @@ test('with a public key, only signed manifests that are not older than the newes
     await publish(newer, [], 'next');
     assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
     await assertRests({ rig, agent }, '1.3.0');
-    await publish({ ...newer, version: '1.4.0' }, [], 'stranger');
+    await publish({ ...newer, version: '1.4.0' }, [], 'untrusted');
     assert.equal((await agent.call('POST', '/update')).body['code'], 'manifest_rejected');
     assert.equal((await rig.stack.health())?.version, '1.3.0');
   });

@@ -1,9 +1,29 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { LogLine } from '@station/protocol/agent-machine';
 import { waitFor } from '../../rig/program.ts';
 import { assertRests, createStory } from './story.ts';
+
+/** Reads lines of logs as they come. */
+async function followLogs(socketPath: string, path: string) {
+  const lines: LogLine[] = [];
+  const outgoing = request({ socketPath, path, agent: false });
+  outgoing.end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  assert.equal(response.statusCode, 200);
+  let rest = '';
+  response.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) if (part.startsWith('data: ')) lines.push(JSON.parse(part.slice(6)) as LogLine);
+  });
+  response.on('error', () => undefined);
+  return { lines, [Symbol.asyncDispose]: async () => void response.destroy() };
+}
 
 test('an operator on the same machine', async (t) => {
   await using story = await createStory();
@@ -26,6 +46,34 @@ test('an operator on the same machine', async (t) => {
       text,
       /^# the stack's own\nJWT_SECRET="a b"\n# The station agent .+\nCOMPOSE_FILE=docker-compose.yml:.+compose.update.override.yml\n$/,
     );
+  });
+
+  await t.test('follows the log of a service through its restart, which leaves the release as it is', async () => {
+    const before = await rig.stack.containers();
+    await using log = await followLogs(agent.socketPath, '/logs?service=backend');
+    const first = await waitFor('the last lines', async () => log.lines[0] ?? null);
+    assert.equal(first.service, 'backend');
+    assert.match(first.time, /^\d{4}-\d\d-\d\dT[\d:]+\.\d+Z$/);
+    const startedAt = Date.now();
+    assert.equal((await agent.call('POST', '/services/restart', { body: { service: 'backend' } })).status, 202);
+    assert.equal((await agent.call('POST', '/services/restart', { body: { service: 'frontend' } })).status, 409);
+    await agent.event('service_restarted');
+    await waitFor('a line of the new process', async () => {
+      const last = log.lines.at(-1);
+      return last && Date.parse(last.time) > startedAt ? last : null;
+    });
+    const keys = log.lines.map(({ time, text }) => `${time} ${text}`);
+    assert.equal(new Set(keys).size, keys.length, 'no line comes twice');
+    const after = await rig.stack.containers();
+    assert.deepEqual(after.map(({ id }) => id).sort(), before.map(({ id }) => id).sort(), 'no container was recreated');
+    // A server that has just started may still end connections.
+    const isHealthy = async () => (await rig.stack.health().catch(() => null))?.statusCode === 200;
+    await waitFor('the backend to be healthy', isHealthy);
+    const { stack } = await agent.status();
+    assert.deepEqual([stack.restart?.service, stack.restart?.isFailed], ['backend', false]);
+    assert.equal((await agent.call('POST', '/services/restart', { body: { service: 'nobody' } })).status, 404);
+    assert.equal((await agent.call('GET', '/logs?service=nobody')).status, 404);
+    await assertRests(story, '1.1.0');
   });
 
   await t.test('keeps it also after "docker compose down" and "docker image prune -af"', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
@@ -52,13 +52,13 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 180
     await logIn(page);
     await page.getByRole('heading', { level: 1, name: 'Backup' }).waitFor({ timeout: timeoutMs });
     await textOn(page, 'There is no backup yet.');
-    const make = page.getByRole('region', { name: 'Make a backup' });
+    const make = page.getByRole('region', { name: 'Create a backup' });
     await make.getByLabel('Passphrase', { exact: true }).fill(passphrase);
     await make.getByLabel('Passphrase again').fill('something else');
-    await press(page, 'Make a backup now');
+    await press(page, 'Create a backup now');
     await textOn(page, 'The two are not the same.');
     await make.getByLabel('Passphrase again').fill(passphrase);
-    await press(page, 'Make a backup now');
+    await press(page, 'Create a backup now');
     await textOn(page, /Checked by restoring it/);
     assert.equal(await make.getByLabel('Passphrase', { exact: true }).inputValue(), '');
     await look(page, 'backup-made');
@@ -68,6 +68,29 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 180
     assert.match(download.suggestedFilename(), /^station-carpathian-cabin-\d{8}T\d{6}Z\.age$/);
     file = { ...file, name: download.suggestedFilename(), buffer: await readFile(await download.path()) };
     assert.equal(file.buffer.subarray(0, 21).toString(), 'age-encryption.org/v1');
+  });
+
+  it('I have the station check itself, see what is wrong and how to mend it, and keep a file for support', async () => {
+    await using olena = await openPerson(browser, old.url, 'en-GB');
+    const { page } = olena;
+    await page.goto('/settings');
+    await logIn(page);
+    const card = page.getByRole('region', { name: 'Diagnostics' });
+    const secret = join(old.dataDir, 'jwt-secret');
+    await chmod(secret, 0o644);
+    await card.getByRole('button', { name: 'Check the station' }).click();
+    await textOn(page, 'jwt-secret can be read by other users (mode 644).');
+    await textOn(page, 'Allow only its owner: chmod go= and the file.');
+    await look(page, 'diagnostics-warning');
+    await chmod(secret, 0o600);
+    await card.getByRole('button', { name: 'Check again' }).click();
+    await textOn(page, 'Everything is fine.');
+    const coming = page.waitForEvent('download');
+    await card.getByRole('button', { name: 'Download a file for support' }).click();
+    const content = await readFile(await (await coming).path(), 'utf8');
+    for (const hidden of [owner.password, owner.email, owner.name, passphrase])
+      assert.ok(!content.includes(hidden), `the file has ${hidden}`);
+    assert.ok(content.includes('"checks"'));
   });
 
   it('on a new station I restore it on the first page, and log in with my old account', async () => {

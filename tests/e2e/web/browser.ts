@@ -21,9 +21,9 @@ export type Person = AsyncDisposable & {
   complaints: string[];
 };
 
-export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+export async function openBrowser(executablePath = '/usr/bin/chromium'): Promise<Browser & AsyncDisposable> {
   const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath,
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -37,11 +37,39 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 }
 
 /** A person with a browser of their own: nothing is remembered from anybody else. */
-export async function openPerson(browser: Browser, url: string, locale: 'en-GB' | 'uk-UA'): Promise<Person> {
+export async function openPerson(browser: Browser, url: string, locale: string): Promise<Person> {
   const context = await browser.newContext({ baseURL: url, locale, viewport: desk });
   context.setDefaultTimeout(timeoutMs);
   const page = await context.newPage();
   return { page, context, complaints: collectComplaints(page), [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Opens a page that the bar does not show, by way of the settings. */
+export async function goBySettings(page: Page, name: string, settings = 'Settings'): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: settings, exact: true }).click();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: new RegExp(`^${name}`) })
+    .click();
+}
+
+/** On the first page of a new station: makes the account of its owner. */
+export async function createOwner(
+  page: Page,
+  owner: { setupCode: string; name: string; email: string; password: string; stationName?: string },
+): Promise<void> {
+  const { setupCode, name, email, password, stationName = '' } = owner;
+  await page.goto('/');
+  for (const [label, text] of [
+    ['Set-up code', setupCode],
+    ['Name of the station', stationName],
+    ['Your name', name],
+    ['E-mail', email],
+  ] as const) {
+    await page.getByLabel(label).fill(text);
+  }
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Create account' }).click();
 }
 
 /** Opens the app and logs in. */
@@ -52,7 +80,8 @@ export async function logIn(page: Page, { email, password }: { email: string; pa
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
 }
 
-function collectComplaints(page: Page): string[] {
+/** Broken rules of the Content-Security-Policy and faults of the page, as they come. */
+export function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
@@ -78,15 +107,42 @@ export async function look(page: Page, name: string): Promise<void> {
       await page.emulateMedia({ colorScheme });
       await page.waitForTimeout(100);
       await page.screenshot({ path: join(output, `${name}-${device}-${colorScheme}.png`), fullPage: true });
-      const wider = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      assert.ok(wider <= 0, `${name} on a ${device} is ${wider} px too wide`);
+      await assertFits(page, `${name} on a ${device}`);
       assert.deepEqual(await seriousFaults(page), [], `${name} on a ${device}, ${colorScheme}`);
     }
   }
   await page.setViewportSize(desk);
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** How somebody sees a page. `device` names the size. */
+export type Look = { device: string; viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' };
+
+/** The same in some looks, for a page in one more language; and no label may be cut. */
+export async function glance(page: Page, name: string, looks: readonly Look[]): Promise<void> {
+  await mkdir(output, { recursive: true });
+  for (const { device, viewport, colorScheme } of looks) {
+    const what = `${name}-${device}-${colorScheme}`;
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(output, `${what}.png`), fullPage: true });
+    await assertFits(page, what);
+    const cut = await page.evaluate<string[]>(`
+      [...document.querySelectorAll('nav span, button, button span, legend, label, h1, h2, h3')]
+        .filter((label) => label.checkVisibility() && !label.closest('.sr-only') && getComputedStyle(label).overflowX === 'hidden')
+        .filter((label) => label.scrollWidth > label.clientWidth + 1)
+        .map((label) => label.textContent)
+    `);
+    assert.deepEqual(cut, [], `labels that are cut: ${what}`);
+    assert.deepEqual(await seriousFaults(page), [], what);
+  }
+}
+
+async function assertFits(page: Page, name: string): Promise<void> {
+  const wider = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  assert.ok(wider <= 0, `${name} is ${wider} px too wide`);
 }
 
 export async function seriousFaults(page: Page): Promise<string[]> {
@@ -109,4 +165,13 @@ export async function recordChanges(page: Page, expression: string): Promise<{ s
     }, 20);
   `);
   return { stop: () => page.evaluate<string[]>('clearInterval(window.recorder), window.recorded') };
+}
+
+/** Chooses a device, a zone or something else in a part of an automation, and then what is meant of it. */
+export async function chooseInPart(page: Page, part: string, subject: string, what?: string): Promise<void> {
+  const group = page.getByRole('group', { name: part, exact: true });
+  await group.getByRole('combobox', { name: 'Device, zone or other' }).first().fill(subject);
+  const option = group.getByRole('option').filter({ has: page.getByText(subject, { exact: true }) });
+  await option.first().click();
+  if (what !== undefined) await group.getByLabel('What', { exact: true }).selectOption({ label: what });
 }

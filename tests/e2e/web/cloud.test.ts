@@ -10,7 +10,7 @@ import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import { goBySettings, logIn, look, openBrowser, openPerson, type Person, textOn, timeoutMs } from './browser.ts';
 import { readQrCode } from './qr-reader.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -65,7 +65,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
   after(() => day.disposeAsync());
 
   it('I see how to get remote access, and a camera reads the code', async () => {
-    await go('Cloud');
+    await goBySettings(page, 'Cloud');
     await see('Ready to be connected');
     await see(`Waiting for you to confirm at ${nameOfCloud()}`);
     const { chipId, claimSecret } = await shownCode();
@@ -80,10 +80,10 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
-  it('someone looked over my shoulder: I make a new code, and the old one is of no use', async () => {
+  it('somebody has seen the code: I make a new one, and the old one is invalid', async () => {
     const old = await shownCode();
-    await press('Make a new code');
-    await page.getByRole('dialog').getByRole('button', { name: 'Make a new code' }).click();
+    await press('Create a new code');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create a new code' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await waitFor('another code', async () => (await shownCode()).claimSecret !== old.claimSecret, timeoutMs);
     const { claimSecret } = await shownCode();
@@ -97,8 +97,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     const given = await waitFor('the cloud to take it', () => cloud.claim(chipId, claimSecret), timeoutMs);
     token = given;
     await see(`Connected to ${nameOfCloud()}`);
-    await seeIn('Waiting for the cloud', 'Nothing waits. The cloud has heard everything.');
-    await seeIn('What the cloud asked', 'It has asked for nothing since the station was started.');
+    await seeIn('Waiting for the cloud', 'Nothing is waiting. The cloud has received everything.');
+    await seeIn('Cloud requests', 'No requests since the station started.');
   });
 
   it('I see what the cloud asked, whom it knows, and what it wants to hear', async () => {
@@ -110,12 +110,12 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     const member = { cloudUserId: 'maria', email: 'maria@example.org', name: 'Maria', role: 'member' };
     link.send({ type: 'member_added', member });
     await link.call('station.setActiveChannels', { channels: ['status', 'events', 'system'] });
-    await seeIn('What the cloud asked', '“turn_on” to Hall lamp');
-    await seeIn('What the cloud asked', /2 times/);
-    await seeIn('What the cloud asked', 'Added a member');
+    await seeIn('Cloud requests', '“turn_on” to Hall lamp');
+    await seeIn('Cloud requests', /2 times/);
+    await seeIn('Cloud requests', 'Added a member');
     const person = card('People').getByRole('listitem').filter({ hasText: 'Maria' });
     await person.getByText('Known to the cloud').waitFor({ timeout: timeoutMs });
-    await card('What the cloud is told').getByText('not asked for').nth(4).waitFor({ timeout: timeoutMs });
+    await card('Shared with the cloud').getByText('not shared').nth(4).waitFor({ timeout: timeoutMs });
     await look(page, '81-cloud-connected');
   });
 
@@ -136,26 +136,26 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await station.backend.db.insertInto('cloud_set_aside').values(row).execute();
     cloud = await startReferenceCloud({ port: cloud.port });
     cloud.restore(token);
-    await see(`Connected to ${nameOfCloud()}, with 1 thing to look at`);
+    await see(`Connected to ${nameOfCloud()}, 1 thing needs attention`);
     const events = () => cloud.received.filter(({ method }) => method === 'device.event');
     await waitFor('the events', () => events().length === 3, timeoutMs);
-    await seeIn('Waiting for the cloud', '1 message put aside');
+    await seeIn('Waiting for the cloud', '1 message set aside');
     await press('Show them');
     await seeIn('Waiting for the cloud', reason);
     await look(page, '83-cloud-set-aside');
     await press('Send again');
-    await seeIn('Waiting for the cloud', '1 message is sent again.');
+    await seeIn('Waiting for the cloud', '1 message will be sent again.');
     await waitFor('it to arrive', () => cloud.received.some(({ params }) => params['id'] === 'kept'), timeoutMs);
     // Nothing else is shown.
     await page.getByText(`Connected to ${nameOfCloud()}`, { exact: true }).waitFor({ timeout: timeoutMs });
   });
 
-  it('the cloud turns the station away: home calls for a look, and I end it by keyboard alone', async () => {
+  it('the cloud refuses the station: home says so, and I disconnect with the keyboard alone', async () => {
     cloud.revoke(token);
     (await cloud.connection()).close(1012, 'restarting');
     await go('Home');
     await page.getByRole('link', { name: /The cloud does not accept this station/ }).click();
-    await seeIn('Link', 'Turned away');
+    await seeIn('Link', 'Rejected');
     await look(page, '84-cloud-rejected');
     await page.getByRole('button', { name: 'Disconnect from the cloud' }).focus();
     await page.keyboard.press('Enter');

@@ -9,7 +9,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import { chooseInPart, look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -129,18 +129,14 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
   it('I use it in an automation, in the words of the file', async () => {
     await go('Automations');
     await page.getByRole('link', { name: 'New automation' }).click();
-    const choose = async (part: string, subject: string, what: string): Promise<void> => {
-      const group = page.getByRole('group', { name: part });
-      await group.getByLabel('Which device').selectOption({ label: subject });
-      await group.getByLabel('What', { exact: true }).selectOption({ label: what });
-    };
-    await choose('Start 1', 'Bedroom fan', 'reports “Filter full”');
+    const choose = (...chosen: [part: string, subject: string, what: string]) => chooseInPart(page, ...chosen);
+    await choose('Trigger 1', 'Bedroom fan', 'reports “Filter full”');
     await choose('Step 1', 'Bedroom fan', 'set mode to “Automatic”');
-    await page.getByRole('button', { name: 'Add a step' }).click();
+    await page.getByRole('button', { name: 'Add step' }).click();
     await choose('Step 2', 'Hall lamp', 'toggle');
     await see('When Bedroom fan reports “Filter full” →\u00a0Bedroom fan: set mode to “Automatic”, toggle Hall lamp');
     await look(page, '82-type-automation');
-    await press('Save and switch on');
+    await press('Save and turn on');
     await see(/^On$/);
   });
 
@@ -154,7 +150,7 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
     await page.getByRole('link', { name: /^Bedroom fan/ }).waitFor({ timeout: timeoutMs });
   });
 
-  it('all day long, the browser had nothing to complain about', () => {
+  it('the browser reported no fault', () => {
     assert.deepEqual(olena.complaints, []);
   });
 });

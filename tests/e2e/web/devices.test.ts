@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, timeoutMs, type Person } from './browser.ts';
+import { createOwner, look, openBrowser, openPerson, type Person, timeoutMs } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -28,17 +29,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     browser = morning.use(await openBrowser());
     olena = morning.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
-    await page.goto('/');
-    for (const [label, text] of [
-      ['Set-up code', station.setupCode],
-      ['Name of the station', 'Kyiv flat'],
-      ['Your name', owner.name],
-      ['E-mail', owner.email],
-    ] as const) {
-      await page.getByLabel(label).fill(text);
-    }
-    await page.getByLabel('Password', { exact: true }).fill(owner.password);
-    await press('Create account');
+    await createOwner(page, { ...owner, setupCode: station.setupCode, stationName: 'Kyiv flat' });
   });
   after(() => morning.disposeAsync());
 
@@ -101,6 +92,24 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     lamp = 'Night light';
   });
 
+  it('what I changed in another tab is not taken back by this one', async () => {
+    await page.getByRole('link', { name: `${lamp}: details` }).click();
+    const other = await olena.context.newPage();
+    await other.goto(page.url());
+    await other.getByLabel('Name', { exact: true }).fill('Reading light');
+    await other.getByRole('button', { name: 'Save', exact: true }).click();
+    await heading('Reading light');
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Reading light');
+    await press('Save');
+    await page.getByText('Saved.').waitFor();
+    await heading('Reading light');
+    await other.getByLabel('Name', { exact: true }).fill(lamp);
+    await other.getByRole('button', { name: 'Save', exact: true }).click();
+    await heading(lamp);
+    await other.close();
+    await go('Home');
+  });
+
   it('I call the room by its better name', async () => {
     await press('Change zone Study');
     const dialog = page.getByRole('dialog', { name: 'Zone Study' });
@@ -125,7 +134,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByText('The station did not answer. Try again.').waitFor({ state: 'detached' });
   });
 
-  it('a lamp that is on is not called unanswered, though the word of my command was lost', async () => {
+  it('a lamp that is on is not shown as unanswered, though the confirmation was lost', async () => {
     await page.routeWebSocket('**/ws', (socket) => {
       const station = socket.connectToServer();
       station.onMessage((message) => {
@@ -142,10 +151,68 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     assert.equal(await tile(lamp).getByRole('alert').textContent(), '');
   });
 
+  it('I ask a chart for a value, a part of it, another device beside it, and its file', async () => {
+    await go('Home');
+    await page.getByRole('listitem').filter({ hasText: '°C' }).getByRole('link').first().click();
+    await page.getByText('Temperature', { exact: true }).first().click();
+    await page.getByText('7 days', { exact: true }).click();
+    await page.locator('figure[data-resolution] canvas').waitFor();
+    const chart = page.getByRole('slider', { name: 'Time on the chart' });
+    await chart.focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.locator('[role=slider][aria-valuetext*=": "][aria-valuetext*="°C"]').waitFor();
+    await page.keyboard.press('+');
+    await page.getByRole('button', { name: 'Whole range' }).waitFor();
+    await chart.focus();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Whole range' }).waitFor({ state: 'detached' });
+    await press('Add another device');
+    await page.getByLabel('Add another device').selectOption({ index: 1 });
+    await page.getByRole('button', { name: /^Remove from the chart: / }).waitFor();
+    await look(page, '26-chart');
+    const download = page.waitForEvent('download');
+    await press('Download as CSV');
+    const lines = (await readFile(await (await download).path(), 'utf8')).split('\r\n');
+    assert.match(lines[0] ?? '', /^device,/);
+    const devices = new Set(lines.slice(1, -1).map((line) => line.slice(0, line.indexOf(','))));
+    assert.equal(devices.size, 2, 'a line for each of both devices');
+  });
+
   it('I read what happened at all devices', async () => {
     await go('Activity');
     await page.getByText('Motion detected').first().waitFor({ timeout: 120_000 });
+    await page.getByRole('heading', { name: 'Today' }).waitFor();
     await look(page, '24-activity');
+  });
+
+  it('I see who switched my lamp, and find what happened to the station and its people', async () => {
+    const entries = page.getByRole('region', { name: 'Activity' }).getByRole('listitem');
+    const filter = page.getByRole('search', { name: 'Activity' });
+    await filter.getByLabel('Show').selectOption({ label: 'People' });
+    await entries
+      .filter({ hasText: `${lamp}: Light: On · by Olena Kovalenko` })
+      .first()
+      .waitFor();
+    await entries.filter({ hasText: 'Olena Kovalenko logged in on a new device' }).waitFor();
+    assert.equal(await entries.filter({ hasText: 'Motion detected' }).count(), 0);
+    await filter.getByLabel('Show').selectOption({ label: 'Station' });
+    await entries.filter({ hasText: 'The station started' }).first().waitFor();
+    await press('Clear filter');
+    await filter.getByRole('combobox', { name: 'Device' }).fill(lamp);
+    await filter
+      .getByRole('option', { name: new RegExp(`^${lamp}`) })
+      .first()
+      .click();
+    await entries.first().waitFor();
+    await filter.getByRole('searchbox').fill('by olena');
+    await page.getByText(/^Searched the newest/).waitFor();
+    assert.deepEqual(await entries.filter({ hasNotText: /by Olena/ }).allInnerTexts(), []);
+    assert.ok((await entries.count()) > 0);
+    await look(page, '24-activity-filter');
+    // The filter is in the address.
+    await page.reload();
+    await page.getByText(/^Searched the newest/).waitFor();
+    await press('Clear filter');
   });
 
   it('I remove a device, after having been asked', async () => {
@@ -153,7 +220,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByRole('link', { name: `${lamp}: details` }).click();
     await press('Remove device');
     const dialog = page.getByRole('dialog', { name: `Remove ${lamp}?` });
-    await dialog.getByText('It is online, so it is told at once to erase itself.').waitFor();
+    await dialog.getByText('It is online, so it is reset at once.').waitFor();
     await look(page, '25-remove');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -166,7 +233,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     assert.equal(await theSwitch(lamp).count(), 0);
   });
 
-  it('all morning long, the browser had nothing to complain about', () => {
+  it('the browser reported no fault', () => {
     assert.deepEqual(olena.complaints, []);
   });
 });

@@ -6,7 +6,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import { goBySettings, logIn, look, openBrowser, openPerson, type Person, textOn, timeoutMs } from './browser.ts';
 import { startScriptedDevice, type ScriptedDevice } from './scripted-device.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -83,7 +83,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   after(() => day.disposeAsync());
 
   it('I see what my devices run, and that nothing newer is there', async () => {
-    await go('Firmware');
+    await goBySettings(page, 'Firmware');
     await see('No firmware has been published for these devices yet.');
     await seeIn('Climate sensor', '4 devices');
     await seeIn('Climate sensor', '1.0.0');
@@ -92,25 +92,25 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   });
 
   it('I want to approve firmware of climate sensors myself, and say so by keyboard alone', async () => {
-    await page.getByRole('button', { name: /how new firmware of Climate sensor/ }).focus();
+    await page.getByRole('button', { name: /how new firmware for Climate sensor/ }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'New firmware for Climate sensor' });
-    await dialog.getByRole('radio', { name: /^Goes out by itself/ }).focus();
+    await dialog.getByRole('radio', { name: /^Automatic/ }).focus();
     await page.keyboard.press('ArrowDown');
     await look(page, '71-firmware-mode');
     await page.keyboard.press('Enter');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await seeIn('Climate sensor', 'Waits for approval');
+    await seeIn('Climate sensor', 'Ask first');
   });
 
-  it('new firmware comes: home calls for a look, and nothing is installed before I approve', async () => {
+  it('new firmware comes: home says so, and nothing is installed before I approve', async () => {
     await go('Home');
     await publish('climate', '2.0.0');
-    await page.getByRole('link', { name: /New firmware waits for approval/ }).click();
+    await page.getByRole('link', { name: /New firmware is waiting for approval/ }).click();
     await seeIn('Climate sensor: 2.0.0', 'Waiting for approval');
     await seeIn('Climate sensor: 2.0.0', /^0 of 4 updated/);
-    await see('1 update waits for approval.');
+    await see('1 update is waiting for approval.');
     await look(page, '72-firmware-approval');
   });
 
@@ -165,7 +165,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await look(page, '76-firmware-done');
   });
 
-  it('firmware that its first device does not take is stopped by itself, and I am told why', async () => {
+  it('firmware that its first device does not take is stopped automatically, and I am told why', async () => {
     await go('Home');
     await publish('light', '2.0.0');
     const first = await firstTold(namesOf('light'), '2.0.0');
@@ -173,9 +173,9 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     first.refuse('the image is for another chip');
     await told(first.name, '2.0.0');
     first.refuse('the image is for another chip');
-    await page.getByRole('link', { name: /An update of devices was stopped/ }).click();
-    await seeIn('Light: 2.0.0', 'Stopped, because the first device did not take it');
-    await row(first.name).getByText('Did not take it, keeps what it ran').waitFor();
+    await page.getByRole('link', { name: /A firmware update was stopped/ }).click();
+    await seeIn('Light: 2.0.0', 'Stopped, because the first device failed to update');
+    await row(first.name).getByText('Failed to update, keeps its old firmware').waitFor();
     await row(first.name).getByText('the image is for another chip').waitFor();
     await seeIn('Light: 2.0.0', /3 left as they were/);
     await look(page, '77-firmware-stopped');
@@ -188,8 +188,8 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     assert.equal(await page.getByRole('link', { name: /was stopped/ }).count(), 0, 'I have seen it');
   });
 
-  it('I stop one by hand, after having been asked', async () => {
-    await go('Firmware');
+  it('I stop one manually, after having been asked', async () => {
+    await goBySettings(page, 'Firmware');
     await publish('pir', '1.5.0');
     await firstTold(namesOf('pir'), '1.5.0');
     await seeIn('Motion sensor: 1.5.0', 'Trying the first device');
@@ -201,7 +201,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await dialog.waitFor({ state: 'detached' });
     await stop.click();
     await dialog.getByRole('button', { name: 'Stop the update' }).click();
-    await seeIn('Earlier updates', 'Stopped by hand');
+    await seeIn('Earlier updates', 'Stopped manually');
     await card('Motion sensor: 1.5.0').waitFor({ state: 'detached' });
   });
 
@@ -223,10 +223,10 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await seeIn('Climate sensor', '1.9.0');
   });
 
-  it('the station falls silent: all of it stays readable, dimmed, and nothing can be pressed', async () => {
+  it('the station stops answering: all of it stays readable, dimmed, and nothing can be pressed', async () => {
     process.kill(station.pid(), 'SIGSTOP');
     try {
-      await see(/Connection lost\. Last word/);
+      await see(/Connection lost\. Last update/);
       assert.equal(await page.getByRole('button', { name: 'Stop' }).getAttribute('aria-disabled'), 'true');
       await look(page, '80-firmware-stale');
     } finally {
@@ -256,7 +256,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     assert.deepEqual(person.complaints, []);
   });
 
-  it('all day long, the browser had nothing to complain about', () => {
+  it('the browser reported no fault', () => {
     assert.deepEqual(olena.complaints, []);
   });
 });

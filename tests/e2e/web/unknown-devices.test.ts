@@ -59,18 +59,18 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
   });
   after(() => day.disposeAsync());
 
-  it('a device that nobody added wants to connect: home says so, calmly', async () => {
-    connect(login('pir-stranger', 'pir', ''));
+  it('a device that nobody added wants to connect: home says so without an alarm', async () => {
+    connect(login('pir-unknown', 'pir', ''));
     await see('A device is waiting to be added');
     await look(page, '85-unknown-home');
     await page.getByRole('link', { name: /A device is waiting to be added/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Unknown devices' }).waitFor();
-    await see('pir-stranger');
+    await see('pir-unknown');
     await look(page, '86-unknown');
   });
 
   it('I accept it, and it is a device of mine as soon as it logs in again', async () => {
-    await press('Accept…: pir-stranger');
+    await press('Accept…: pir-unknown');
     const dialog = page.getByRole('dialog', { name: 'Add this device?' });
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.getByText('Please fill this in.').waitFor();
@@ -85,7 +85,7 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
     await see('Motion sensor · online');
   });
 
-  it('the device of a neighbour I block; nobody asks me about it again, and I can undo it', async () => {
+  it('I block the device of a neighbour; it is not shown again, and I can undo it', async () => {
     connect(login('light-neighbour', 'light', ''));
     await go('Home');
     await page.getByRole('link', { name: /A device is waiting to be added/ }).click();
@@ -115,7 +115,7 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
     await page.getByText('Light · online').waitFor({ timeout: timeoutMs });
     await press('Remove device');
     const dialog = page.getByRole('dialog', { name: 'Remove Old lamp?' });
-    await dialog.getByText('It is online, so it is told at once to erase itself.').waitFor();
+    await dialog.getByText('It is online, so it is reset at once.').waitFor();
     await look(page, '89-remove-online');
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await waitFor('the lamp to erase itself', () => lamp.isErased(), timeoutMs);
@@ -123,7 +123,7 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
     assert.equal(await page.getByText('Old lamp').count(), 0);
   });
 
-  it('all day long, the browser had nothing to complain about', () => {
+  it('the browser reported no fault', () => {
     assert.deepEqual(olena.complaints, []);
   });
 });

@@ -4,7 +4,7 @@ import type { WatchdogState } from '@station/agent/wifi/wifi-facts';
 import { until } from '../../vstation/agent.ts';
 import { internetAddress } from '../../vstation/home.ts';
 import type { Machine } from '../../vstation/machine.ts';
-import { browser, createStory, portalUrl, stationCode, type Story } from './story.ts';
+import { browser, createStory, hexOf, portalUrl, stationCode, type Story } from './story.ts';
 
 // What happens to a station that is in use: its router goes and comes, a cable is plugged in, the agent is killed.
 
@@ -76,6 +76,9 @@ describe('a station in use', () => {
     t.diagnostic(`killed in ${when} → ${value}: ${seconds((await story.now()) - killedMs)}`);
   }
 
+  const joinFromApp = (name: string, key: string): Promise<number> =>
+    story.agent.joinFromApp({ ssid: hexOf(name), security: null, password: key, isHidden: false });
+
   test('killed before it has seen anything, while it looks around for the first time, and in the hotspot', async (t) => {
     const { agent, machine } = story;
     // A network manager that does not answer keeps the agent where it begins.
@@ -126,17 +129,9 @@ describe('a station in use', () => {
     t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
   });
 
-  test('a neighbour without the code moves it nowhere; killed while it tries the network of the form', async (t) => {
+  test('killed while it tries the network of the form', async (t) => {
     await story.hotspotUp();
     await story.pageOnPhone();
-    const before = await story.now();
-    const neighbour = { ssid: 'Neighbour', password: 'Neighbour-Horse-1', isTyped: true };
-    assert.match((await story.submit(neighbour)).body, /The station code is missing/);
-    assert.match((await story.submit({ ...neighbour, code: 'GUESS-23456' })).body, /The station code is wrong/);
-    assert.deepEqual(
-      (await story.agent.events(before)).map(({ event }) => event).filter((event) => /join|code/.test(event)),
-      ['portal_code_refused'],
-    );
     assert.equal((await story.submit({ ssid, password, code: stationCode })).status, 200);
     await killedIn(t, 'JOINING');
   });
@@ -183,5 +178,47 @@ describe('a station in use', () => {
     await story.online(ssid, 240_000);
     t.diagnostic(`router on → online, proxy back: ${seconds((await story.now()) - on)}`);
     assert.deepEqual(await story.profiles(), before);
+  });
+
+  test('a join from the web app: a wrong password leads back to the network of before, with the reason', async (t) => {
+    const { agent } = story;
+    const before = await story.profiles();
+    const isSeen = async (): Promise<boolean> => (await agent.network()).networks.some(({ name }) => name === ssid);
+    await until('the network to be in the list', isSeen, {
+      timeoutMs: 60_000,
+      describe: () => story.machine.journal(),
+    });
+    assert.equal((await agent.network()).blocker, null);
+    const sent = await story.now();
+    assert.equal(await joinFromApp(ssid, 'Wrong-Horse-3359'), 202);
+    const failed = await story.event('wifi_join_failed', sent);
+    assert.equal(failed['failure'], 'wrong_password');
+    await story.online(ssid);
+    t.diagnostic(`wrong password from the app → online again: ${seconds((await story.now()) - sent)}`);
+    assert.deepEqual(await story.profiles(), before);
+    const { lastJoin, joining } = await agent.network();
+    assert.deepEqual([lastJoin?.name, lastJoin?.failure, joining], [ssid, 'wrong_password', null]);
+  });
+
+  test('a new router: on the cable, a join from the web app brings the station into its network, without the cable too', async (t) => {
+    const { agent, ethernet, home, machine } = story;
+    const next = { ssid: 'Next', security: 'wpa2', password: 'Other-Horse-1184' } as const;
+    await ethernet.plug();
+    await home.startRouter(next);
+    const isWired = async (): Promise<boolean> => {
+      const { mode, watchdog, connectivity } = await agent.wifiStatus();
+      return mode === 'ethernet' && watchdog.state === 'CONNECTED' && connectivity === 'full';
+    };
+    await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => machine.journal() });
+    const sent = await story.now();
+    assert.equal(await joinFromApp(next.ssid, next.password), 202);
+    const joined = await story.event('wifi_joined', sent);
+    t.diagnostic(`join from the app → joined: ${seconds(Date.parse(joined.time) - sent)}`);
+    const { lastJoin } = await agent.network();
+    assert.deepEqual([lastJoin?.name, lastJoin?.failure], [next.ssid, null]);
+    await ethernet.unplug();
+    await story.online(next.ssid);
+    assert.equal((await home.stations()).length, 1);
+    assert.equal((await story.profiles()).length, 2, 'both networks are kept');
   });
 });

@@ -132,7 +132,7 @@ describe('a request', () => {
     });
   }
 
-  test('over TLS to a server without TLS fails, and to one that stays silent it ends in time', async () => {
+  test('over TLS to a server without TLS fails, and to one that does not answer it ends in time', async () => {
     await using plain = await serve((_, response) => response.end());
     const secure = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
     const fault = await sendRequest(secure(plain.url), { signal: never }).catch(faultOf);

@@ -112,7 +112,7 @@ describe('the service manager', () => {
     });
   });
 
-  it('gets a sign of life at half the watchdog time, but only while there is progress', async () => {
+  it('gets a keep-alive at half the watchdog time, but only while there is progress', async () => {
     let alive = true;
     const options = { script: recorder, watchdogMs: 120_000, isAlive: () => alive };
     await withManager(options, async (manager, { calls, events, slept, tick }) => {

@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { access, stat, utimes } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import type { Clock } from '@station/kit/clock';
 import { type Bus, type BusCall, BusError, createBus, systemBusAddress } from '@station/kit/message-bus';
@@ -15,8 +15,11 @@ const automatic = 'org.freedesktop.timedate1.AutomaticTimeSyncEnabled';
 /** Exists since systemd-timesyncd was synchronised (systemd-timesyncd(8), FILES). */
 const timesyncFile = '/run/systemd/timesync/synchronized';
 const callMs = 5_000;
+/** Its timestamp is the time that systemd-timesyncd restores when it starts and the clock says less (systemd-timesyncd(8), FILES). */
+const savedClockFile = '/var/lib/systemd/timesync/clock';
 /** Stopping and starting the service of NTP. */
 const switchMs = 15_000;
+const retryMs = 100;
 
 /**
  * The clock of the machine by systemd-timedated (org.freedesktop.timedate1(5)). `NTPSynchronized` is what the kernel says, so it is true with
@@ -52,21 +55,48 @@ export function createSystemTime(options: { clock: Clock; busAddress?: string })
 
 async function setTime(bus: Bus, now: number, clock: Clock): Promise<void> {
   const startedMs = clock.monotonic();
-  const set = (): Promise<unknown> => {
-    const microseconds = BigInt(Math.round(now + clock.monotonic() - startedMs)) * 1000n;
-    return bus.call({ ...timedate, member: 'SetTime', signature: 'xbb', body: [microseconds, false, false] });
-  };
+  const wantedMs = (): number => Math.round(now + clock.monotonic() - startedMs);
+  const set = (): Promise<unknown> =>
+    bus.call({
+      ...timedate,
+      member: 'SetTime',
+      signature: 'xbb',
+      body: [BigInt(wantedMs()) * 1000n, false, false],
+    });
   try {
     await set();
   } catch (error) {
-    if (!(error instanceof BusError) || error.errorName !== automatic) throw error;
+    if (!isAutomatic(error)) throw error;
     await bus.call(switchNtp(false));
     try {
-      await set();
+      await setWhenStopped(set, clock);
+      await lowerSavedClock(wantedMs());
     } finally {
       await bus.call(switchNtp(true));
     }
   }
+}
+
+const isAutomatic = (error: unknown): boolean => error instanceof BusError && error.errorName === automatic;
+
+/** SetNTP answers before the service of NTP has ended, and until then the time is refused. */
+async function setWhenStopped(set: () => Promise<unknown>, clock: Clock): Promise<void> {
+  const untilMs = clock.monotonic() + switchMs;
+  for (;;) {
+    try {
+      await set();
+      return;
+    } catch (error) {
+      if (!isAutomatic(error) || clock.monotonic() >= untilMs) throw error;
+      await clock.sleep(retryMs);
+    }
+  }
+}
+
+/** systemd-timesyncd saves the clock each minute, right or wrong, and would bring a later time back. */
+async function lowerSavedClock(nowMs: number): Promise<void> {
+  const saved = await stat(savedClockFile).catch(() => null);
+  if (saved !== null && saved.mtimeMs > nowMs) await utimes(savedClockFile, nowMs / 1000, nowMs / 1000);
 }
 
 const switchNtp = (isOn: boolean): BusCall => ({

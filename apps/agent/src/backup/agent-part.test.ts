@@ -9,7 +9,12 @@ const release = { version: '1.2.0', images: { backend: 'registry.example/backend
 const nothing: AgentBackup = { wifi: null, broker: null, release: null, missing: [] };
 
 function sources(changes: Partial<AgentPartSources> = {}) {
-  const done = { networks: [] as SavedNetwork[], logins: null as BrokerLogins | null, updates: [] as string[] };
+  const done = {
+    networks: [] as SavedNetwork[],
+    logins: null as BrokerLogins | null,
+    updates: [] as string[],
+    authority: null as string | null,
+  };
   const parts: AgentPartSources = {
     networks: {
       read: async () => ({ networks: [home], unsupported: 0 }),
@@ -23,6 +28,13 @@ function sources(changes: Partial<AgentPartSources> = {}) {
       replace: async (logins) => void (done.logins = logins),
     },
     release: () => release,
+    authority: {
+      readAuthority: async () => 'an authority',
+      replaceAuthority: async (pem) => {
+        done.authority = pem;
+        return pem !== 'damaged';
+      },
+    },
     update: async (version) => {
       done.updates.push(version);
       return { kind: 'started', operationId: 'operation-1', ended: Promise.resolve(null) };
@@ -34,8 +46,8 @@ function sources(changes: Partial<AgentPartSources> = {}) {
 
 test('the part holds networks, logins and release', async () => {
   const { part } = sources();
-  const { wifi, broker, release: read, missing } = await part.read();
-  assert.deepEqual([wifi, broker?.clients.length, read, missing], [[home], 2, release, []]);
+  const { wifi, broker, release: read, authority, missing } = await part.read();
+  assert.deepEqual([wifi, broker?.clients.length, read, authority, missing], [[home], 2, release, 'an authority', []]);
 });
 
 test('what cannot be read is named, and the rest is read', async () => {
@@ -106,4 +118,12 @@ test('what cannot be restored is named, and the rest is restored', async () => {
     { part: 'broker', reason: 'unavailable' },
     { part: 'release', reason: 'refused' },
   ]);
+});
+
+test('the authority that phones trust comes back; a damaged one is refused by name', async () => {
+  const { part, done } = sources();
+  assert.deepEqual((await part.restore({ ...nothing, authority: 'of the old card' })).missing, []);
+  assert.equal(done.authority, 'of the old card');
+  const { missing } = await part.restore({ ...nothing, authority: 'damaged' });
+  assert.deepEqual(missing, [{ part: 'authority', reason: 'refused' }]);
 });

@@ -17,6 +17,8 @@ export type AgentPartSources = {
   /** Null: the engine has no access to files of its services. */
   broker: BrokerFile | null;
   /** What runs now; null: nothing is installed. */
+  /** HTTPS=off: it reads null. */
+  authority: { readAuthority(): Promise<string | null>; replaceAuthority(pem: string): Promise<boolean> };
   release: () => { version: string | null; images: Record<string, string> } | null;
   update: (version: string) => Promise<StartAnswer>;
 };
@@ -37,14 +39,16 @@ export function createAgentPart(sources: AgentPartSources): AgentPart {
       const missing: Missing = [];
       const wifi = await readNetworks(sources, missing);
       const broker = await readLogins(sources, missing);
+      const authority = await readAuthority(sources, missing);
       const release = sources.release();
       if (release === null) missing.push({ part: 'release', reason: 'not_managed' });
-      return { wifi, broker, release, missing };
+      return { wifi, broker, release, authority, missing };
     },
     restore: async (backup) => {
       const missing: Missing = [];
       const wifi = await addNetworks(sources, backup.wifi ?? [], missing);
       const broker = backup.broker !== null && (await replaceLogins(sources, backup.broker, missing));
+      if (backup.authority != null) await replaceAuthority(sources, backup.authority, missing);
       // Last: an update replaces the containers that the steps above need.
       const release = await wantRelease(sources, backup.release?.version ?? null, missing);
       return { wifi, broker, release, missing };
@@ -107,6 +111,17 @@ async function replaceLogins({ broker }: AgentPartSources, saved: BrokerLogins, 
     missing.push({ part: 'broker', reason: 'unavailable' });
     return false;
   }
+}
+
+async function readAuthority({ authority }: AgentPartSources, missing: Missing): Promise<string | null> {
+  const pem = await authority.readAuthority().catch(() => undefined);
+  if (pem === undefined) missing.push({ part: 'authority', reason: 'unavailable' });
+  return pem ?? null;
+}
+
+async function replaceAuthority({ authority }: AgentPartSources, pem: string, missing: Missing): Promise<void> {
+  const isTaken = await authority.replaceAuthority(pem).catch(() => null);
+  if (isTaken !== true) missing.push({ part: 'authority', reason: isTaken === null ? 'unavailable' : 'refused' });
 }
 
 /** Installs the release of the backup when it is newer; an older one is not needed: newer releases read older data. */

@@ -14,7 +14,7 @@ for (const { name, present, saved, joined } of [
   },
   {
     name: 'a device that only this station has is replaced by those of the backup',
-    present: file(login('backend', 'new'), login('stranger', 'x')),
+    present: file(login('backend', 'new'), login('other', 'x')),
     saved: file(login('lamp', 'a')),
     joined: file(login('backend', 'new'), login('lamp', 'a')),
   },

@@ -1,14 +1,20 @@
-import type { CheckResult, ClockStatus, Status, Version, WifiStatus } from '@station/protocol/agent-api';
+import type { CheckResult, ClockStatus, HotspotLogin, Status, Version, WifiStatus } from '@station/protocol/agent-api';
 import type { AgentBackup, AgentRestored } from '@station/protocol/agent-backup';
+import type { Machine } from '@station/protocol/agent-machine';
+import type { JoinBlocker, NetworkState } from '@station/protocol/agent-network';
 import type { DoctorReport } from '@station/protocol/doctor';
 import type { Static } from 'typebox';
-import type { StartAnswer } from './stack-port.ts';
+import type { OpenLog } from './operator-ports.ts';
+import type { RestartAnswer, StartAnswer } from './stack-port.ts';
+import type { JoinRequest } from './wifi-network.ts';
 
 /** What the HTTP API needs from the agent. Expected outcomes are values; only unexpected errors are thrown. */
 export type AgentPort = {
   status(): Promise<Status>;
   version(): Static<typeof Version>;
   wifiStatus(): WifiStatus;
+  /** Name and password of the setup hotspot. */
+  hotspot(): HotspotLogin;
   /** Whether the clock of the machine is right. */
   clock(): Promise<ClockStatus>;
   /** A person sets the clock, milliseconds since the epoch. @throws (rejects) StationError `clock_not_set`. */
@@ -20,6 +26,18 @@ export type AgentPort = {
   doctor(): Promise<DoctorReport>;
   /** The last log lines of the agent, oldest first. */
   log(): Promise<string[]>;
+  /** Load, disks, temperature and the like, read now. */
+  machine(): Promise<Machine>;
+  /** Restarts the machine after the answer. */
+  restartMachine(): Promise<RestartAnswer>;
+  /** Restarts a service of the stack after the answer. @throws (rejects) StationError `not_found`. */
+  restartService(service: string): Promise<RestartAnswer>;
+  /** The network, for the web app. */
+  network(): Promise<NetworkState>;
+  /** Scans, then answers as `network`. */
+  scanNetwork(): Promise<NetworkState>;
+  joinNetwork(request: JoinRequest): 'accepted' | JoinBlocker;
+  openLog: OpenLog;
   /** Polls both manifests now. */
   check(): Promise<Static<typeof CheckResult>>;
   /** The agent's part of a backup, with its secrets. */

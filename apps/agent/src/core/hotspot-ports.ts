@@ -1,4 +1,5 @@
-import type { JoinFailure, JoinRequest, Network, Security, SsidHex } from './wifi-network.ts';
+import type { JoinFailure } from '@station/protocol/agent-network';
+import type { JoinRequest, Network, Security, SsidHex } from './wifi-network.ts';
 
 /** The setup page on the hotspot, while it is up. */
 export type PortalServer = AsyncDisposable & {

@@ -12,6 +12,9 @@ export type StartAnswer =
   | { kind: 'already_current'; version: string | null }
   | { kind: 'refused'; code: ErrorCode; message: string };
 
+/** The immediate answer to a request to restart a service, or the machine. */
+export type RestartAnswer = { kind: 'started' } | Extract<StartAnswer, { kind: 'refused' }>;
+
 /** The stack's reverse proxy: stopped while the hotspot's setup page uses port 80. */
 export type ProxyService = {
   /** Waits for stack work that needs the proxy, blocks new such work, and stops the service. Takes a few minutes at most. */

@@ -10,7 +10,7 @@ import { createLogger } from '@station/kit/logger';
 import { type AgentEvent, events as catalogue } from '@station/protocol/events';
 import { formatKeyId, parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
 import { createReleaseSigner } from '@station/simulators/releases/release-signer';
-import { createUpdateKeys } from './update-keys.ts';
+import { createUpdateKeys, readLearnedKeys } from './update-keys.ts';
 
 function newKey(): SigningKey {
   const key = parseSigningKey(createReleaseSigner(generateKeyPairSync('ed25519').privateKey).publicKey);
@@ -46,6 +46,16 @@ describe('the keys that may sign', () => {
     assert.deepEqual(learned, [formatKeyId(b.keyId), formatKeyId(c.keyId)]);
     assert.deepEqual(await station(folder.path, [a]).trusted(), [a.text, b.text, c.text]);
     assert.deepEqual(await readdir(folder.path), ['update-keys.json']);
+  });
+
+  it('are read by others too, who change nothing', async () => {
+    await using folder = await openFolder();
+    const read = async (configured: SigningKey[]) =>
+      (await readLearnedKeys({ configured, disk: nodeDisk, dataDir: folder.path })).map(({ text }) => text);
+    assert.deepEqual(await read([a]), []);
+    await station(folder.path, [a]).keys.learn(naming(b), a);
+    assert.deepEqual(await read([c]), []);
+    assert.deepEqual(await read([a]), [b.text]);
   });
 
   it('lose the learned ones when UPDATE_PUBLIC_KEY changes, also when it changes back', async () => {

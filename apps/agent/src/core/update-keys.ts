@@ -5,6 +5,7 @@ import { createJsonFile } from '@station/kit/durable-json';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
 import { formatKeyId, parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
+import { damagedAfterTries } from './damaged-after-tries.ts';
 import { learnNext, stillLearned } from './update-keys-decide.ts';
 
 /** The keys that may sign manifests: those of UPDATE_PUBLIC_KEY, and those that signed release manifests have named. */
@@ -25,33 +26,36 @@ export type UpdateKeysParts = {
   logger: AgentLogger;
 };
 
-const fileName = 'update-keys.json';
+export const learnedKeysFile = 'update-keys.json';
 const StoredKeys = Type.Object({ configured: Type.Array(Type.String()), learned: Type.Array(Type.String()) });
-/** Read attempts before the file counts as damaged. */
-const readTries = 4;
+
+const openFile = (disk: Disk, path: string) => createJsonFile({ disk, path, schema: StoredKeys, checksumKey: 'keys' });
+
+/** The learned keys on disk that still count; changes nothing. @throws the file system's error. */
+export async function readLearnedKeys({
+  configured,
+  disk,
+  dataDir,
+}: Omit<UpdateKeysParts, 'logger'>): Promise<SigningKey[]> {
+  const reading = await openFile(disk, join(dataDir, learnedKeysFile)).read();
+  const stored = reading.kind === 'ok' ? reading.value : null;
+  const texts = configured.map(({ text }) => text);
+  return stillLearned(stored, texts).flatMap((text) => parseSigningKey(text) ?? []);
+}
 
 export function createUpdateKeys({ configured, disk, dataDir, logger }: UpdateKeysParts): UpdateKeys {
-  const path = join(dataDir, fileName);
-  const file = createJsonFile({ disk, path, schema: StoredKeys, checksumKey: 'keys' });
+  const path = join(dataDir, learnedKeysFile);
+  const file = openFile(disk, path);
   const configuredTexts = configured.map(({ text }) => text);
   // Releases and firmware are checked at the same time.
   const line = createExclusiveRunner();
   let learned: readonly string[] | null = null;
-  let unreadable = 0;
+  const read = damagedAfterTries(file.read);
 
-  const read = async (): Promise<Awaited<ReturnType<typeof file.read>>> => {
-    try {
-      return await file.read();
-    } catch (error) {
-      unreadable += 1;
-      if (unreadable < readTries) throw error;
-      return { kind: 'damaged', reason: 'the disk cannot read it' };
-    }
-  };
   const load = async (): Promise<readonly string[]> => {
     if (learned !== null) return learned;
     const reading = await read();
-    if (reading.kind === 'damaged') logger.event('state_repaired', { file: fileName, reason: reading.reason });
+    if (reading.kind === 'damaged') logger.event('state_repaired', { file: learnedKeysFile, reason: reading.reason });
     const stored = reading.kind === 'ok' ? reading.value : null;
     const kept = stillLearned(stored, configuredTexts);
     // On disk too: the former UPDATE_PUBLIC_KEY must not bring them back.

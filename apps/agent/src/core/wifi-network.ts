@@ -1,3 +1,5 @@
+import type { securities } from '@station/protocol/agent-network';
+
 /**
  * A network name: 1 to 32 bytes of any value (IEEE 802.11-2020, 9.4.2.2), kept as lower-case hex, so that it compares, journals and
  * travels through a form without loss. It is not always text.
@@ -15,23 +17,28 @@ export const isSsidHex = (text: string): boolean =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** The name as text that leads to the same bytes; null when they are no UTF-8. */
+export function ssidToText(ssid: SsidHex): string | null {
+  try {
+    return utf8.decode(ssidToBytes(ssid));
+  } catch {
+    return null;
+  }
+}
+
 /** For people: the name as text, invalid bytes and control characters as `\xNN`. Not reversible; never used to join. */
 export function describeSsid(ssid: SsidHex): string {
-  const bytes = ssidToBytes(ssid);
-  try {
-    return utf8.decode(bytes).replace(/\p{C}/gu, escapeBytes);
-  } catch {
-    return [...bytes]
-      .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : escapeByte(byte)))
-      .join('');
-  }
+  const text = ssidToText(ssid);
+  if (text !== null) return text.replace(/\p{C}/gu, escapeBytes);
+  return [...ssidToBytes(ssid)]
+    .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : escapeByte(byte)))
+    .join('');
 }
 
 const escapeByte = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
 const escapeBytes = (character: string): string => [...Buffer.from(character, 'utf8')].map(escapeByte).join('');
 
-/** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
-export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;
+/** From the RSN and WPA flags of its access points. */
 export type Security = (typeof securities)[number];
 /** Joined without a password. */
 export const isFree = (security: Security | null): boolean => security === 'open' || security === 'owe';
@@ -46,7 +53,7 @@ export type Network = {
   isKnown: boolean;
 };
 
-/** A join request from the portal's page. */
+/** A join request from the setup page or the web app. */
 export type JoinRequest = {
   ssid: SsidHex;
   /** Null: as in the last scan; for a hidden network it is chosen on the page or detected. */
@@ -57,18 +64,39 @@ export type JoinRequest = {
   isHidden: boolean;
 };
 
-/** Why a network could not be joined. Each has a text on the portal's page that names what to do. */
-export const joinFailures = [
-  'wrong_password',
-  'not_found',
-  'no_address',
-  /** Joined and got an address, but nothing answers there, not even the gateway. */
-  'no_gateway',
-  /** This radio or station does not support this kind of security. */
-  'unsupported',
-  /** The access point rejected the station. */
-  'refused',
-  'timed_out',
-  'failed',
-] as const;
-export type JoinFailure = (typeof joinFailures)[number];
+export type PasswordProblem =
+  'enterprise' | 'wep' | 'password_missing' | 'password_length' | 'password_characters' | 'password_too_long';
+
+/** The limit of the pages; SAE itself has none (IEEE 802.11-2020, 12.4.3). */
+export const longestPassword = 128;
+
+/**
+ * WPA2 takes 8 to 63 printable ASCII characters, or the key itself as 64 hexadecimal digits (IEEE 802.11-2020, J.4.1). SAE takes
+ * any text. Where the security is not known, both are let through.
+ * @param mayBeOpen a network of unknown security may turn out to have no password.
+ */
+export function passwordProblem(
+  security: Security | null,
+  password: string,
+  { mayBeOpen }: { mayBeOpen: boolean },
+): PasswordProblem | null {
+  switch (security) {
+    case 'open':
+    case 'owe':
+      return null;
+    case 'enterprise':
+    case 'wep':
+      return security;
+    case 'wpa2':
+    case 'wpa2-wpa3':
+      if (password === '') return 'password_missing';
+      if (/^[0-9a-f]{64}$/i.test(password)) return null;
+      if (!/^[\x20-\x7e]*$/.test(password)) return 'password_characters';
+      return password.length < 8 || password.length > 63 ? 'password_length' : null;
+    case 'wpa3':
+    case null:
+      if (password === '') return security === null && mayBeOpen ? null : 'password_missing';
+      if (password.includes('\0')) return 'password_characters';
+      return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;
+  }
+}

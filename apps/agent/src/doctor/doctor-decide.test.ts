@@ -4,11 +4,14 @@ import type { BackendAnswer, WifiFacts } from '../core/doctor-facts.ts';
 import {
   decideBackend,
   decideConfiguration,
+  decideEncryption,
   decideEngine,
   decideImages,
+  decidePublicCertificate,
   decideServices,
   decideState,
   decideUnit,
+  decideUpdateKeys,
   decideWifi,
   type Outcome,
 } from './doctor-decide.ts';
@@ -45,6 +48,8 @@ test('the engine, its project, images and services', () => {
   assert.deepEqual(codes(decideImages([image, old], [])), []);
   assert.deepEqual(codes(decideImages([image, old], [image, old])), ['image_missing', 'rollback_image_missing']);
   assert.deepEqual(codes(decideServices(fine)), []);
+  const [removed] = decideServices(fine, ['frontend'])?.findings ?? [];
+  assert.deepEqual(removed, { code: 'service_not_running', values: { service: 'frontend', state: 'removed' } });
   assert.equal(decideServices({ kind: 'failed', reason: 'yaml' }), null);
   const table = [
     { state: 'exited', health: '' },
@@ -60,6 +65,62 @@ test('the engine, its project, images and services', () => {
 test('the unit of the agent', () => {
   assert.deepEqual(codes(decideUnit({ active: 'active', enabled: 'enabled' })), []);
   assert.deepEqual(codes(decideUnit({ active: 'failed', enabled: 'disabled' })), ['unit_inactive', 'unit_not_enabled']);
+});
+
+test('the keys that sign releases are named, and where they come from', () => {
+  const learnedFile = 'update-keys.json';
+  assert.equal(decideUpdateKeys({ configured: [], learned: [], learnedFile }), null);
+  const one = decideUpdateKeys({ configured: ['A'], learned: [], learnedFile });
+  assert.deepEqual(one, { detail: 'UPDATE_PUBLIC_KEY: A', findings: [] });
+  const more = decideUpdateKeys({ configured: ['A'], learned: ['B', 'C'], learnedFile });
+  assert.equal(more?.detail, 'UPDATE_PUBLIC_KEY: A; update-keys.json: B, C');
+});
+
+test('the certificate is there, and valid now; its fingerprint can be compared on a phone', () => {
+  const own = { mode: 'own', folder: '/tls' } as const;
+  const found = {
+    names: ['cabin.local', '10.0.0.7'],
+    validFrom: '2026-01-01T00:00:00.000Z',
+    validUntil: '2027-01-20T00:00:00.000Z',
+    fingerprint: 'AB:CD',
+  };
+  const good = decideEncryption(own, found, '2026-06-01T00:00:00.000Z');
+  assert.deepEqual(good, { detail: 'cabin.local, 10.0.0.7; 2027-01-20; SHA-256 AB:CD', findings: [] });
+  for (const wrong of ['2025-12-31T23:59:59.000Z', '2027-01-20T00:00:00.000Z']) {
+    assert.deepEqual(codes(decideEncryption(own, found, wrong)), ['certificate_expired']);
+  }
+  assert.deepEqual(codes(decideEncryption(own, null, '2026-06-01T00:00:00.000Z')), ['certificate_missing']);
+  assert.deepEqual(codes(decideEncryption({ ...own, mode: 'off' }, null, '2026-06-01T00:00:00.000Z')), []);
+});
+
+test('the certificate for the public name: there, missing with the reason of the proxy, not renewed, ended', () => {
+  const name = 'home.example.org';
+  const served = {
+    kind: 'served',
+    issuer: 'CA',
+    validFrom: '2026-01-01T00:00:00Z',
+    validUntil: '2026-04-01T00:00:00Z',
+  } as const;
+  const line = (fields: object): string => JSON.stringify(fields);
+  const log = [
+    line({ logger: 'http.acme_client', msg: 'challenge failed', error: 'Failed to connect to 203.0.113.9' }),
+    line({ logger: 'tls.obtain', msg: 'will retry', error: 'a longer text' }),
+    line({ logger: 'tls', msg: 'stapling OCSP', error: 'no OCSP server' }),
+    'no JSON',
+  ];
+  const good = decidePublicCertificate(name, { served, log }, '2026-02-01T00:00:00.000Z');
+  assert.deepEqual(good, { detail: 'home.example.org; 2026-04-01; CA', findings: [] });
+  const none = { kind: 'none', reason: 'the proxy does not run' } as const;
+  const missing = (lines: string[]) =>
+    decidePublicCertificate(name, { served: none, log: lines }, '2026-02-01T00:00:00.000Z');
+  assert.deepEqual(missing(log).findings, [
+    { code: 'public_certificate_missing', values: { name, reason: 'Failed to connect to 203.0.113.9' } },
+  ]);
+  assert.equal(missing([]).findings[0]?.values['reason'], 'the proxy does not run');
+  const at = (now: string) => codes(decidePublicCertificate(name, { served, log }, now));
+  assert.deepEqual(at('2026-03-10T00:00:00.000Z'), []);
+  assert.deepEqual(at('2026-03-20T00:00:00.000Z'), ['public_certificate_ending']);
+  assert.deepEqual(at('2026-04-02T00:00:00.000Z'), ['public_certificate_ended']);
 });
 
 test('Wi-Fi is checked when the station has or wants it', () => {

@@ -4,6 +4,7 @@ import type {
   BackendAnswer,
   NeededImage,
   ProjectFacts,
+  PublicCertificateFacts,
   StateFacts,
   UnitFacts,
   WifiFacts,
@@ -42,6 +43,77 @@ export function decideState(folder: string, state: StateFacts): Outcome {
   return { detail: folder, findings: found() };
 }
 
+/** Ids of the keys that may sign releases, and where they come from. Null: signatures are not checked. */
+export function decideUpdateKeys(keys: {
+  configured: readonly string[];
+  learned: readonly string[];
+  learnedFile: string;
+}): Outcome | null {
+  if (keys.configured.length === 0) return null;
+  const learned = keys.learned.length === 0 ? '' : `; ${keys.learnedFile}: ${keys.learned.join(', ')}`;
+  return { detail: `UPDATE_PUBLIC_KEY: ${keys.configured.join(', ')}${learned}`, findings: [] };
+}
+
+/**
+ * @param mode HTTPS.
+ * @param found the certificate of the web app; null: there is none that the authority signed. Its fingerprint is compared on a phone.
+ */
+export function decideEncryption(
+  { mode, folder }: { mode: 'own' | 'acme' | 'off'; folder: string },
+  found: { names: readonly string[]; validFrom: string; validUntil: string; fingerprint: string } | null,
+  now: string,
+): Outcome {
+  if (mode === 'off') return { detail: 'HTTPS=off', findings: [] };
+  if (found === null) return { detail: null, findings: [{ code: 'certificate_missing', values: { folder } }] };
+  const { names, validFrom: from, validUntil: until, fingerprint } = found;
+  return {
+    detail: `${names.join(', ')}; ${until.slice(0, 10)}; SHA-256 ${fingerprint}`,
+    findings: now < from || now >= until ? [{ code: 'certificate_expired', values: { from, until } }] : [],
+  };
+}
+
+/**
+ * The certificate for the public name, which the proxy gets from an authority on the internet.
+ * @param now ISO 8601.
+ */
+export function decidePublicCertificate(name: string, { served, log }: PublicCertificateFacts, now: string): Outcome {
+  if (served.kind === 'none') {
+    const reason = lastFaultOf(log) ?? served.reason;
+    return { detail: name, findings: [{ code: 'public_certificate_missing', values: { name, reason } }] };
+  }
+  const { issuer, validFrom, validUntil: until } = served;
+  const detail = `${name}; ${until.slice(0, 10)}; ${issuer}`;
+  const [from, end] = [Date.parse(validFrom), Date.parse(until)];
+  // The proxy renews it when a third of its time is left.
+  const isLate = Date.parse(now) > end - (end - from) / 6;
+  if (!isLate) return { detail, findings: [] };
+  const reason = lastFaultOf(log) ?? 'the log of the proxy has no reason';
+  const code = now < until ? 'public_certificate_ending' : 'public_certificate_ended';
+  return { detail, findings: [{ code, values: { name, until, reason } }] };
+}
+
+const mostReasonCharacters = 300;
+
+/** Why the proxy got no certificate, as it logged it last. */
+function lastFaultOf(log: readonly string[]): string | null {
+  const faults = log.flatMap((line): string[] => {
+    const { logger, msg, error } = readObject(line);
+    const isOfCertificate = typeof logger === 'string' && /^(tls\.|http\.acme_client)/.test(logger);
+    // `will retry` repeats the fault before it in more words.
+    return isOfCertificate && typeof error === 'string' && msg !== 'will retry' ? [error] : [];
+  });
+  return faults.at(-1)?.slice(0, mostReasonCharacters) ?? null;
+}
+
+function readObject(line: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
 /** @param engine the version of the engine, or why it does not answer. */
 export function decideEngine(
   folder: string,
@@ -65,15 +137,19 @@ export function decideImages(needed: readonly NeededImage[], missing: readonly N
   return { detail: [...new Set(needed.map(({ version }) => version))].join(', ') || null, findings };
 }
 
-export function decideServices(project: ProjectFacts): Outcome | null {
+/** @param installed services of the installed release; a container that somebody removed is listed nowhere. */
+export function decideServices(project: ProjectFacts, installed: readonly string[] = []): Outcome | null {
   if (project.kind === 'failed') return null;
-  const findings = project.services.flatMap(({ service, state, health }): Found[] => {
-    const isUp = state === 'running' && health !== 'unhealthy';
-    return isUp
-      ? []
-      : [{ code: 'service_not_running', values: { service, state: state === 'running' ? health : state } }];
-  });
-  return { detail: project.services.map(({ service }) => service).join(', ') || null, findings };
+  const names = project.services.map(({ service }) => service);
+  const stopped = project.services
+    .filter(({ state, health }) => state !== 'running' || health === 'unhealthy')
+    .map(({ service, state, health }) => ({ service, state: state === 'running' ? health : state }));
+  const absent = installed.filter((service) => !names.includes(service));
+  const findings = [...stopped, ...absent.map((service) => ({ service, state: 'removed' }))].map((values): Found => ({
+    code: 'service_not_running',
+    values,
+  }));
+  return { detail: names.join(', ') || null, findings };
 }
 
 export function decideUnit({ active, enabled }: UnitFacts): Outcome {

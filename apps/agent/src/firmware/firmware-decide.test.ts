@@ -112,7 +112,7 @@ describe('the next step', () => {
     assert.equal(decideWith({ handedOver: {}, handOvers, nowMs: 300 }).kind, 'hand_over');
   });
 
-  it('is to hand over what has failed least: one that the backend refuses holds up no other', () => {
+  it('is to hand over what has failed least: one that the backend refuses delays no other', () => {
     const [refused, other] = [item('1.0.0'), item('2.0.0', { name: 'climate', file: 'climate@2.0.0.bin' })];
     const items = [refused, other];
     for (const dueMs of [0, 300]) {
@@ -134,7 +134,7 @@ describe('the next step', () => {
     assert.deepEqual(decideWith({ entries: [newer], attempts, nowMs: 500 }), { kind: 'fetch', entry: newer });
   });
 
-  it('is what has failed least: one that never comes does not starve the others', () => {
+  it('is what has failed least: one that always fails does not delay the others', () => {
     const [never, other] = [entry('1.1.0'), entry('1.0.0', { name: 'climate' })];
     const attempts = new Map([[attemptKey(never), attempt({ failures: 9, dueMs: 0 })]]);
     assert.deepEqual(decideWith({ entries: [never, other], attempts }), { kind: 'fetch', entry: other });
@@ -185,6 +185,11 @@ describe('an old file', () => {
     const downloadedMs = Date.parse(item('1.0.0').downloadedAt);
     assert.equal(decideWith({ files, types, wallMs: downloadedMs + oldKeptMs }).kind, 'wait');
     assert.deepEqual(decideWith({ files, types, wallMs: downloadedMs + oldKeptMs + 1 }), removed);
+  });
+
+  it('stays while nobody knows whether the clock is right', () => {
+    const types = [{ type: 'lamp', installed: ['0.9.0'], cached: '1.0.0' }];
+    assert.equal(decideWith({ files, types, wallMs: null }).kind, 'wait');
   });
 
   it('stays when its age is unknown because the clock was not set', () => {

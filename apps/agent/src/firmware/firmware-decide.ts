@@ -45,8 +45,8 @@ export type HandedOver = Readonly<Record<string, { version: string; checksum: st
 export type Facts = {
   /** Monotonic. */
   nowMs: number;
-  /** Wall clock, milliseconds since the epoch. */
-  wallMs: number;
+  /** Wall clock, milliseconds since the epoch; null while nobody knows whether it is right. */
+  wallMs: number | null;
   pollDueMs: number;
   /** Entries of the last good manifest; null before there was one. */
   entries: readonly FirmwareEntry[] | null;
@@ -184,14 +184,14 @@ export const attemptKey = ({ name, version, checksum }: Pick<FirmwareEntry, 'nam
 const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempts.get(attemptKey(entry))?.failures ?? 0;
 
 /**
- * A file is old when the backend knows a newer version of its name and every device reports that one, or after 30 days. A newer file
- * without metadata is not old.
+ * A file is old when the backend knows a newer version of its name and every device reports that one, or after 30 days of a clock
+ * that is known to be right. A newer file without metadata is not old.
  */
 function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): boolean {
   const item = items.find((each) => each.name === name);
   if (!item || item.version === version || order(version, item.version) > 0) return false;
   const sinceMs = Date.parse(item.downloadedAt);
-  if (sinceMs >= earliestMs && wallMs - sinceMs > oldKeptMs) return true;
+  if (wallMs !== null && sinceMs >= earliestMs && wallMs - sinceMs > oldKeptMs) return true;
   const known = types?.find(({ type }) => type === name);
   return known?.cached === item.version && known.installed.every((installed) => installed === item.version);
 }

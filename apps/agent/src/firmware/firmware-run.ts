@@ -38,6 +38,8 @@ export type FirmwareParts = {
   checkIntervalMs: number;
   /** FIRMWARE_MANIFEST_URL is the default: a missing manifest then means no firmware, not a fault. */
   isUsualAddress: boolean;
+  /** Whether the wall clock is right; null: nobody knows. */
+  isClockRight: () => Promise<boolean | null>;
   /** True while a release is being fetched: firmware downloads then wait. */
   isLineTaken: () => boolean;
 };
@@ -62,6 +64,7 @@ export type FirmwareRun = {
   /** Descriptions of device types in the last valid manifest. */
   deviceTypes: readonly unknown[];
   isManifestRejected: boolean;
+  isClockRight: boolean;
   /** The disk's error of the last failed step; null after a success. */
   diskFault: string | null;
 };
@@ -86,13 +89,14 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     refused: [],
     deviceTypes: [],
     isManifestRejected: false,
+    isClockRight: false,
     diskFault: null,
   };
 }
 
 export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Facts => ({
   nowMs: clock.monotonic(),
-  wallMs: clock.now(),
+  wallMs: run.isClockRight ? clock.now() : null,
   pollDueMs: run.poll.dueMs(),
   entries: run.entries,
   signedFloors: source.isSigned ? run.notes.signedFloors : {},

@@ -75,6 +75,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
         // Decide again for each try: after a failure another step may come next.
         await persist(async () => {
           setConditions(run, parts);
+          run.isClockRight = (await parts.isClockRight()) === true;
           const step = decide(observe(run, parts));
           await (step.kind === 'wait' ? wait(step.untilMs) : apply[step.kind](step as never));
         });

@@ -1,11 +1,19 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
+import type { LogLine } from '@station/protocol/agent-machine';
+import type { LogFollower } from '../core/operator-ports.ts';
 
 export type EventStreams = {
   /** Takes over the response and writes each logged event to it until either side ends. */
   follow(response: ServerResponse): void;
+};
+
+export type LogStreams = {
+  /** Takes over the response and writes lines of logs to it until either side ends. */
+  follow(log: LogFollower, response: ServerResponse): void;
 };
 
 /** Enough for a burst of events while the reader is busy; the events of a whole update are a few tens of kilobytes. */
@@ -26,32 +34,80 @@ export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; s
     follow: (response) => {
       if (open >= maxStreams) throw new StationError('unavailable', 'Too many clients follow the events already.');
       open += 1;
-      const closed = new AbortController();
-      const close = (): void => closed.abort();
-      stopping.addEventListener('abort', close, { once: true });
-      response.on('close', close);
-      // A broken connection closes by its own; its error needs no handling.
-      response.on('error', () => undefined);
-      // Close the connection with the response, so that it does not delay the agent's stop.
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        connection: 'close',
-      });
-      response.write(': the events of the agent as they happen\n\n');
+      const closed = openStream(response, { clock, stopping, greeting: 'the events of the agent as they happen' });
       const subscription = logger.subscribe((event) => {
         if (response.writableLength > maxBufferedBytes) response.destroy();
         else response.write(`data: ${JSON.stringify(event)}\n\n`);
       });
-      void beat(response, clock, closed.signal).finally(() => {
+      onAbort(closed, () => {
         open -= 1;
-        stopping.removeEventListener('abort', close);
         subscription[Symbol.dispose]();
+      });
+    },
+  };
+}
+
+/** Few: each follows all services of the stack. */
+const maxLogStreams = 6;
+
+/**
+ * `GET /logs`: server-sent events, `data` being one `LogLine` as JSON. A reader that does not keep up slows down the reading of the
+ * logs of services; lines of the agent itself, which do not wait, end a stream that is far behind.
+ */
+export function createLogStreams(parts: { clock: Clock; stopping: AbortSignal }): LogStreams {
+  const { clock, stopping } = parts;
+  let open = 0;
+  return {
+    follow: (log, response) => {
+      if (open >= maxLogStreams) throw new StationError('unavailable', 'Too many clients follow the logs already.');
+      open += 1;
+      const closed = openStream(response, { clock, stopping, greeting: 'the logs as they are written' });
+      const onLine = (line: LogLine): Promise<void> | void => {
+        if (closed.aborted) return undefined;
+        if (response.writableLength > maxBufferedBytes) return void response.destroy();
+        if (response.write(`data: ${JSON.stringify(line)}\n\n`)) return undefined;
+        return once(response, 'drain', { signal: closed }).then(
+          () => undefined,
+          () => undefined,
+        );
+      };
+      // A log that cannot be followed ends the stream; the reader asks again.
+      const ended = log(onLine, closed).catch(() => undefined);
+      void ended.finally(() => {
+        open -= 1;
         response.end();
       });
     },
   };
 }
+
+/** Begins a stream of server-sent events. @returns aborts when either side has ended it. */
+function openStream(
+  response: ServerResponse,
+  { clock, stopping, greeting }: { clock: Clock; stopping: AbortSignal; greeting: string },
+): AbortSignal {
+  const closed = new AbortController();
+  const close = (): void => closed.abort();
+  stopping.addEventListener('abort', close, { once: true });
+  response.on('close', close);
+  // A broken connection closes by its own; its error needs no handling.
+  response.on('error', () => undefined);
+  // Close the connection with the response, so that it does not delay the agent's stop.
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    connection: 'close',
+  });
+  response.write(`: ${greeting}\n\n`);
+  void beat(response, clock, closed.signal).finally(() => {
+    stopping.removeEventListener('abort', close);
+    response.end();
+  });
+  return closed.signal;
+}
+
+const onAbort = (signal: AbortSignal, then: () => void): void =>
+  signal.aborted ? then() : signal.addEventListener('abort', then, { once: true });
 
 /** Sends comments that keep the connection open and detect a dead one. */
 async function beat(response: ServerResponse, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -58,13 +58,16 @@ describe('with a token', () => {
     }
   });
 
-  it('a backup needs the token, also to read and over the socket', async () => {
+  it('a backup and the password of the hotspot need the token, also to read and over the socket', async () => {
     await using running = await startServer({ token, socketName: 'agent.sock' });
     for (const target of [running.tcp, { socketPath: `${running.folder}/agent.sock` }]) {
       assert.equal(outcomeOf(await call(target, 'GET', '/backup')), '401 unauthorized');
+      assert.equal(outcomeOf(await call(target, 'GET', '/hotspot')), '401 unauthorized');
       assert.equal(outcomeOf(await postJson(target, '/backup/restore', {})), '401 unauthorized');
       const headers = { authorization: `Bearer ${token}` };
       assert.equal(outcomeOf(await call(target, 'GET', '/backup', { headers })), '200');
+      const { json } = await call(target, 'GET', '/hotspot', { headers });
+      assert.deepEqual(json, { ssid: 'Station-9c3d', password: 'KPWM2345XY' });
     }
   });
 
@@ -97,6 +100,7 @@ describe('without a token', () => {
     await using running = await startServer({ socketName: 'agent.sock' });
     const empty = { wifi: null, broker: null, release: null, missing: [] };
     assert.equal(outcomeOf(await call(running.tcp, 'GET', '/backup')), '401 unauthorized');
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/hotspot')), '401 unauthorized');
     assert.equal(outcomeOf(await postJson(running.tcp, '/backup/restore', empty)), '401 unauthorized');
     const socket = { socketPath: `${running.folder}/agent.sock` };
     assert.equal(outcomeOf(await call(socket, 'GET', '/backup')), '200');

@@ -97,7 +97,7 @@ describe('GET /metrics', () => {
     assert.deepEqual(downloads, [1, 0, 1]);
   });
 
-  it('does not go on telling what is over', async () => {
+  it('removes the metrics of what is over', async () => {
     await using running = await startServer();
     await scrape(running);
     const { statusNow } = running.agent;

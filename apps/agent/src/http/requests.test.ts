@@ -194,7 +194,7 @@ describe('requests that are wrong', () => {
   }
 });
 
-describe('a surprise', () => {
+describe('an unexpected error', () => {
   it('is written to the log, and the caller learns nothing of it', async () => {
     await using running = await startServer();
     running.agent.statusError = new Error('secret path /root/x', { cause: new Error('deeper') });

@@ -12,10 +12,13 @@ import {
   UpdateResult,
 } from '@station/protocol/agent-api';
 import { AgentBackup } from '@station/protocol/agent-backup';
+import { LogQuery, ServiceRestartRequest } from '@station/protocol/agent-machine';
+import { NetworkJoinRequest } from '@station/protocol/agent-network';
 import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
-import type { StartAnswer } from '../core/stack-port.ts';
-import type { EventStreams } from './event-stream.ts';
+import type { RestartAnswer, StartAnswer } from '../core/stack-port.ts';
+import { passwordProblem } from '../core/wifi-network.ts';
+import type { EventStreams, LogStreams } from './event-stream.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The routes of one path by method. */
@@ -49,6 +52,7 @@ export type RouteParts = {
   /** Monotonic milliseconds. */
   startedMs: number;
   streams: EventStreams;
+  logStreams: LogStreams;
   metrics: Metrics;
   /** Aborts when the agent stops: waiting requests are then answered. */
   stopping: AbortSignal;
@@ -59,18 +63,48 @@ const maxBackupBytes = 4 * 1024 * 1024;
 
 /** Path → methods. All paths are constant, so that a map finds them. */
 export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
-  const { port, metrics, streams, stopping } = parts;
+  const { port, metrics, streams, logStreams, stopping } = parts;
   const orStop = <T>(work: Promise<T>): Promise<T> => unlessStopped(work, stopping);
   return new Map<string, Methods>([
     ['/health', readable(async () => ok(healthOf(parts)))],
     ['/version', readable(async () => ok(port.version()))],
     ['/status', readable(async () => ok(await orStop(port.status())))],
     ['/wifi/status', readable(async () => ok(port.wifiStatus()))],
+    ['/hotspot', { GET: { ...reading(async () => ok(port.hotspot())), isSecret: true } }],
     [
       '/clock',
       {
         ...readable(async () => ok(await orStop(port.clock()))),
         POST: route(NoKeys, ClockRequest, async ({ body }) => ok(await orStop(port.setClock(timeOf(body.now))))),
+      },
+    ],
+    ['/machine', readable(async () => ok(await orStop(port.machine())))],
+    ['/machine/restart', { POST: route(NoKeys, NoKeys, async () => begun(await orStop(port.restartMachine()))) }],
+    [
+      '/services/restart',
+      {
+        POST: route(NoKeys, ServiceRestartRequest, async ({ body }) =>
+          begun(await orStop(port.restartService(body.service))),
+        ),
+      },
+    ],
+    ['/network', { GET: { ...reading(async () => ok(await orStop(port.network()))), isSecret: true } }],
+    ['/network/scan', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))) }],
+    [
+      '/network/join',
+      { POST: { ...route(NoKeys, NetworkJoinRequest, async ({ body }) => join(port, body)), isSecret: true } },
+    ],
+    [
+      '/logs',
+      {
+        GET: {
+          ...route(LogQuery, NoKeys, async ({ query }) => {
+            const log = await orStop(port.openLog(query));
+            return { kind: 'stream', follow: (response) => logStreams.follow(log, response) };
+          }),
+          body: null,
+          isSecret: true,
+        },
       },
     ],
     ['/metrics', readable(async () => ({ kind: 'text', ...(await metrics.render(await orStop(port.status()))) }))],
@@ -143,6 +177,27 @@ const started = (operationId: string): Answer => {
   const body: Static<typeof Accepted> = { operationId };
   return { kind: 'json', status: 202, body };
 };
+
+const done = (): Answer => ({ kind: 'json', status: 202, body: {} });
+
+/** @throws StationError when it was refused. */
+function begun(answer: RestartAnswer): Answer {
+  if (answer.kind === 'refused') throw new StationError(answer.code, answer.message);
+  return done();
+}
+
+/** The answer leaves before the network changes. @throws StationError; never with the password. */
+function join(port: AgentPort, request: Static<typeof NetworkJoinRequest>): Answer {
+  const { ssid, security, isHidden } = request;
+  const password = request.password === '' ? null : request.password;
+  const problem = passwordProblem(security, password ?? '', { mayBeOpen: true });
+  if (problem !== null)
+    throw new StationError('bad_request', 'This network cannot be joined so.', { details: { reason: problem } });
+  const answer = port.joinNetwork({ ssid, security, password, isHidden });
+  if (answer !== 'accepted')
+    throw new StationError('conflict', 'No network can be joined now.', { details: { reason: answer } });
+  return done();
+}
 
 const healthOf = ({ agentVersion, clock, startedMs }: RouteParts): Static<typeof Health> => ({
   ok: true,

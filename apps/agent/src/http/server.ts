@@ -5,7 +5,7 @@ import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { ListenAddress, ListenHttp } from '../core/http-port.ts';
-import { createEventStreams } from './event-stream.ts';
+import { createEventStreams, createLogStreams } from './event-stream.ts';
 import { createGuard } from './guard.ts';
 import { createMetrics } from './metrics.ts';
 import { answerInvalidHttp, createRequestHandler } from './request-handler.ts';
@@ -62,6 +62,7 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
     startedMs: clock.monotonic(),
     stopping: stopping.signal,
     streams: createEventStreams({ logger, clock, stopping: stopping.signal }),
+    logStreams: createLogStreams({ clock, stopping: stopping.signal }),
   };
   const open = (where: ListenAddress): Promise<Server> =>
     openServer(where, {

@@ -6,7 +6,8 @@ import { readChosen, readForm, readJoinForm } from './join-form.ts';
 import { renderRedirect, renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
 import { type PageState, renderPage, untouched } from './page.ts';
 import { type Answer, authorityOf, pickLanguage, type Place } from './portal-decide.ts';
-import { texts, type Texts } from './texts.ts';
+import { texts } from './texts.ts';
+import type { Texts } from './texts/portal-texts.ts';
 
 export type Response = { status: number; headers: Readonly<Record<string, string>>; body: string };
 

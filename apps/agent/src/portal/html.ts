@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { languages } from './portal-decide.ts';
-import type { Texts } from './texts.ts';
+import { languageNames, languages } from '@station/protocol/languages';
+import type { Texts } from './texts/portal-texts.ts';
 
 /** Colours of the web app. The page contains everything it needs: without internet nothing can be fetched. */
 const style = `
@@ -10,8 +10,8 @@ const style = `
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;-webkit-text-size-adjust:100%}
 main{max-width:480px;margin:0 auto;padding:8px 16px 40px}
 header,.row{display:flex;align-items:center;justify-content:space-between;gap:8px}
-header{max-width:480px;margin:0 auto;padding:8px 16px 0;color:var(--soft)}
-nav{display:flex}
+header{flex-wrap:wrap;max-width:480px;margin:0 auto;padding:8px 16px 0;color:var(--soft)}
+nav{display:flex;flex-wrap:wrap;margin:0 -8px}
 nav a,nav span{display:inline-flex;align-items:center;min-height:44px;padding:0 8px;font-size:14px}
 nav span{font-weight:600;color:var(--ink)}
 h1{font-size:24px;line-height:1.25;margin:8px 0}
@@ -157,8 +157,6 @@ export function renderDocument(options: { texts: Texts; title: string; head?: Ht
       </body>
     </html> `;
 }
-
-const languageNames = { en: 'English', uk: 'Українська' } as const;
 
 function renderLanguages(texts: Texts): Html {
   const links = languages.map((language) => {

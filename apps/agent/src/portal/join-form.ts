@@ -1,3 +1,4 @@
+import { securities } from '@station/protocol/agent-network';
 import {
   isSsidHex,
   ssidFromText,
@@ -5,7 +6,7 @@ import {
   isFree,
   type JoinRequest,
   type Network,
-  securities,
+  passwordProblem,
   type Security,
 } from '../core/wifi-network.ts';
 
@@ -39,8 +40,6 @@ type JoinForm = { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; proble
 export const otherValue = 'other';
 
 const longestNameBytes = 32;
-/** The page's limit for a password; SAE itself has none (IEEE 802.11-2020, 12.4.3). */
-export const longestPassword = 128;
 
 /** Value of a network's radio button: its name and its security on the page; null: out of range. */
 export const radioValue = ({ ssid, security }: { ssid: SsidHex; security: Security | null }): string =>
@@ -56,7 +55,10 @@ const withPassword: readonly Security[] = ['wpa2', 'wpa2-wpa3', 'wpa3'];
 export function readJoinForm(form: ReadonlyMap<string, string>, networks: readonly Network[]): JoinForm {
   const chosen = readChosen(form, networks);
   if (chosen === null) return { kind: 'invalid', problem: 'no_network', chosen };
-  const problem = problemOfName(chosen) ?? problemOfPassword(securityOf(chosen), form.get('password') ?? '', chosen);
+  // A network that is out of range now may be an open one.
+  const mayBeOpen = chosen.kind === 'network';
+  const problem =
+    problemOfName(chosen) ?? passwordProblem(securityOf(chosen), form.get('password') ?? '', { mayBeOpen });
   if (problem !== null) return { kind: 'invalid', problem, chosen };
   const security = securityOf(chosen);
   const password = isFree(security) ? null : (form.get('password') ?? '');
@@ -91,33 +93,6 @@ function problemOfName(chosen: Chosen): FormProblem | null {
   if (chosen.kind !== 'other') return null;
   if (chosen.name === '') return 'name_missing';
   return new TextEncoder().encode(chosen.name).length > longestNameBytes ? 'name_too_long' : null;
-}
-
-/**
- * WPA2 takes 8 to 63 printable ASCII characters, or the key itself as 64 hexadecimal digits (IEEE 802.11-2020, J.4.1). SAE takes
- * any text. Where the security is not known, both are let through.
- */
-function problemOfPassword(security: Security | null, password: string, chosen: Chosen): FormProblem | null {
-  switch (security) {
-    case 'open':
-    case 'owe':
-      return null;
-    case 'enterprise':
-    case 'wep':
-      return security;
-    case 'wpa2':
-    case 'wpa2-wpa3':
-      if (password === '') return 'password_missing';
-      if (/^[0-9a-f]{64}$/i.test(password)) return null;
-      if (!/^[\x20-\x7e]*$/.test(password)) return 'password_characters';
-      return password.length < 8 || password.length > 63 ? 'password_length' : null;
-    case 'wpa3':
-    case null:
-      // A network that is out of range now may be an open one.
-      if (password === '') return security === null && chosen.kind === 'network' ? null : 'password_missing';
-      if (password.includes('\0')) return 'password_characters';
-      return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;
-  }
 }
 
 /**

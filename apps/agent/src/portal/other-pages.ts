@@ -1,8 +1,8 @@
+import type { Language } from '@station/protocol/languages';
 import type { PortalView } from '../core/hotspot-ports.ts';
 import { describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import { fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
-import type { Language } from './portal-decide.ts';
-import type { Texts, Trouble } from './texts.ts';
+import type { Texts, Trouble } from './texts/portal-texts.ts';
 
 const startPage = (language: Language): string => `/?lang=${language}`;
 const wait = '<div class="wait" aria-hidden="true"><i></i></div>' as Html;

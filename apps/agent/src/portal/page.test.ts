@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { joinFailures, type Network, ssidFromBytes, ssidFromText } from '../core/wifi-network.ts';
+import { joinFailures } from '@station/protocol/agent-network';
+import { languages } from '@station/protocol/languages';
+import { type Network, ssidFromBytes, ssidFromText } from '../core/wifi-network.ts';
 import { accessProblems } from './code-decide.ts';
 import { formProblems } from './join-form.ts';
-import { languages } from './portal-decide.ts';
 import { renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
 import { renderPage, untouched } from './page.ts';
 import { network, quietView } from './testing/running-portal.ts';
@@ -43,7 +44,7 @@ describe('the page to choose a network on', () => {
 
   it('shows what cannot be used, and why, but does not let it be chosen', () => {
     const page = renderPage(texts.en, quietView, untouched);
-    assert.ok(page.includes('company log-in: cannot be used'));
+    assert.ok(page.includes('company login: cannot be used'));
     assert.equal(radios(page).filter((radio) => / disabled/.test(radio)).length, 1);
   });
 
@@ -241,7 +242,7 @@ describe('the other pages', () => {
     assert.ok(renderTrying(texts.uk, quietView, '61', true).includes(texts.uk.trying.busy));
   });
 
-  it('come back by themselves from a search', () => {
+  it('come back automatically from a search', () => {
     assert.match(renderSearching(texts.uk), /<meta http-equiv="refresh" content="2;url=\/searching\?lang=uk"/);
   });
 

@@ -1,9 +1,16 @@
-import { isFree, type Network, type Security, describeSsid, ssidToBytes, type SsidHex } from '../core/wifi-network.ts';
+import {
+  isFree,
+  longestPassword,
+  type Network,
+  type Security,
+  describeSsid,
+  ssidToText,
+  type SsidHex,
+} from '../core/wifi-network.ts';
 import type { PortalView } from '../core/hotspot-ports.ts';
 import { type AccessProblem, longestCode, needsOf, nothingTyped, type Typed } from './code-decide.ts';
 import { escapeHtml, fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
 import {
-  longestPassword,
   otherSecurities,
   otherValue,
   radioValue,
@@ -11,7 +18,7 @@ import {
   type FormProblem,
   type OtherSecurity,
 } from './join-form.ts';
-import type { Texts, Trouble } from './texts.ts';
+import type { Texts, Trouble } from './texts/portal-texts.ts';
 
 /** What the start page shows besides what the watchdog knows. */
 export type PageState = {
@@ -77,19 +84,10 @@ function troubleOf(texts: Texts, view: PortalView, state: PageState): NamedTroub
 function chosenByLastJoin({ lastJoin }: PortalView): Chosen | null {
   if (lastJoin === null) return null;
   const { ssid, isHidden, security } = lastJoin;
-  const name = isHidden ? textOf(ssid) : null;
+  const name = isHidden ? ssidToText(ssid) : null;
   if (name !== null)
     return { kind: 'other', name, security: otherSecurities.find((one) => one === security) ?? 'auto' };
   return { kind: 'network', ssid, security };
-}
-
-/** A name that can be typed again; null when its bytes are no text. */
-function textOf(ssid: SsidHex): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(ssidToBytes(ssid));
-  } catch {
-    return null;
-  }
 }
 
 // It takes the focus, so that screen readers read the error first.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Language } from '@station/protocol/languages';
 import { type Answer, decide, pickLanguage, type RequestFacts } from './portal-decide.ts';
 
 const place = { address: '192.0.2.1', port: 80 };
@@ -89,13 +90,14 @@ test('on a port of its own the page is there and nowhere else', () => {
   assert.equal(kindOf(decide({ ...posted, origin: 'http://127.0.0.1' }, other)), 'refused: origin');
 });
 
-const languageCases: [string | null, string | null, 'en' | 'uk'][] = [
+const languageCases: [string | null, string | null, Language][] = [
   [null, null, 'en'],
   [null, '', 'en'],
   [null, 'uk-UA,uk;q=0.9,en-US;q=0.8', 'uk'],
   [null, 'en-GB,en;q=0.9,uk;q=0.8', 'en'],
-  [null, 'de,uk;q=0.5', 'uk'],
-  [null, 'de', 'en'],
+  [null, 'fr,uk;q=0.5', 'uk'],
+  [null, 'fr', 'en'],
+  [null, 'de-AT,en;q=0.5', 'de'],
   [null, 'en;q=0.3, uk;q=0.7', 'uk'],
   [null, 'UK', 'uk'],
   [null, 'uk;q=0,en;q=0.1', 'en'],

@@ -1,3 +1,5 @@
+import { isLanguage, type Language } from '@station/protocol/languages';
+
 /** The portal's address, as clients write it. Port 80 is left out. */
 export type Place = { address: string; port: number };
 
@@ -74,11 +76,6 @@ function isByPerson({ accept, userAgent }: RequestFacts): boolean {
   if (/CaptiveNetworkSupport|Microsoft NCSI|NetworkManager/i.test(userAgent ?? '')) return false;
   return /text\/html/i.test(accept ?? '');
 }
-
-export const languages = ['en', 'uk'] as const;
-export type Language = (typeof languages)[number];
-
-const isLanguage = (text: string): text is Language => (languages as readonly string[]).includes(text);
 
 /**
  * The language of the page.

@@ -125,7 +125,7 @@ describe('a join', () => {
     await using running = await startPortal({ ...actions, join: () => 'busy' });
     const answer = await post(running.port, '/join', { ssid: home, password: 'correct horse' });
     assert.equal(answer.status, 200);
-    assert.match(answer.body, /just connecting by itself/);
+    assert.match(answer.body, /connecting automatically/);
     assert.ok(!/already trying|correct horse/.test(answer.body));
   });
 

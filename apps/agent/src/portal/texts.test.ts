@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { languages } from '@station/protocol/languages';
 import { texts } from './texts.ts';
 
-/** Path of each text → the places in it that are filled in. */
-function placesOf(value: unknown, path = ''): Map<string, string[]> {
-  if (typeof value === 'string') return new Map([[path, (value.match(/\{\w+\}/g) ?? []).sort()]]);
-  return new Map(Object.entries(value as object).flatMap(([key, item]) => [...placesOf(item, `${path}/${key}`)]));
+/** Path of each text → the text. */
+function flat(value: unknown, path = ''): [string, string][] {
+  if (typeof value === 'string') return [[path, value]];
+  return Object.entries(value as object).flatMap(([key, item]) => flat(item, `${path}/${key}`));
 }
 
-test('both languages have the same texts, with the same places to be filled in', () => {
-  assert.deepEqual(placesOf(texts.uk), placesOf(texts.en));
-});
+const places = (language: keyof typeof texts): [string, string[]][] =>
+  flat(texts[language]).map(([path, text]) => [path, (text.match(/\{\w+\}/g) ?? []).sort()]);
 
-test('no text is empty or the same in both languages', () => {
-  const flat = (value: unknown): string[] =>
-    typeof value === 'string' ? [value] : Object.values(value as object).flatMap(flat);
-  const english = flat(texts.en);
-  const ukrainian = flat(texts.uk);
-  for (const [index, text] of english.entries()) {
-    assert.notEqual(text, '');
-    assert.notEqual(ukrainian[index], text);
-  }
-});
+/** The name of the product is the same word in some languages. */
+const same = new Set(['/product']);
+
+for (const language of languages) {
+  test(`${language} has the texts of English, with the same places to be filled in, and none of them in English`, () => {
+    assert.equal(texts[language].language, language);
+    assert.deepEqual(Object.fromEntries(places(language)), Object.fromEntries(places('en')));
+    const english = new Map(flat(texts.en));
+    for (const [path, text] of flat(texts[language])) {
+      assert.ok(text !== '' && text === text.trim(), path);
+      if (language !== 'en' && !same.has(path)) assert.notEqual(text, english.get(path), path);
+    }
+  });
+}

@@ -17,7 +17,7 @@ const frontend = 'registry.test/frontend@sha256:d';
 const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
 
 /** `unread`: there is no room to read it through; `unpinnable`: not even to make a pin. */
-type State = 'whole' | 'rotten' | 'broken' | 'absent' | 'unread' | 'unpinnable';
+type State = 'whole' | 'damaged' | 'broken' | 'absent' | 'unread' | 'unpinnable';
 
 /** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
 function createMachine(
@@ -133,7 +133,7 @@ describe('fetching a release', () => {
   });
 
   test('reads suspect images to their end, twice before it removes one', async () => {
-    const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    const { parts, told, images } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
     assert.equal((await fetchRelease(release, true, parts)).kind, 'ok');
     assert.equal(images['sha256:b'], 'whole');
     assert.deepEqual(told('removeImage'), ['removeImage sha256:b']);
@@ -166,9 +166,9 @@ describe('fetching a release', () => {
   });
 
   test('takes an unsuspected image as it is', async () => {
-    const { parts, images } = createMachine({ 'sha256:b': 'rotten' });
+    const { parts, images } = createMachine({ 'sha256:b': 'damaged' });
     assert.equal((await fetchRelease(release, false, parts)).kind, 'ok');
-    assert.equal(images['sha256:b'], 'rotten');
+    assert.equal(images['sha256:b'], 'damaged');
   });
 
   test('gives up an image that is broken again', async () => {
@@ -289,7 +289,7 @@ describe('re-pulling a damaged release', () => {
   });
 
   test('finds damage in an image that is pinned, and removes what keeps its layers', async () => {
-    const { parts, told, images, pinned, events } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    const { parts, told, images, pinned, events } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
     pinned.add('sha256:b');
     await repullDamaged(release, parts);
     assert.equal(images['sha256:b'], 'whole');
@@ -325,13 +325,13 @@ describe('re-pulling a damaged release', () => {
   ] as const) {
     test(`keeps a damaged image, and its pin, that the registry ${how}`, async () => {
       const { parts, told, images, pinned, events } = createMachine(
-        { 'sha256:b': 'rotten', 'sha256:f': 'whole' },
+        { 'sha256:b': 'damaged', 'sha256:f': 'whole' },
         { [backend]: answer },
       );
       pinned.add('sha256:b');
       if (answer.code === 'image_missing') parts.engine.layers = async () => answer;
       await repullDamaged(release, parts);
-      assert.equal(images['sha256:b'], 'rotten');
+      assert.equal(images['sha256:b'], 'damaged');
       assert.ok(pinned.has('sha256:b'));
       assert.deepEqual(told('removeImage'), []);
       assert.ok(!events.includes('image_healed'));
@@ -339,7 +339,7 @@ describe('re-pulling a damaged release', () => {
   }
 
   test('asks by a pull whether a registry that only the engine reaches has the image', async () => {
-    const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    const { parts, told, images } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
     parts.engine.layers = async () => ({ kind: 'unknown' });
     await repullDamaged(release, parts);
     assert.equal(images['sha256:b'], 'whole');

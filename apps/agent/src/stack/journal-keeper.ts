@@ -4,6 +4,7 @@ import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
+import { damagedAfterTries } from '../core/damaged-after-tries.ts';
 import { adoptStack, imageName } from './adopt.ts';
 import { reportChange } from './change-events.ts';
 import type { Restarts } from './health-decide.ts';
@@ -23,6 +24,8 @@ export type KeeperParts = {
   bootId: string;
   /** KEEP_RELEASES. */
   keepReleases: number;
+  /** How long the health of a release is checked at least, milliseconds. */
+  stabilizationMs: number;
   newId: () => string;
 };
 
@@ -64,16 +67,25 @@ export type JournalKeeper = {
   /** The operation under way; null when there is none, and before the journal has been read. */
   operation(): Operation | null;
   outcome(id: string): HistoryEntry | null;
+  /** Calls `listener` when a change of the journal is on disk. */
+  onChange(listener: () => void): Disposable;
   /** Calls `listener` when the end of an operation is on disk, before the clean-up that follows. */
   onEnd(listener: () => void): Disposable;
 };
 
 /** What the functions of this file share. */
-type Keeper = KeeperParts & { run: RunState; ended: Emitter<void>; unreadable: number };
+type Keeper = KeeperParts & {
+  run: RunState;
+  changed: Emitter<void>;
+  ended: Emitter<void>;
+  read: () => Promise<JournalReading>;
+};
 
 export function createJournalKeeper(parts: KeeperParts): JournalKeeper {
   const run = newRunState();
-  const keeper: Keeper = { ...parts, run, ended: createEmitter<void>(), unreadable: 0 };
+  const [changed, ended] = [createEmitter<void>(), createEmitter<void>()];
+  const read = damagedAfterTries(() => readJournal(parts.disk, parts.dataDir));
+  const keeper: Keeper = { ...parts, run, changed, ended, read };
   const journal = (): Journal => journalOf(run);
   return {
     run,
@@ -89,9 +101,10 @@ export function createJournalKeeper(parts: KeeperParts): JournalKeeper {
       run.journal = next;
     },
     isUnsettled: () => run.journalInDoubt || journal().operation !== null,
-    operation: () => describeOperation(run),
+    operation: () => describeOperation(keeper),
     outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
-    onEnd: keeper.ended.subscribe,
+    onChange: changed.subscribe,
+    onEnd: ended.subscribe,
   };
 }
 
@@ -107,18 +120,10 @@ const newRunState = (): RunState => ({
   healthyAtMs: null,
 });
 
-/** Read attempts before the journal counts as damaged. */
-const readTries = 4;
-
 async function load(keeper: Keeper): Promise<void> {
   const { engine, disk, dataDir, clock, logger, bootId, run } = keeper;
   await makeDirectoryDurable(disk, dataDir, 0o755);
-  const reading = await readJournal(disk, dataDir).catch((error: unknown): JournalReading => {
-    // A disk may fail once; a file that stays unreadable counts as damaged.
-    keeper.unreadable += 1;
-    if (keeper.unreadable < readTries) throw error;
-    return { kind: 'damaged', reason: 'the disk cannot read it' };
-  });
+  const reading = await keeper.read();
   if (reading.kind === 'ok') {
     run.journal = reading.journal;
     if (reading.journal.operation) await record(keeper, { kind: 'resume' });
@@ -165,6 +170,7 @@ async function record(keeper: Keeper, change: Change): Promise<void> {
   run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
   if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
   reportChange(logger, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
+  keeper.changed.emit();
   if (before.operation && !next.operation) keeper.ended.emit();
 }
 
@@ -215,9 +221,14 @@ function journalOf({ journal }: RunState): Journal {
   return journal;
 }
 
-function describeOperation(run: RunState): Operation | null {
+function describeOperation({ run, clock, stabilizationMs }: Keeper): Operation | null {
   const operation = run.journal?.operation;
   if (!operation) return null;
   const { id, kind, phase, trigger, startedAt, to } = operation;
-  return { id, kind, phase, trigger, startedAt, version: to.version, progress: run.meter.read() };
+  const isChecked = phase === 'verifying' || phase === 'verifying_revert';
+  const left = isChecked && run.watch ? run.watch.startedMs + stabilizationMs - clock.monotonic() : null;
+  return {
+    ...{ id, kind, phase, trigger, startedAt, version: to.version, progress: run.meter.read() },
+    ...(left !== null && { healthCheckUntil: isoTime(clock.now() + Math.max(0, left)) }),
+  };
 }

@@ -21,7 +21,7 @@ import { createReleaseSource, type ReleaseCheck } from './release-source.ts';
 const signal = new AbortController().signal;
 const images = { backend: 'registry.test/backend:2.0.0', frontend: 'registry.test/frontend:2.0.0' };
 const newSigner = (): ReleaseSigner => createReleaseSigner(generateKeyPairSync('ed25519').privateKey);
-const [a, b, c, stranger] = [newSigner(), newSigner(), newSigner(), newSigner()];
+const [a, b, c, other] = [newSigner(), newSigner(), newSigner(), newSigner()];
 const naming = ({ publicKey }: ReleaseSigner) => ({ nextPublicKey: publicKey });
 
 /** A release server: what it has published last, with its signature. */
@@ -54,7 +54,16 @@ async function startStation(
 ) {
   const { configured = [a], disk = nodeDisk } = options;
   const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
-  const common = { disk, dataDir, clock: systemClock, logger, bootId: 'boot', keepReleases: 1, newId: () => 'id' };
+  const common = {
+    disk,
+    dataDir,
+    clock: systemClock,
+    logger,
+    bootId: 'boot',
+    keepReleases: 1,
+    stabilizationMs: 0,
+    newId: () => 'id',
+  };
   if ((await readJournal(nodeDisk, dataDir)).kind === 'missing') await writeJournal(nodeDisk, dataDir, emptyJournal);
   // With a journal on disk the engine is not asked.
   const keeper = createJournalKeeper({ ...common, engine: {} as never });
@@ -103,9 +112,9 @@ describe('several keys', () => {
     }
     server.publishByName('1.0.0', b);
     assert.equal(await station.find('1.0.0'), '1.0.0');
-    server.publish('2.3.0', stranger);
+    server.publish('2.3.0', other);
     assert.match(await station.check(), notTrusted);
-    server.publishByName('1.0.0', stranger);
+    server.publishByName('1.0.0', other);
     assert.match(await station.find('1.0.0'), notTrusted);
   });
 });
@@ -142,7 +151,7 @@ describe('a key that a signed manifest names', () => {
     assert.match(await station.check(), /older/);
     server.publishByName('2.0.0', a, naming(b));
     assert.equal(await station.find('2.0.0'), '2.0.0');
-    server.publish('2.2.0', stranger, naming(b));
+    server.publish('2.2.0', other, naming(b));
     assert.match(await station.check(), notTrusted);
     assert.deepEqual(await station.trusted(), [a.publicKey]);
   });

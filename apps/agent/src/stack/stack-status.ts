@@ -1,4 +1,4 @@
-import type { ServiceStatus, Status } from '@station/protocol/agent-api';
+import type { ServiceRestart, ServiceStatus, Status } from '@station/protocol/agent-api';
 import { isNewer } from '@station/protocol/version';
 import type { Journal } from './journal.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
@@ -36,6 +36,7 @@ type Parts = {
   engine: Pick<StackEngine, 'containers'>;
   poll: Pick<ReleasePoll, 'latest' | 'lastCheckAt'>;
   lastError: () => LastError | null;
+  lastRestart: () => ServiceRestart | null;
 };
 
 export function createStackStatus(parts: Parts): StackStatus {
@@ -69,7 +70,7 @@ export function createStackStatus(parts: Parts): StackStatus {
         rollback: target ? { version: target.release.version, createdAt: target.at } : null,
         quarantined: journal?.quarantined ?? [],
         history: journal?.history ?? [],
-        stack: { services: await services() },
+        stack: { services: await services(), restart: parts.lastRestart() },
       };
     },
   };

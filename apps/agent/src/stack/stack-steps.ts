@@ -5,6 +5,7 @@ import type { Journal, OperationRecord } from './journal.ts';
 import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
 import { releaseToRun, wantedImages } from './operation-decide.ts';
 import { untilFree, type Port80Lock } from './proxy-service.ts';
+import type { SeenImages } from './seen-images.ts';
 import type { ProbeAnswer, RegistryFailure } from './stack-ports.ts';
 import type { Step } from './stack-decide.ts';
 import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
@@ -17,6 +18,8 @@ export type StepContext = KeeperParts & {
   /** One request to the health check address; never throws. */
   probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
   gate: HealthGate;
+  /** Absent without UPDATE_PUBLIC_KEY: a tag may then name another image later. */
+  seenImages?: SeenImages | undefined;
   /** Called at each sign of progress of a long step. */
   alive: () => void;
 };
@@ -94,7 +97,14 @@ async function pull(context: StepContext, suspect: boolean, signal: AbortSignal)
   const bytes = Object.values(to.layers).reduce((sum, size) => sum + size, 0);
   run.meter.expect(bytes > 0 ? bytes : null);
   const answer = await fetchRelease(to, suspect, fetchParts(context, signal));
+  if (answer.kind === 'ok') await rememberImages(context, { ...to, digests: answer.digests });
   note(context, { pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context) });
+}
+
+/** With the releases that are here already: those of an older agent were never noted. */
+async function rememberImages({ keeper, seenImages }: StepContext, fetched: Release): Promise<void> {
+  const { installed, kept } = keeper.journal();
+  await seenImages?.remember([...kept.map(({ release }) => release), ...(installed ? [installed] : []), fetched]);
 }
 
 /** Records what was tried, with any result, so that it is not repeated at once. */

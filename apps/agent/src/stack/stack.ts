@@ -1,11 +1,14 @@
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff } from '@station/kit/retry';
 import { createWaker } from '@station/kit/wakeable';
+import type { Operation } from '@station/protocol/agent-api';
+import type { ServiceOperator } from '../core/operator-ports.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { createBlockers } from './blockers.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { createReleasePoll, firstRetryMs } from './release-poll.ts';
 import type { ReleaseCheck } from './release-source.ts';
+import { createRequestedRestart, type RequestedRestart } from './requested-restart.ts';
 import { createStackConditions } from './stack-conditions.ts';
 import { createStackStatus, type StackStatus } from './stack-status.ts';
 import { checkNow, request, rollback, run, reportEnd, update, type Flow, type StackParts } from './update-flow.ts';
@@ -16,9 +19,15 @@ export type Stack = StackStatus & {
   run(signal: AbortSignal): Promise<void>;
   update(version: string | null): Promise<StartAnswer>;
   rollback(): Promise<StartAnswer>;
+  /** Restarts one service for a person. */
+  restart: RequestedRestart['restart'];
   check(): Promise<ReleaseCheck>;
   /** Makes the loop check now whether something is due. */
   wake(): void;
+  /** The operation under way; null: none. */
+  operation(): Operation | null;
+  /** Calls `listener` when the operation may have changed. */
+  onChange(listener: () => void): Disposable;
   /** Resolves once no stack work needs the reverse proxy, after five minutes at the latest. */
   untilProxyIsFree(signal: AbortSignal): Promise<void>;
   /** True while a release is being fetched from the registry. */
@@ -29,21 +38,29 @@ export type Stack = StackStatus & {
 };
 
 /** Builds the stack feature. How an update runs is in `update-flow.ts`. */
-export function createStack(parts: StackParts): Stack {
+export function createStack(parts: StackParts, operator: ServiceOperator | null = null): Stack {
   const flow = createFlow(parts);
   const { poll, state, keeper, waker } = flow;
   keeper.onEnd(() => reportEnd(flow));
+  const restarts = createRequestedRestart(flow, operator);
   return {
     run: (signal) => run(flow, signal),
     update: (text) => request(flow, () => update(flow, text)),
     rollback: () => request(flow, () => rollback(flow)),
+    restart: restarts.restart,
     check: () => checkNow(flow),
     wake: waker.wake,
+    operation: keeper.operation,
+    onChange: keeper.onChange,
     untilProxyIsFree: (signal) => untilProxyIsFree(flow, signal),
     isFetching: () => isFetching(keeper),
     lastAliveMs: () => state.aliveMs,
     alive: flow.alive,
-    ...createStackStatus({ keeper, engine: parts.engine, poll, lastError: flow.stackConditions.lastError }),
+    ...createStackStatus({
+      ...{ keeper, engine: parts.engine, poll },
+      lastError: flow.stackConditions.lastError,
+      lastRestart: restarts.last,
+    }),
   };
 }
 

@@ -174,7 +174,7 @@ async function isBringUpDue({ keeper, engine, state, bootId, bootstrapOnStart }:
 // Requests of people and of the web app.
 
 /** Runs one request at a time, and none while an operation is under way. */
-export async function request(flow: Flow, answer: () => Promise<StartAnswer>): Promise<StartAnswer> {
+export async function request<Answer>(flow: Flow, answer: () => Promise<Answer>): Promise<Answer | Refusal> {
   const { keeper, blockers, lock, state, waker } = flow;
   await untilFirstRead(flow);
   if (state.signal?.aborted) return refused('shutting_down', 'The agent is stopping.');
@@ -258,7 +258,7 @@ function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
   const signal = signalOf(flow);
   return new Promise((resolve, reject) => {
     const job = async (): Promise<void> => {
-      const begun = await keeper.begin(wanted);
+      const begun = await keeper.begin(await pinned(flow, wanted));
       if (!begun) return resolve(busy);
       const ended = new Promise<HistoryEntry | null>((resolveEnd) => waiters.set(begun.id, resolveEnd));
       resolve({ kind: 'started', operationId: begun.id, ended });
@@ -266,6 +266,11 @@ function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
     };
     void runner.run(() => job().catch((error: unknown) => (signal.aborted ? undefined : reject(error as Error))));
   });
+}
+
+/** With a key a version means the images that it meant when it was first fetched. */
+async function pinned({ seenImages }: Flow, wanted: OperationRequest): Promise<OperationRequest> {
+  return seenImages ? { ...wanted, to: await seenImages.pin(wanted.to) } : wanted;
 }
 
 export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
@@ -284,7 +289,7 @@ export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
 async function operate(flow: Flow, wanted: OperationRequest, signal: AbortSignal): Promise<HistoryEntry | null> {
   let id: string | null = null;
   await flow.blockers.untilDone(async () => {
-    id = (await flow.keeper.begin(wanted))?.id ?? id;
+    id = (await flow.keeper.begin(await pinned(flow, wanted)))?.id ?? id;
   }, signal);
   await settleAndReport(flow, signal);
   return id === null ? null : flow.keeper.outcome(id);

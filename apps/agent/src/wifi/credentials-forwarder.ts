@@ -7,14 +7,7 @@ import { type Backoff, createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Credentials, CredentialsBackend } from './wifi-ports.ts';
-import {
-  type Security,
-  describeSsid,
-  isSsidHex,
-  ssidFromText,
-  ssidToBytes,
-  type SsidHex,
-} from '../core/wifi-network.ts';
+import { type Security, describeSsid, isSsidHex, ssidToText } from '../core/wifi-network.ts';
 
 const credentialsFile = 'wifi-credentials.json';
 
@@ -129,7 +122,7 @@ async function readPending(forwarder: Forwarder): Promise<void> {
 
 async function send(forwarder: Forwarder, credentials: Credentials, signal: AbortSignal): Promise<number | null> {
   const { backend, disk, path, backoff, conditions, logger } = forwarder;
-  const ssid = textOf(credentials.ssid);
+  const ssid = ssidToText(credentials.ssid);
   if (ssid === null) return fail(forwarder, 'the name of the network is not text', afterRefusalMs);
   const answer = await backend.send({ ...credentials, ssid }, signal);
   if (answer.kind === 'refused') return fail(forwarder, answer.reason, afterRefusalMs);
@@ -155,11 +148,6 @@ function fail(forwarder: Forwarder, reason: string, retryInMs: number): number {
     forwarder.conditions.set('wifi_credentials_not_forwarded', true);
   }
   return retryInMs;
-}
-
-function textOf(ssid: SsidHex): string | null {
-  const text = Buffer.from(ssidToBytes(ssid)).toString('utf8');
-  return ssidFromText(text) === ssid ? text : null;
 }
 
 function parse(text: string): Credentials | null {

@@ -7,6 +7,8 @@ import { closePortal, createExecutors, type Executable, type Executors, remember
 import { decide, enter } from './wifi-decide.ts';
 import { type Facts, noteFacts, noteFailure, noteSuccess } from './wifi-facts.ts';
 import type { PortalActions } from '../core/hotspot-ports.ts';
+import type { NetworkActions } from '../core/network-port.ts';
+import { createNetworkActions } from './network-actions.ts';
 import { type Context, createPortalActions, createRun, type WatchdogParts } from './wifi-run.ts';
 import { setConditions, wifiStatusOf } from './wifi-status.ts';
 
@@ -18,6 +20,7 @@ export type Watchdog = {
   run(signal: AbortSignal): Promise<void>;
   status(): WifiStatus;
   portal: PortalActions;
+  network: NetworkActions;
 };
 
 /** Changes within this time count as one. */
@@ -62,6 +65,10 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
     },
     status: () => wifiStatusOf(run.memory, run.facts, clock),
     portal: run.actions,
+    network: createNetworkActions(run, {
+      ...{ radio: parts.radio, clock, wake: waker.wake },
+      rescan: run.actions.rescan,
+    }),
   };
 }
 
@@ -160,7 +167,7 @@ async function leave(context: Context): Promise<void> {
     .catch(() => undefined);
   const attemptTo = (action: () => Promise<unknown>): Promise<unknown> => action().catch(() => undefined);
   await run.scanner.cancel();
-  if (attempt?.kind === 'portal' && attempt.candidate) {
+  if (attempt && attempt.kind !== 'known' && attempt.candidate) {
     const { id } = attempt.candidate;
     await attemptTo(() => radio.dropCandidate(id));
   }

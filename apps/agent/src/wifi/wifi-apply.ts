@@ -1,3 +1,4 @@
+import type { JoinFailure } from '@station/protocol/agent-network';
 import type { Step } from './wifi-decide.ts';
 import {
   linkOf,
@@ -12,7 +13,7 @@ import {
 } from './wifi-facts.ts';
 import { failJoin, keepJoined, settleJoin } from './wifi-join.ts';
 import type { Connectivity } from './wifi-ports.ts';
-import { type JoinFailure, describeSsid, type SsidHex } from '../core/wifi-network.ts';
+import { describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import type { Context, Outcome, WatchdogRun } from './wifi-run.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;
@@ -78,7 +79,7 @@ export function createExecutors(context: Context): Executors {
       context.logger.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
       const outcome = await radio.join(request, signal);
       if (outcome.kind === 'failed') failJoin(context, request, outcome.failure, outcome.detail);
-      else if (run.memory.attempt?.kind === 'portal') {
+      else if (run.memory.attempt && run.memory.attempt.kind !== 'known') {
         const candidate = { id: outcome.candidateId, ip: outcome.ip };
         remember(run, { attempt: { ...run.memory.attempt, candidate } });
       }
@@ -239,7 +240,7 @@ function silentNow({ memory, facts }: WatchdogRun): SsidHex[] {
 async function abandonJoin(context: Context): Promise<Outcome> {
   const { run, radio } = context;
   const { attempt } = run.memory;
-  if (attempt?.kind !== 'portal') remember(run, { attempt: null });
+  if (!attempt || attempt.kind === 'known') remember(run, { attempt: null });
   else {
     failJoin(context, attempt.request, 'timed_out', 'it took too long');
     if (attempt.candidate) await radio.dropCandidate(attempt.candidate.id);

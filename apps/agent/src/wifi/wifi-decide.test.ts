@@ -83,12 +83,22 @@ const inHotspot = (changes: Partial<Memory> = {}): Memory =>
 const tried = (changes: Partial<Memory> = {}): Memory =>
   memory({ state: 'RETRYING', attempts: 3, attemptedMs: now - 30_000, ...changes });
 const failedStep = (step: string, dueInMs = 5000) => ({ retries: { [step]: { failures: 1, dueMs: now + dueInMs } } });
-const joining = (changes: Partial<Extract<Memory['attempt'], { kind: 'portal' }>> = {}, agoMs = 3000): Memory =>
+const joining = (
+  changes: Partial<Exclude<NonNullable<Memory['attempt']>, { kind: 'known' }>> = {},
+  agoMs = 3000,
+): Memory =>
   inHotspot({
     state: 'JOINING',
     attempt: { kind: 'portal', request, acceptedMs: now - agoMs, candidate: null, ...changes },
   });
 const returning = inHotspot({ state: 'JOINING', attempt: { kind: 'known', acceptedMs: now - 3000 } });
+
+const asked = { request, acceptedMs: now - 3000, candidate: null };
+/** The web app's join has just failed. */
+const left = memory({
+  state: 'JOINING',
+  appJoin: { ssid: home, failure: 'wrong_password', endedMs: now - 600_000, endedAt: '' },
+});
 
 type Row = [what: string, memory: Memory, facts: Facts, state: string, step: Step['kind'], reason?: string];
 
@@ -654,6 +664,24 @@ const rows: Row[] = [
     'CONNECTED',
     'start_proxy',
   ],
+  [
+    'a join from the web app, in another network',
+    memory({ ...joining(), proxy: 'running', intent: 'clear', attempt: { ...asked, kind: 'app' } }),
+    facts(network(connected)),
+    'JOINING',
+    'join',
+    'asked_for',
+  ],
+  ['one that failed: the network before', left, facts(network(idle)), 'RETRYING', 'try_known', 'join_failed'],
+  [
+    'one that failed, and nothing answers here',
+    { ...left, ...probed('none') },
+    facts(network(connected)),
+    'RETRYING',
+    'try_known',
+    'join_failed',
+  ],
+  ['one that failed, with a cable', left, facts(network(idle, { ethernet: cable })), 'CONNECTED', 'probe', 'ethernet'],
   ['a return', returning, facts(network(asHotspot), page), 'JOINING', 'close_portal', 'known_network_back'],
   ['a return, the hotspot stopped', returning, facts(network(idle)), 'JOINING', 'try_known'],
 ];

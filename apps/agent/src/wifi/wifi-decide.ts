@@ -190,13 +190,13 @@ function joiningStep(memory: Memory, facts: Facts): Step | null {
   const { attempt } = memory;
   if (!attempt) return null;
   if (facts.nowMs - attempt.acceptedMs > timing.longestJoin) return { kind: 'abandon_join' };
-  if (attempt.kind === 'portal' && attempt.candidate) {
+  if (attempt.kind !== 'known' && attempt.candidate) {
     return { kind: 'settle_join', request: attempt.request, candidate: attempt.candidate };
   }
-  if (attempt.kind === 'portal' && facts.nowMs < attempt.acceptedMs + timing.lastPage) return null;
+  if (attempt.kind !== 'known' && facts.nowMs < attempt.acceptedMs + timing.lastPage) return null;
   const isAway = !facts.portal.isOpen && !facts.network.radio?.hotspot;
   if (!isAway) return leaveHotspot(memory, facts);
-  return attempt.kind === 'portal' ? { kind: 'join', request: attempt.request } : { kind: 'try_known' };
+  return attempt.kind === 'known' ? { kind: 'try_known' } : { kind: 'join', request: attempt.request };
 }
 
 /** Waits until the next timer is due; a change of the network ends the wait earlier. */

@@ -1,4 +1,5 @@
-import type { SsidHex, JoinFailure, JoinRequest, Network } from '../core/wifi-network.ts';
+import type { JoinFailure } from '@station/protocol/agent-network';
+import type { SsidHex, JoinRequest, Network } from '../core/wifi-network.ts';
 import type { Connectivity, RadioFacts } from './wifi-ports.ts';
 import type { LastJoin } from '../core/hotspot-ports.ts';
 
@@ -25,10 +26,13 @@ export type EverJoined = 'unknown' | 'never' | 'unwritten' | 'written';
 
 type RetryLimits = { checkMs: number; attempts: number };
 
-/** A network that is tried from the hotspot. */
+/** A network that is tried: a person asked for it on the setup page (`portal`) or in the web app (`app`), or a known one is back. */
 type Attempt =
-  | { kind: 'portal'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
+  | { kind: 'portal' | 'app'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
   | { kind: 'known'; acceptedMs: number };
+
+/** How the last join of the web app ended. */
+type AppJoin = { ssid: SsidHex; failure: JoinFailure | null; endedMs: number; /** For people. */ endedAt: string };
 
 /** A failed step and the time of its next try. */
 type Retry = { failures: number; dueMs: number };
@@ -59,6 +63,7 @@ export type Memory = {
   attempt: Attempt | null;
   /** How the last join of the portal ended, if it failed. */
   lastJoin: LastJoin | null;
+  appJoin: AppJoin | null;
   /** Result of the probes of the current link; `failures` in a row without an answer. */
   link: { key: string; connectivity: Connectivity; failures: number; probedMs: number } | null;
   /** Known networks that failed: when each may be tried again from the hotspot. */
@@ -90,6 +95,7 @@ export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   lastFailure: null,
   attempt: null,
   lastJoin: null,
+  appJoin: null,
   link: null,
   returns: {},
   retries: {},

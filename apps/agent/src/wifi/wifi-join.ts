@@ -1,14 +1,20 @@
-import { linkOf } from './wifi-facts.ts';
-import { isFree, type JoinFailure, type JoinRequest, describeSsid } from '../core/wifi-network.ts';
+import type { JoinFailure } from '@station/protocol/agent-network';
+import { isoTime } from '@station/kit/clock';
+import { linkOf, type Memory } from './wifi-facts.ts';
+import { isFree, type JoinRequest, describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import type { Connectivity } from './wifi-ports.ts';
 import type { Context, Outcome } from './wifi-run.ts';
 
-/** The join from the portal failed; the hotspot comes back with the reason. */
+/** The join failed. From the portal: the hotspot comes back with the reason; from the web app: the network before. */
 export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {
   const { run, logger } = context;
   const { ssid, isHidden, security } = request;
   logger.event('wifi_join_failed', { ssid: describeSsid(ssid), failure, detail });
-  run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, security, failure } };
+  const told =
+    run.memory.attempt?.kind === 'app'
+      ? { appJoin: appJoinOf(context, ssid, failure) }
+      : { lastJoin: { ssid, isHidden, security, failure } };
+  run.memory = { ...run.memory, attempt: null, lastFailure: failure, ...told };
 }
 
 /**
@@ -25,6 +31,12 @@ export async function keepJoined({ run, radio }: Context, candidateId: string): 
   // It may still look like a candidate; do not ask for its credentials again.
   return (await radio.observe()).radio?.client?.candidateId === candidateId ? 'failed' : 'done';
 }
+
+const appJoinOf = ({ clock }: Context, ssid: SsidHex, failure: JoinFailure | null): Memory['appJoin'] => ({
+  ...{ ssid, failure },
+  endedMs: clock.monotonic(),
+  endedAt: isoTime(clock.now()),
+});
 
 const secondLookMs = 1000;
 
@@ -48,10 +60,12 @@ export async function settleJoin(
   const isKept = await radio.keepCandidate(candidate.id).catch(() => false);
   if (!isKept) logger.event('wifi_not_kept', { ssid });
   const probedMs = context.clock.monotonic();
+  const { attempt, appJoin } = run.memory;
   run.memory = {
     ...run.memory,
     attempt: null,
     lastJoin: null,
+    appJoin: attempt?.kind === 'app' ? appJoinOf(context, request.ssid, null) : appJoin,
     lastFailure: null,
     link: key === null ? null : { key, connectivity, failures: 0, probedMs },
   };

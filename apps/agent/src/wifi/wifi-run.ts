@@ -174,7 +174,7 @@ export function createPortalActions(
         wasEverJoined: everJoined !== 'never',
         networks: parts.radio.networks(),
         isLooking: run.scanner.endedMs() === null,
-        joining: attempt?.kind === 'portal' ? attempt.request.ssid : null,
+        joining: attempt && attempt.kind !== 'known' ? attempt.request.ssid : null,
         lastJoin,
         stationAddress: parts.stationAddress,
       };

@@ -24,7 +24,7 @@ const to = (state: WatchdogState, reason: string): NextState => ({ state, reason
 /** The state that follows from the facts and the memory. Pure; every transition is here. */
 export function nextState(memory: Memory, facts: Facts): NextState {
   if (!memory.isReconciled) return to('INIT', 'start');
-  if (memory.attempt) return to('JOINING', memory.attempt.kind === 'portal' ? 'asked_for' : 'known_network_back');
+  if (memory.attempt) return to('JOINING', memory.attempt.kind === 'known' ? 'known_network_back' : 'asked_for');
   if (!memory.isEnabled) return to('CHECK', facts.network.manager === 'absent' ? 'no_network_manager' : 'no_radio');
   const link = linkOf(facts.network);
   if (link?.kind === 'ethernet') return withCable(memory, facts);
@@ -84,9 +84,14 @@ function withoutLink(memory: Memory, facts: Facts): NextState {
   return network.known.length === 0 ? hotspotOrRetry(memory, facts) : to('RETRYING', 'no_network');
 }
 
+/** A join of the web app left a network that worked, so that one is tried before the hotspot. */
+const hasLeftForApp = ({ state, appJoin, sinceMs }: Memory): boolean =>
+  state === 'JOINING' && appJoin !== null && appJoin.endedMs >= sinceMs;
+
 /** The hotspot, unless it has just failed: until its next try known networks are tried. */
 function hotspotOrRetry(memory: Memory, { nowMs, network }: Facts): NextState {
   const { radio } = network;
+  if (hasLeftForApp(memory)) return to('RETRYING', 'join_failed');
   if (!isUsable(network) || !radio?.canBeAccessPoint) return to('RETRYING', 'no_hotspot_possible');
   if (!radio.hotspot && !isDue(memory, nowMs, 'start_hotspot')) return to('RETRYING', 'hotspot_failed');
   return to('HOTSPOT_ACTIVE', network.known.length === 0 ? 'no_known_network' : 'no_network');

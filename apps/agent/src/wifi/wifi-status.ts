@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from '@station/kit/clock';
+import { type Clock, wallTimeOf } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { describeSsid } from '../core/wifi-network.ts';
@@ -8,7 +8,6 @@ import type { StartHotspotAnswer } from './wifi-ports.ts';
 
 /** Body of GET /wifi/status (contracts, section 4). Before the first observation everything is unknown. */
 export function wifiStatusOf(memory: Memory, facts: Facts | null, clock: Clock): WifiStatus {
-  const wallOf = (monotonicMs: number): string => isoTime(clock.now() + (monotonicMs - clock.monotonic()));
   const radio = facts?.network.radio ?? null;
   const hotspot = radio?.hotspot ?? null;
   const client = radio?.client ?? null;
@@ -28,9 +27,9 @@ export function wifiStatusOf(memory: Memory, facts: Facts | null, clock: Clock):
     },
     watchdog: {
       state: memory.isEnabled ? memory.state : 'DISABLED',
-      since: wallOf(memory.sinceMs),
+      since: wallTimeOf(clock, memory.sinceMs),
       attempts: memory.attempts,
-      nextRetryAt: dueMs === null ? null : wallOf(dueMs),
+      nextRetryAt: dueMs === null ? null : wallTimeOf(clock, dueMs),
       lastFailure: memory.lastFailure,
     },
   };

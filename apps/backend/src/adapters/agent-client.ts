@@ -13,11 +13,11 @@ export type AgentClient = {
    */
   call(method: 'GET' | 'POST', path: string, options: { timeoutMs: number; body?: unknown }): Promise<AgentAnswer>;
   /**
-   * The agent's server-sent events as they come, not decoded; reading slowly slows the agent's writing.
+   * Server-sent events of the agent as they come, not decoded; reading slowly slows the agent's writing.
    * The stream ends with an error when the link breaks or `signal` aborts.
    * @throws StationError agent_unreachable.
    */
-  openEvents(signal: AbortSignal): Promise<IncomingMessage>;
+  openStream(path: string, signal: AbortSignal): Promise<IncomingMessage>;
 };
 
 /** Time until the head of the answer to an event stream. */
@@ -64,11 +64,11 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
         throw asUnreachable(error);
       }
     },
-    openEvents: async (signal) => {
+    openStream: async (path, signal) => {
       const early = new AbortController();
       const timer = setTimeout(() => early.abort(new Error('no answer in time')), connectTimeoutMs);
       try {
-        const request = start('GET', '/events', { signal: AbortSignal.any([signal, early.signal]) });
+        const request = start('GET', path, { signal: AbortSignal.any([signal, early.signal]) });
         // Otherwise a half-open TCP connection would never end.
         request.setSocketKeepAlive(true, 30_000);
         const response = await headOf(request, undefined);
@@ -77,7 +77,7 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
           return response;
         }
         response.destroy();
-        throw unreachable(`The agent answered ${response.statusCode} when asked for its events.`);
+        throw unreachable(`The agent answered ${response.statusCode} when asked for a stream.`);
       } catch (error) {
         throw asUnreachable(error);
       } finally {

@@ -44,10 +44,13 @@ export async function fileBytes(path: string): Promise<number | null> {
   return (await stat(path).catch(() => null))?.size ?? null;
 }
 
-/** Free bytes for this user on the disk of a folder; of its parent while it does not exist. */
+/**
+ * Free bytes for this user on the disk of a folder; of its parent while it does not exist. Infinity: the file system does not say, as some
+ * of FUSE (statvfs(3): undefined fields are zero).
+ */
 export async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder).catch(() => statfs(dirname(folder)));
-  return bavail * bsize;
+  const { bavail, blocks, bsize } = await statfs(folder).catch(() => statfs(dirname(folder)));
+  return blocks === 0 ? Infinity : bavail * bsize;
 }
 
 /** True when both are on one disk. */

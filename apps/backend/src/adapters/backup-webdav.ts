@@ -17,14 +17,19 @@ const callMs = 30_000;
  */
 export function createWebdav(login: WebdavLogin, stationId: string): BackupDestination {
   const own = `/${stationId}`;
+  const call = () => ({ signal: AbortSignal.timeout(callMs) });
   // Loaded only here: stations without such a destination do not need its memory.
   const open = async () => {
     const { AuthType, createClient } = await import('webdav');
     const { url, username, password } = login;
     if (username === '') return createClient(url, { authType: AuthType.None });
-    return createClient(url, { authType: AuthType.Auto, username, password });
+    const client = createClient(url, { authType: AuthType.Auto, username, password });
+    // With Digest authentication the client takes a refused login for an answer. Other faults come with the call itself.
+    const probe = client.customRequest('/', { method: 'PROPFIND', headers: { depth: '0' }, ...call() });
+    const answer = await probe.catch(() => null);
+    if (answer?.status === 401) throw new DestinationFault('login_refused');
+    return client;
   };
-  const call = () => ({ signal: AbortSignal.timeout(callMs) });
   return {
     place: 'webdav',
     list: () =>

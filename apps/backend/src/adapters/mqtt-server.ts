@@ -25,7 +25,10 @@ export type MqttServer = AsyncDisposable & {
 /** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
   const { broker, maxConnections, maxPacketBytes, onTooLarge, onError } = options;
-  const server = createServer((socket) => boundPackets(socket, broker.handle(socket), maxPacketBytes, onTooLarge));
+  // Without it a command waits up to 40 ms until the device's TCP acknowledges the packet before (RFC 896).
+  const server = createServer({ noDelay: true }, (socket) =>
+    boundPackets(socket, broker.handle(socket), maxPacketBytes, onTooLarge),
+  );
   server.maxConnections = maxConnections;
   const address = await listen(server, options);
   server.on('error', onError);

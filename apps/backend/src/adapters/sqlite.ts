@@ -42,6 +42,7 @@ export function openSqliteFile(file: string): DatabaseSync {
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
+      pragma wal_autocheckpoint = 4000;
       pragma journal_size_limit = 16777216;
       pragma cache_size = -4000;
       pragma trusted_schema = off;

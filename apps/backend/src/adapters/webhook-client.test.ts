@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createWebhookClient, isAddressOrSubnet, type ResolveName, type WebhookAnswer } from './webhook-client.ts';
+import { isAddressOrSubnet, type ResolveName } from './guarded-http.ts';
+import { createWebhookClient, type WebhookAnswer } from './webhook-client.ts';
 
 type Seen = { method: string; path: string; body: string; headers: IncomingMessage['headers'] };
 

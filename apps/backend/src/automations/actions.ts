@@ -1,18 +1,24 @@
 import type { Clock } from '@station/kit/clock';
 import type { ActionData } from '@station/protocol/automation-flow';
+import { takesCommand } from '@station/protocol/automation-flow-check';
+import type { StepSeen } from '@station/protocol/automations';
 import type { WebhookClient } from '../adapters/webhook-client.ts';
 import { commandExpiryMs, type Commands } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 import type { DeviceStore } from '../store/device-store.ts';
+import type { SceneStore } from '../store/scene-store.ts';
+import { shownDevices } from './dry-run.ts';
 
 /** Actions with external effects. Delays and notifications are only database rows. */
-export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;
+export type Effect = Extract<ActionData, { kind: 'device_command' | 'zone_command' | 'scene' | 'webhook' }>;
 
-export type EffectResult = { status: 'done' | 'failed' | 'expired'; detail: string | null };
+export type EffectResult = { status: 'done' | 'failed' | 'expired'; detail: string | null; seen?: StepSeen };
 
 type EffectContext = {
   /** Default body of a webhook. */
   about: Readonly<Record<string, unknown>>;
+  automationId: string;
   /** Aborts when the backend stops: the result is no longer awaited. */
   signal: AbortSignal;
 };
@@ -21,7 +27,9 @@ type EffectContext = {
 export type PerformEffect = (effect: Effect, context: EffectContext) => Promise<EffectResult>;
 
 type EffectParts = {
-  devices: Pick<DeviceStore, 'findById'>;
+  devices: Pick<DeviceStore, 'findById' | 'list'>;
+  types: Pick<DeviceTypes, 'find'>;
+  scenes: Pick<SceneStore, 'find'>;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
   webhooks: WebhookClient;
@@ -31,10 +39,15 @@ type EffectParts = {
 
 export function createEffects(parts: EffectParts): PerformEffect {
   const { webhooks } = parts;
-  return async (effect, { about, signal }) => {
+  return async (effect, context) => {
+    const { about, signal } = context;
     switch (effect.kind) {
       case 'device_command':
-        return sendCommand(parts, effect.config, signal);
+        return resultOfDevice(await sendCommand(parts, effect.config, context));
+      case 'zone_command':
+        return sendToZone(parts, effect.config, context);
+      case 'scene':
+        return runScene(parts, effect.config, context);
       case 'webhook': {
         const { url, method = 'POST', body = about } = effect.config;
         const answer = await webhooks.call({ url, method, body: method === 'POST' ? body : null, signal });
@@ -47,20 +60,88 @@ export function createEffects(parts: EffectParts): PerformEffect {
 }
 
 type CommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
-const failed = (detail: string): EffectResult => ({ status: 'failed', detail });
+type ZoneConfig = Extract<ActionData, { kind: 'zone_command' }>['config'];
+type SceneConfig = Extract<ActionData, { kind: 'scene' }>['config'];
+type Sent = { status: NonNullable<StepSeen['devices']>[number]['status']; detail: string | null };
+
+const failed = (detail: string): Sent => ({ status: 'failed', detail });
+
+/** In the record of a run a device that is offline has failed. */
+const resultOfDevice = ({ status, detail }: Sent): EffectResult => ({
+  status: status === 'offline' ? 'failed' : status,
+  detail,
+});
+
+async function sendToZone(
+  parts: EffectParts,
+  { zoneId, action, params = {} }: ZoneConfig,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const { devices, types } = parts;
+  const targets = (await devices.list()).filter(
+    ({ zone_id, type }) => zone_id === zoneId && takesCommand(types.find(type), { zoneId, action, params }),
+  );
+  if (targets.length === 0) return { status: 'failed', detail: 'No device of the zone understands the command.' };
+  const sent = await Promise.all(
+    targets.map(async ({ id, name }) => {
+      return { deviceId: id, name, ...(await sendCommand(parts, { deviceId: id, action, params }, context)) };
+    }),
+  );
+  return resultOfAll(sent);
+}
+
+async function runScene(parts: EffectParts, { sceneId }: SceneConfig, context: EffectContext): Promise<EffectResult> {
+  const scene = await parts.scenes.find(sceneId);
+  if (scene === null) return { status: 'failed', detail: 'There is no such scene.' };
+  const ofDevices = [...Map.groupBy(scene.commands, ({ deviceId }) => deviceId)];
+  return resultOfAll(
+    await Promise.all(
+      ofDevices.map(async ([deviceId, commands]) => {
+        const name = (await parts.devices.findById(deviceId))?.name ?? deviceId;
+        let whole: Sent = { status: 'done', detail: null };
+        // One after the other: the commands of one device keep their order.
+        for (const command of commands) {
+          const sent = await sendCommand(parts, command, context);
+          if (sent.status !== 'done') whole = sent;
+        }
+        return { deviceId, name, ...whole };
+      }),
+    ),
+  );
+}
+
+/** Of a command for several devices. */
+function resultOfAll(sent: readonly (Sent & { deviceId: string; name: string })[]): EffectResult {
+  const bad = sent.filter(({ status }) => status !== 'done');
+  const isExpired = bad.length > 0 && bad.every(({ status }) => status === 'expired');
+  return {
+    status: bad.length === 0 ? 'done' : isExpired ? 'expired' : 'failed',
+    detail: bad.length === 0 ? null : describeBad(bad, sent.length),
+    seen: { devices: sent.slice(0, shownDevices).map(({ deviceId, status }) => ({ deviceId, status })) },
+  };
+}
+
+const namedBad = 5;
+function describeBad(bad: readonly { name: string; detail: string | null }[], count: number): string {
+  const some = bad.slice(0, namedBad).map(({ name, detail }) => `${name}: ${detail ?? ''}`);
+  return `${bad.length} of ${count} devices did not do it. ${some.join(' ')}`.slice(0, 500);
+}
 
 async function sendCommand(
   { devices, commands, events, reach, clock }: EffectParts,
   { deviceId, action, params = {} }: CommandConfig,
-  signal: AbortSignal,
-): Promise<EffectResult> {
+  { automationId, signal }: EffectContext,
+): Promise<Sent> {
   await reach.wait(deviceId, signal);
   const device = await devices.findById(deviceId);
   if (device === null) return failed('There is no such device.');
-  if (device.status === 'offline') return failed('The device is offline.');
+  if (device.status === 'offline') return { status: 'offline', detail: 'The device is offline.' };
   // Subscribes before sending: the device may confirm before the broker answers.
   using endings = listenForEndings(events, deviceId);
-  const result = await commands.send({ deviceId, action, params, userId: null });
+  const result = await commands.send({
+    ...{ deviceId, action, params, userId: null },
+    cause: { kind: 'automation', id: automationId },
+  });
   switch (result.kind) {
     case 'unknown_device':
       return failed('There is no such device.');
@@ -76,7 +157,7 @@ async function sendCommand(
   return resultOf(command.status === 'pending' ? await endings.of(command, clock, signal) : command);
 }
 
-function resultOf({ status, reason }: Pick<CommandChange, 'status' | 'reason'>): EffectResult {
+function resultOf({ status, reason }: Pick<CommandChange, 'status' | 'reason'>): Sent {
   switch (status) {
     case 'confirmed':
       return { status: 'done', detail: null };

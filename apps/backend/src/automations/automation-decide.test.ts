@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckedFlow } from '@station/protocol/automation-flow';
-import { act, chain, delay, edges, node, start } from '../testing/automation-world.ts';
+import { act, chain, delay, edges, node, start, untilMotion } from '../testing/automation-world.ts';
 import { decideRun, nextNodes, type StepFact } from './automation-decide.ts';
 
 const line = chain([start, act('a'), delay('d', 60), act('b')]) as CheckedFlow;
@@ -25,14 +25,20 @@ test('a run follows its edges from its trigger, and waits at delays', () => {
   for (const tried of ['done', 'failed', 'expired'] as const) assert.deepEqual(begins([step('a', tried)]), ['d']);
   const waiting = [step('a', 'done'), step('d', 'waiting', 2_000)];
   assert.deepEqual(decide(waiting), { kind: 'wait', until: 2_000 });
-  assert.deepEqual(decide(waiting, { nowMs: 2_000 }), { kind: 'end_delays', delays: [{ nodeId: 'd', lateMs: 0 }] });
+  assert.deepEqual(decide(waiting, { nowMs: 2_000 }), {
+    kind: 'end_waits',
+    waits: [{ nodeId: 'd', status: 'done', lateMs: 0 }],
+  });
   assert.deepEqual(begins([step('a', 'done'), step('d', 'done')]), ['b']);
 });
 
 test('a delay may be an hour late; beyond that it was missed', () => {
   const waiting = [step('a', 'done'), step('d', 'waiting', 0)];
   const hour = 3_600_000;
-  assert.deepEqual(decide(waiting, { nowMs: hour }), { kind: 'end_delays', delays: [{ nodeId: 'd', lateMs: hour }] });
+  assert.deepEqual(decide(waiting, { nowMs: hour }), {
+    kind: 'end_waits',
+    waits: [{ nodeId: 'd', status: 'done', lateMs: hour }],
+  });
   assert.deepEqual(decide(waiting, { nowMs: hour + 1 }), { kind: 'miss', nodeIds: ['d'] });
 });
 
@@ -80,5 +86,31 @@ test('a delay ends on time while an action runs in parallel', () => {
   const flow = { nodes: [start, act('a'), delay('d', 1)], edges: edges('start-a', 'start-d') } as CheckedFlow;
   const steps = [step('a', 'running'), step('d', 'waiting', 2_000)];
   assert.deepEqual(decide(steps, { flow }), { kind: 'busy', until: 2_000 });
-  assert.equal(decide(steps, { flow, nowMs: 2_000 }).kind, 'end_delays');
+  assert.equal(decide(steps, { flow, nowMs: 2_000 }).kind, 'end_waits');
+});
+
+test('a wait for a condition ends when it is met, or with its time limit; an hour later the run was missed', () => {
+  const flow = {
+    nodes: [start, untilMotion('w', false, 60), act('yes'), act('no')],
+    edges: [...edges('start-w', 'w-yes'), { id: 'else', source: 'w', target: 'no', sourceHandle: 'false' as const }],
+  } as CheckedFlow;
+  const waiting = (isMet: boolean): StepFact[] => [{ ...step('w', 'waiting', 2_000), isMet }];
+  const hour = 3_600_000;
+  const end = (status: 'met' | 'not_met', lateMs: number) => ({
+    kind: 'end_waits',
+    waits: [{ nodeId: 'w', status, lateMs }],
+  });
+  const rows: [isMet: boolean, nowMs: number, expected: ReturnType<typeof decide>['kind'] | object][] = [
+    [false, 1_000, { kind: 'wait', until: 2_000 }],
+    [true, 1_000, end('met', 0)],
+    [false, 2_000, end('not_met', 0)],
+    [true, 2_000, end('met', 0)],
+    [false, 2_000 + hour, end('not_met', hour)],
+    [true, 2_001 + hour, { kind: 'miss', nodeIds: ['w'] }],
+  ];
+  for (const [isMet, nowMs, expected] of rows) {
+    assert.deepEqual(decide(waiting(isMet), { flow, nowMs }), expected, `${isMet} at ${nowMs}`);
+  }
+  assert.deepEqual(begins([step('w', 'met')], flow), ['yes']);
+  assert.deepEqual(begins([step('w', 'not_met')], flow), ['no']);
 });

@@ -2,7 +2,13 @@ import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow
 import { maxDelayLateMs, type RunReason, type RunStatus, type RunStep } from '@station/protocol/automations';
 
 /** Stored step of a node that was started. */
-export type StepFact = { nodeId: string; status: RunStep['status']; dueAt: number | null };
+export type StepFact = {
+  nodeId: string;
+  status: RunStep['status'];
+  dueAt: number | null;
+  /** Of a `wait_until` that waits: whether its condition is met now. */
+  isMet?: boolean;
+};
 
 export type RunFacts = {
   flow: CheckedFlow;
@@ -19,11 +25,12 @@ export type RunFacts = {
 export type RunDecision =
   /** These were started, and their outcome is unknown. */
   | { kind: 'interrupt'; nodeIds: readonly string[] }
-  /** These delays ended too long ago. */
+  /** These waits ended too long ago. */
   | { kind: 'miss'; nodeIds: readonly string[] }
-  | { kind: 'end_delays'; delays: readonly { nodeId: string; lateMs: number }[] }
+  /** `lateMs`: since a delay or a time limit ended. */
+  | { kind: 'end_waits'; waits: readonly { nodeId: string; status: 'done' | 'met' | 'not_met'; lateMs: number }[] }
   | { kind: 'begin'; nodes: readonly CheckedNode[] }
-  /** An action is running; `until` is the end of a parallel delay. */
+  /** An action is running; `until` is the end of a parallel wait. */
   | { kind: 'busy'; until: number | null }
   /** Nothing to do until this time. */
   | { kind: 'wait'; until: number }
@@ -35,17 +42,22 @@ export function decideRun(facts: RunFacts): RunDecision {
   const running = steps.filter(({ status }) => status === 'running');
   if (abandoned && running.length > 0) return { kind: 'interrupt', nodeIds: running.map(({ nodeId }) => nodeId) };
 
-  const delays = steps.flatMap(({ nodeId, status, dueAt }) =>
-    status === 'waiting' && dueAt !== null ? [{ nodeId, dueAt, lateMs: nowMs - dueAt }] : [],
+  const waits = steps.flatMap(({ nodeId, status, dueAt, isMet }) =>
+    status === 'waiting' && dueAt !== null ? [{ nodeId, dueAt, lateMs: nowMs - dueAt, isMet }] : [],
   );
-  const missed = delays.filter(({ lateMs }) => lateMs > maxDelayLateMs);
+  const missed = waits.filter(({ lateMs }) => lateMs > maxDelayLateMs);
   if (missed.length > 0) return { kind: 'miss', nodeIds: missed.map(({ nodeId }) => nodeId) };
-  const over = delays.filter(({ lateMs }) => lateMs >= 0);
-  if (over.length > 0) return { kind: 'end_delays', delays: over.map(({ nodeId, lateMs }) => ({ nodeId, lateMs })) };
+  const over = waits.filter(({ lateMs, isMet }) => lateMs >= 0 || isMet === true);
+  if (over.length > 0) {
+    return {
+      kind: 'end_waits',
+      waits: over.map(({ nodeId, lateMs, isMet }) => ({ nodeId, status: endOf(isMet), lateMs: Math.max(0, lateMs) })),
+    };
+  }
 
   const nodes = nextNodes(facts);
   if (nodes.length > 0) return { kind: 'begin', nodes };
-  const until = delays.length === 0 ? null : Math.min(...delays.map(({ dueAt }) => dueAt));
+  const until = waits.length === 0 ? null : Math.min(...waits.map(({ dueAt }) => dueAt));
   if (running.length > 0) return { kind: 'busy', until };
   if (until !== null) return { kind: 'wait', until };
   if (steps.some(({ status }) => status === 'failed' || status === 'expired')) {
@@ -54,6 +66,9 @@ export function decideRun(facts: RunFacts): RunDecision {
   const acted = steps.some(({ status }) => status !== 'met' && status !== 'not_met');
   return { kind: 'end', status: 'completed', reason: acted ? null : 'conditions_not_met' };
 }
+
+const endOf = (isMet: boolean | undefined): 'done' | 'met' | 'not_met' =>
+  isMet === undefined ? 'done' : isMet ? 'met' : 'not_met';
 
 /** Nodes that a path reached and that were not started, in the order of the flow. */
 export function nextNodes({ flow, triggers, steps }: Pick<RunFacts, 'flow' | 'triggers' | 'steps'>): CheckedNode[] {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { BackendCondition } from '@station/protocol/backend-conditions';
 import { WebSocket } from 'ws';
 import type { Automation, AutomationRun, AutomationSummary } from '@station/protocol/automations';
-import type { DeviceEvent } from '@station/protocol/devices';
+import type { Device, DeviceEvent } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { Session } from '@station/protocol/rest';
 import { act, chain, delay, node } from '../testing/automation-world.ts';
@@ -59,6 +60,18 @@ test('a draft may have faults, which are returned; it can only be published with
     ['published', false, sound],
   );
   assert.match(published.nextRunAt ?? '', /T0[45]:00:00\.000Z$/, 'seven in Kyiv');
+});
+
+test('a flow that is nested too deeply to be read again is not stored', async () => {
+  await using all = await withOwner();
+  const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
+  const calling = (levels: number) =>
+    chain([daily, node('call', 'action', 'webhook', { body: { a: nested(levels) } })]);
+  const refused = await all.ask('POST', '', { name: 'Deep', flow: calling(5_000) });
+  assert.deepEqual([refused.statusCode, refused.body.code], [400, 'bad_request']);
+  const { id } = await all.add(calling(50));
+  assert.equal((await all.ask('PATCH', `/${id}`, { flow: calling(5_000) })).statusCode, 400);
+  assert.equal((await all.ask('GET', `/${id}`)).statusCode, 200);
 });
 
 test('an edit takes effect when it is published again; a draft does not run', async () => {
@@ -182,4 +195,167 @@ test('reports of a device start runs: once for a change, by event, and by online
     conditions.map(({ code }) => code),
     ['flow_broken'],
   );
+  const wrong = async () => {
+    const list = await all.http.inject({ url: '/api/conditions', headers: bearer(all.accessToken) });
+    return list.json<BackendCondition[]>().find((one) => one.id === 'automations_broken')?.details;
+  };
+  await until('the station says so', async () => (await wrong())?.['count'] === 3);
+  for (const { id } of [warm, pressed, away]) await all.ask('POST', `/${id}/draft`);
+  await until('nothing is wrong when they are off', async () => (await wrong()) === undefined);
+});
+
+const sunset = node('sunset', 'trigger', 'schedule', { sun: { event: 'sunset' } });
+
+async function askElse(
+  all: Awaited<ReturnType<typeof withOwner>>,
+  method: 'POST' | 'PATCH' | 'DELETE',
+  url: string,
+  payload?: object,
+) {
+  const headers = bearer(all.accessToken);
+  const answer = await all.http.inject({ method, url, headers, ...(payload && { payload }) });
+  assert.ok(answer.statusCode < 300, answer.body);
+  return answer.body === '' ? null : answer.json<{ id: string }>();
+}
+
+test('the sun is followed once the station has a place; without one an automation is broken', async () => {
+  await using all = await withOwner();
+  const { id, faults } = await all.add(chain([sunset, notify]));
+  assert.deepEqual(
+    faults.map(({ code }) => code),
+    ['no_place'],
+  );
+  assert.equal((await all.ask('POST', `/${id}/publish`)).statusCode, 422);
+  await askElse(all, 'PATCH', '/api/station', { place: { latitude: 50.45, longitude: 30.52 } });
+  const published: Automation = (await all.ask('POST', `/${id}/publish`)).body;
+  const next = Date.parse(published.nextRunAt ?? '');
+  assert.ok(next > Date.now() && next < Date.now() + 25 * 3_600_000, String(published.nextRunAt));
+  await askElse(all, 'PATCH', '/api/station', { place: null });
+  const { conditions, nextRunAt } = (await all.ask('GET', `/${id}`)).body as Automation;
+  assert.deepEqual([conditions.map(({ code }) => code), nextRunAt], [['flow_broken'], null]);
+  await until('the station says so', async () => {
+    const list = await all.http.inject({ url: '/api/conditions', headers: bearer(all.accessToken) });
+    return list.json<BackendCondition[]>().some((one) => one.id === 'automations_broken');
+  });
+});
+
+test('any device of a zone starts it, and each device of the zone gets the command', async () => {
+  await using all = await withOwner();
+  const hall = (await askElse(all, 'POST', '/api/zones', { name: 'Hall' }))!.id;
+  const mqtt = all.backend.mqttAddress ?? '';
+  const logins = [];
+  for (const [name, type] of [
+    ['motion-1', 'pir'],
+    ['motion-2', 'pir'],
+    ['lamp-1', 'light-v1'],
+    ['lamp-2', 'light-v1'],
+  ] as const) {
+    const login = await addDevice(all.backend.db, name, type);
+    await askElse(all, 'PATCH', `/api/devices/${login.id}`, { zoneId: hall });
+    logins.push(login);
+  }
+  const [sensor, other, lamp, dark] = logins as [
+    (typeof logins)[0],
+    (typeof logins)[0],
+    (typeof logins)[0],
+    (typeof logins)[0],
+  ];
+  const motion = { zoneId: hall, capability: 'motion', operator: 'eq', value: true };
+  const light = { zoneId: hall, action: 'set_power', params: { power: true } };
+  const flow = chain([node('t', 'trigger', 'zone_state_changed', motion), node('a', 'action', 'zone_command', light)]);
+  const { id } = await all.add(flow);
+  assert.equal((await all.ask('POST', `/${id}/publish`)).statusCode, 200);
+  await using first = await connectDevice(mqtt, sensor);
+  await using second = await connectDevice(mqtt, other);
+  await using lit = await connectDevice(mqtt, lamp);
+  await using gone = await connectDevice(mqtt, dark);
+  await gone.publish('state', { state: { power: false } });
+  gone.client.stream.destroy();
+  await until('a lamp is offline', async () => {
+    const answer = await all.http.inject({ url: `/api/devices/${dark.id}`, headers: bearer(all.accessToken) });
+    return answer.json<Device>().status === 'offline';
+  });
+  lit.client.on('message', (topic, payload) => {
+    if (!topic.endsWith('/command')) return;
+    const { commandId, power } = JSON.parse(payload.toString()) as Record<string, unknown>;
+    void lit.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+    void lit.publish('state', { state: { power } });
+  });
+  for (const one of [first, second, lit]) await one.publish('state', { state: { motion: false } });
+  await first.publish('state', { state: { motion: true } });
+  const runs = async (): Promise<AutomationRun[]> => (await all.ask('GET', `/${id}/runs`)).body;
+  await until('it is over', async () => (await runs())[0]?.endedAt != null);
+  const [run] = await runs();
+  assert.deepEqual(
+    [run?.trigger.kind, run?.trigger.deviceId, run?.status],
+    ['zone_state_changed', sensor.id, 'failed'],
+  );
+  const seen = (run?.steps[0]?.seen?.devices ?? []).map(({ deviceId, status }) => [
+    deviceId === lamp.id ? 'lit' : 'dark',
+    status,
+  ]);
+  assert.deepEqual(seen.sort(), [
+    ['dark', 'offline'],
+    ['lit', 'done'],
+  ]);
+  // A device that leaves the zone starts nothing more.
+  await askElse(all, 'PATCH', `/api/devices/${other.id}`, { zoneId: null });
+  await askElse(all, 'DELETE', `/api/devices/${dark.id}`);
+  await second.publish('state', { state: { motion: true } });
+  await first.publish('state', { state: { motion: false } });
+  await first.publish('state', { state: { motion: true } });
+  await until('the second run is over', async () => (await runs()).length > 1 && (await runs())[0]?.endedAt != null);
+  assert.deepEqual(
+    (await runs()).map(({ status, trigger }) => [status, trigger.deviceId]),
+    [
+      ['completed', sensor.id],
+      ['failed', sensor.id],
+    ],
+  );
+  await askElse(all, 'DELETE', `/api/zones/${hall}`);
+  const { conditions, faults } = (await all.ask('GET', `/${id}`)).body as Automation;
+  assert.deepEqual(
+    [conditions.map(({ code }) => code), faults.map(({ code }) => code)],
+    [['flow_broken'], ['unknown_zone', 'unknown_zone']],
+  );
+});
+
+test('a test shows what each step would see and do now, and does nothing', async () => {
+  await using all = await withOwner();
+  const { id: deviceId } = await addDevice(all.backend.db, 'lamp-1', 'light-v1');
+  const is = (id: string, value: boolean) =>
+    node(id, 'condition', 'state_equals', { deviceId, capability: 'power', value });
+  const wait = node('wait', 'condition', 'wait_until', {
+    until: { kind: 'state_equals', config: { deviceId, capability: 'power', value: true } },
+    seconds: 60,
+  });
+  const off = node('off', 'action', 'device_command', { deviceId, action: 'set_power', params: { power: false } });
+  const flow = {
+    nodes: [daily, is('on', true), act('hook'), wait, off],
+    edges: [
+      { id: '1', source: 'daily', target: 'on' },
+      { id: '2', source: 'on', target: 'hook' },
+      { id: '3', source: 'on', target: 'wait', sourceHandle: 'false' },
+      { id: '4', source: 'wait', target: 'off' },
+    ],
+  };
+  const { statusCode, body } = await all.ask('POST', '/test', { flow });
+  assert.equal(statusCode, 200);
+  assert.deepEqual(body, {
+    steps: [
+      { nodeId: 'on', kind: 'state_equals', outcome: 'not_met', seen: { value: null } },
+      { nodeId: 'wait', kind: 'wait_until', outcome: 'would_wait', seen: { value: null } },
+      {
+        nodeId: 'off',
+        kind: 'device_command',
+        outcome: 'would_fail',
+        seen: { devices: [{ deviceId, status: 'offline' }] },
+      },
+    ],
+  });
+  assert.deepEqual((await all.ask('GET', '')).body, []);
+  const bad = await all.ask('POST', '/test', { flow: { nodes: [], edges: [] } });
+  assert.deepEqual([bad.statusCode, bad.body.code], [422, 'automation_invalid']);
+  const member = all.caller(await memberOf(all, all.accessToken));
+  assert.equal((await member('POST', '/test', { flow })).statusCode, 403);
 });

@@ -8,6 +8,8 @@ import {
   RunRequest,
   RunsQuery,
   RunSummary,
+  TestRequest,
+  TestTrace,
 } from '@station/protocol/automations';
 import { Id, PageQuery } from '@station/protocol/rest';
 import type { AutomationService } from './automation-service.ts';
@@ -38,6 +40,11 @@ export async function registerAutomationRoutes(
     '/api/automations',
     { config: forAdmins, schema: { tags, body: NewAutomation, response: { 201: Automation } } },
     async (request, reply) => reply.code(201).send(await automations.add(request.body, userOf(request))),
+  );
+  app.post(
+    '/api/automations/test',
+    { config: forAdmins, schema: { tags, body: TestRequest, response: { 200: TestTrace } } },
+    (request) => automations.test(request.body.flow),
   );
   app.get(
     '/api/automations/:id',

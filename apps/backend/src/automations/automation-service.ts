@@ -1,4 +1,4 @@
-import { checkFlow, isPublishable, type FlowContext } from '@station/protocol/automation-flow-check';
+import { checkFlow, isPublishable, takesCommand, type FlowContext } from '@station/protocol/automation-flow-check';
 import type { CheckedFlow, Flow } from '@station/protocol/automation-flow';
 import {
   maxAutomations,
@@ -10,18 +10,24 @@ import {
   type FlowFault,
   type NewAutomation,
   type RunSummary,
+  type TestTrace,
 } from '@station/protocol/automations';
+import type { Scene } from '@station/protocol/scenes';
+import { isManager } from '@station/protocol/roles';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { DeviceTypes } from '../core/device-types.ts';
-import type { DeviceStore } from '../store/device-store.ts';
+import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
+import type { SceneStore } from '../store/scene-store.ts';
 import type { RequestUser } from '../http/caller.ts';
 import type { AutomationRow, AutomationStore } from './automation-store.ts';
 import { toAutomation, toRun, toRunSummary, toSummary, type SummaryFacts } from './bodies.ts';
+import type { ConditionFacts } from './conditions.ts';
+import { dryRun, type DryRunParts } from './dry-run.ts';
 import { publishedOf, type Published, type Registry } from './registry.ts';
 import type { RunRow, RunStore } from './run-store.ts';
 import type { Runner } from './runner.ts';
-import { cronProblem, nextDue } from './schedule.ts';
+import { cronProblem, nextDue, type Whereabouts } from './schedule.ts';
 
 /** The operations of /api/automations. Every method throws a StationError for a caller's mistake. */
 export type AutomationService = {
@@ -32,8 +38,12 @@ export type AutomationService = {
   publish(id: string, user: RequestUser): Promise<Automation>;
   unpublish(id: string, user: RequestUser): Promise<Automation>;
   remove(id: string): Promise<void>;
+  /** Published ones that no longer work, for example because a device was removed. */
+  broken(): Promise<{ id: string; name: string }[]>;
   /** @param nodeId the trigger to start from; null: all. */
   run(id: string, nodeId: string | null, user: RequestUser): Promise<RunSummary>;
+  /** What a flow would do now. Nothing is done. */
+  test(flow: Flow): Promise<TestTrace>;
   runs(id: string, before: string | null, limit: number): Promise<AutomationRun[]>;
 };
 
@@ -44,7 +54,9 @@ export type ServiceParts = {
   registry: Pick<Registry, 'reload'>;
   devices: Pick<DeviceStore, 'list'>;
   types: DeviceTypes;
-  timeZone: () => Promise<string>;
+  scenes: Pick<SceneStore, 'list'>;
+  where: () => Promise<Whereabouts>;
+  factsOf: (deviceId: string | null) => Promise<ConditionFacts>;
   newId: () => string;
   /** An automation was added, changed or removed. */
   onChanged: (automationId: string) => void;
@@ -57,10 +69,25 @@ const limitedShownMs = 5 * 60_000;
 const maxFlowBytes = 96 * 1024;
 const maxShownFaults = 100;
 
+/** Of objects and lists in one another: what reads and writes them recurses. */
+const maxDepth = 100;
+
 function checkSize(flow: Flow): void {
+  if (isDeeperThan(flow, maxDepth))
+    throw new StationError('bad_request', `The flow is nested deeper than ${maxDepth} levels.`);
   const bytes = Buffer.byteLength(JSON.stringify(flow));
   if (bytes <= maxFlowBytes) return;
   throw new StationError('payload_too_large', `The flow has ${bytes} bytes; at most ${maxFlowBytes} are possible.`);
+}
+
+/** Does not recurse. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? (Object.values(one) as unknown[]) : []));
+  }
+  return false;
 }
 
 const emptyFlow: Flow = { nodes: [], edges: [] };
@@ -94,7 +121,7 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
     },
     publish: async (id, user) => {
       const { mode, flow, revision } = await find(parts, id);
-      soundFlow(flow, await surroundingsOf(parts));
+      soundFlow(JSON.parse(flow) as Flow, await surroundingsOf(parts));
       const row = await automations.change(id, { published: { mode, flow } }, revision);
       return toBody(parts, await announceChange(parts, row), user);
     },
@@ -109,7 +136,22 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       await automations.remove(id);
       await announceChange(parts, row);
     },
+    broken: async () => {
+      const around = await surroundingsOf(parts);
+      return (await automations.list()).filter((row) => {
+        const published = publishedOf(row);
+        return published !== null && errorsOf(published, around).length > 0;
+      });
+    },
     run: (id, nodeId, user) => runManually(parts, id, nodeId, user),
+    test: async (flow) => {
+      checkSize(flow);
+      return dryRun({
+        flow: soundFlow(flow, await surroundingsOf(parts)),
+        factsOf: parts.factsOf,
+        targetsOf: targetsIn(await parts.devices.list(), await parts.scenes.list(), parts.types),
+      });
+    },
     runs: async (id, before, limit) => {
       await find(parts, id);
       const page = await runs.page(id, before, limit);
@@ -125,24 +167,51 @@ async function find({ automations }: ServiceParts, id: string): Promise<Automati
   return row;
 }
 
-async function surroundingsOf({ devices, types }: ServiceParts): Promise<FlowContext> {
-  const known = new Map((await devices.list()).map(({ id, type }) => [id, { type: types.find(type) }]));
-  return { device: (id) => known.get(id) ?? null, cronProblem };
+async function surroundingsOf({ automations, devices, scenes, types, where }: ServiceParts): Promise<FlowContext> {
+  const all = (await devices.list()).map(({ id, type, zone_id }) => ({ id, zone: zone_id, type: types.find(type) }));
+  const known = new Map(all.map(({ id, type }) => [id, { type }]));
+  const zones = new Set(await automations.zones());
+  const sceneIds = new Set((await scenes.list()).map(({ id }) => id));
+  return {
+    device: (id) => known.get(id) ?? null,
+    zone: (id) => (zones.has(id) ? all.filter(({ zone }) => zone === id).map(({ type }) => type) : null),
+    scene: (id) => sceneIds.has(id),
+    hasPlace: (await where()).place !== null,
+    cronProblem,
+  };
 }
+
+/** The devices of a command or scene; null for what is neither. */
+const targetsIn =
+  (devices: readonly DeviceRow[], scenes: readonly Scene[], types: DeviceTypes): DryRunParts['targetsOf'] =>
+  ({ data }) => {
+    if (data.kind === 'scene') {
+      const commands = scenes.find(({ id }) => id === data.config.sceneId)?.commands ?? [];
+      return [...new Set(commands.map(({ deviceId }) => deviceId))].map((deviceId) => {
+        return { deviceId, isOnline: devices.some(({ id, status }) => id === deviceId && status === 'online') };
+      });
+    }
+    if (data.kind !== 'device_command' && data.kind !== 'zone_command') return null;
+    const isMeant = ({ id, type, zone_id }: DeviceRow): boolean =>
+      data.kind === 'device_command'
+        ? id === data.config.deviceId
+        : zone_id === data.config.zoneId && takesCommand(types.find(type), data.config);
+    return devices.filter(isMeant).map(({ id, status }) => ({ deviceId: id, isOnline: status === 'online' }));
+  };
 
 /** Reads the data for all summaries at once. */
 async function readSummaryFacts(
-  { runs, timeZone: readTimeZone, clock }: ServiceParts,
+  { runs, where: readWhere, clock }: ServiceParts,
   around: FlowContext,
 ): Promise<(row: AutomationRow) => SummaryFacts> {
   const newest = new Map((await runs.newest()).map((run) => [run.automation_id, run]));
   const limited = new Set(await runs.limitedSince(clock.now() - limitedShownMs));
-  const timeZone = await readTimeZone();
+  const where = await readWhere();
   return (row) => {
     const published = publishedOf(row);
     return {
       conditions: published === null ? [] : conditionsOf(published, limited.has(row.id), around),
-      nextRunAt: published === null ? null : nextOf(published.flow, clock.now(), timeZone),
+      nextRunAt: published === null ? null : nextOf(published.flow, clock.now(), where),
       lastRun: newest.get(row.id) ?? null,
     };
   };
@@ -170,7 +239,7 @@ async function runManually(
   { userId, role }: RequestUser,
 ): Promise<RunSummary> {
   const row = await find(parts, id);
-  if (row.published_flow === null && role === 'member') {
+  if (row.published_flow === null && !isManager(role)) {
     throw new StationError('forbidden', 'Only the owner and admins may try a draft.');
   }
   const automation = publishedOf(row) ?? (await draftOf(parts, row));
@@ -185,26 +254,27 @@ async function runManually(
 }
 
 /** @throws 422 with every fault when it cannot be published. */
-function soundFlow(text: string, around: FlowContext): CheckedFlow {
-  const flow = JSON.parse(text) as Flow;
+function soundFlow(flow: Flow, around: FlowContext): CheckedFlow {
   const faults = checkFlow(flow, around);
   if (isPublishable(flow, faults)) return flow;
   throw new StationError('automation_invalid', 'The automation has faults and cannot be run.', { details: { faults } });
 }
 
 async function draftOf(parts: ServiceParts, row: AutomationRow): Promise<Published> {
-  const flow = soundFlow(row.flow, await surroundingsOf(parts));
+  const flow = soundFlow(JSON.parse(row.flow) as Flow, await surroundingsOf(parts));
   return { id: row.id, name: row.name, mode: row.mode, flow, publishedAt: 0 };
 }
 
-function conditionsOf({ flow }: Published, isLimited: boolean, around: FlowContext): AutomationCondition[] {
+const errorsOf = ({ flow }: Published, around: FlowContext): FlowFault[] =>
+  checkFlow(flow as Flow, around).filter(({ severity }) => severity === 'error');
+
+function conditionsOf(published: Published, isLimited: boolean, around: FlowContext): AutomationCondition[] {
   const conditions: AutomationCondition[] = [];
   if (isLimited) {
     const message = 'It was started too often and runs were skipped: it may start itself in a loop.';
     conditions.push({ code: 'rate_limited', message });
   }
-  const isError = ({ severity }: FlowFault): boolean => severity === 'error';
-  const broken = checkFlow(flow as Flow, around).filter(isError);
+  const broken = errorsOf(published, around);
   if (broken.length > 0) {
     const message = [...new Set(broken.map((fault) => fault.message))].join(' ').slice(0, 500);
     conditions.push({ code: 'flow_broken', message });
@@ -212,9 +282,9 @@ function conditionsOf({ flow }: Published, isLimited: boolean, around: FlowConte
   return conditions;
 }
 
-function nextOf({ nodes }: CheckedFlow, nowMs: number, timeZone: string): number | null {
+function nextOf({ nodes }: CheckedFlow, nowMs: number, where: Whereabouts): number | null {
   const times = nodes.flatMap((node) =>
-    node.type === 'trigger' && node.data.kind === 'schedule' ? (nextDue(node.data.config, nowMs, timeZone) ?? []) : [],
+    node.type === 'trigger' && node.data.kind === 'schedule' ? (nextDue(node.data.config, nowMs, where) ?? []) : [],
   );
   return times.length === 0 ? null : Math.min(...times);
 }

@@ -18,6 +18,10 @@ export type AutomationStore = {
    */
   change(id: string, change: AutomationChange, revision: number | null): Promise<AutomationRow | null>;
   remove(id: string): Promise<boolean>;
+  /** Ids of the zones. */
+  zones(): Promise<string[]>;
+  /** Zone by device, of the devices that are in one. */
+  zonesOfDevices(): Promise<Map<string, string>>;
   /** A fingerprint that differs after another process changed automations. */
   fingerprint(): Promise<string>;
 };
@@ -68,6 +72,11 @@ export function createAutomationStore({ db, clock }: { db: Database; clock: Cloc
     remove: async (id) => {
       const deleted = await db.deleteFrom('automations').where('id', '=', id).executeTakeFirst();
       return deleted.numDeletedRows === 1n;
+    },
+    zones: async () => (await db.selectFrom('zones').select('id').execute()).map(({ id }) => id),
+    zonesOfDevices: async () => {
+      const rows = await db.selectFrom('devices').select(['id', 'zone_id']).where('zone_id', 'is not', null).execute();
+      return new Map(rows.flatMap(({ id, zone_id }) => (zone_id === null ? [] : [[id, zone_id] as const])));
     },
     fingerprint: async () => {
       const { count, revisions } = await db

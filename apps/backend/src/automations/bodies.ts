@@ -8,8 +8,9 @@ import type {
   RunStep,
   RunSummary,
   RunTrigger,
+  StepSeen,
 } from '@station/protocol/automations';
-import type { Role } from '@station/protocol/rest';
+import { isManager, type Role } from '@station/protocol/roles';
 import { isoTime } from '@station/kit/clock';
 import type { AutomationRow } from './automation-store.ts';
 import type { RunRow, StepRow } from './run-store.ts';
@@ -56,6 +57,7 @@ const toStep = (row: StepRow): RunStep => ({
   dueAt: time(row.due_at),
   lateMs: row.late_ms,
   detail: row.detail,
+  seen: row.seen === null ? null : (JSON.parse(row.seen) as StepSeen),
 });
 
 export type SummaryFacts = { conditions: AutomationCondition[]; nextRunAt: number | null; lastRun: RunRow | null };
@@ -79,7 +81,7 @@ export const toSummary = (row: AutomationRow, { conditions, nextRunAt, lastRun }
 export function toAutomation(row: AutomationRow, facts: SummaryFacts, faults: FlowFault[], role: Role): Automation {
   const flow = JSON.parse(row.flow) as Flow;
   const published = row.published_flow === null ? null : (JSON.parse(row.published_flow) as Flow);
-  const shown = (one: Flow): Flow => (role === 'member' ? withoutSecrets(one) : one);
+  const shown = (one: Flow): Flow => (isManager(role) ? one : withoutSecrets(one));
   return { ...toSummary(row, facts), flow: shown(flow), publishedFlow: published && shown(published), faults };
 }
 

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare, judge, localTime } from './conditions.ts';
+import { compare, judge } from './conditions.ts';
+import { localTime } from './local-time.ts';
 import { fireOnEvent, fireOnState } from './trigger-listener.ts';
 
 const deviceId = '01890000-0000-7000-8000-000000000001';
-const midnight = { weekday: 'mon', minutes: 0 } as const;
+const midnight = { time: { weekday: 'mon', minutes: 0 }, sun: null } as const;
 
 test('a missing value, or a value of a removed device, meets no condition', () => {
   const config = { deviceId, capability: 'power', value: false };
   const met = (state: Record<string, unknown> | null): boolean =>
-    judge({ kind: 'state_equals', config }, { state, time: midnight }).met;
+    judge({ kind: 'state_equals', config }, { state, ...midnight }).met;
   assert.deepEqual([met({ power: false }), met({ power: true }), met({}), met(null)], [true, false, false, false]);
   const warm = { deviceId, capability: 'temperature', operator: 'gt', value: 20 } as const;
   const isWarm = (temperature: unknown): boolean =>
-    judge({ kind: 'numeric_compare', config: warm }, { state: { temperature }, time: midnight }).met;
+    judge({ kind: 'numeric_compare', config: warm }, { state: { temperature }, ...midnight }).met;
   assert.deepEqual([isWarm(20.1), isWarm(20), isWarm('30'), isWarm(null)], [true, false, false, false]);
 });
 
@@ -35,8 +36,8 @@ test('operators compare as their names say', () => {
 test('a time range may span midnight, and its weekday is that of its start', () => {
   const at = (weekday: 'fri' | 'sat' | 'sun', time: string, range: { from: string; to: string; days?: ['fri'] }) => {
     const [hour = 0, minute = 0] = time.split(':').map(Number);
-    return judge({ kind: 'time_range', config: range }, { state: null, time: { weekday, minutes: hour * 60 + minute } })
-      .met;
+    const facts = { state: null, time: { weekday, minutes: hour * 60 + minute }, sun: null };
+    return judge({ kind: 'time_range', config: range }, facts).met;
   };
   const night = { from: '22:00', to: '06:00' };
   assert.deepEqual(
@@ -67,7 +68,7 @@ test('a trigger fires when the state begins to match, not while it still matches
   const fires = (from: unknown, to: unknown, config: object): boolean => {
     const report = { kind: 'state', deviceId, at: 1, state: { x: to } } as const;
     const before = from === undefined ? {} : { x: from };
-    return fireOnState({ deviceId, capability: 'x', ...config }, before, report) !== null;
+    return fireOnState({ capability: 'x', ...config }, before, report) !== null;
   };
   const over = { operator: 'gt', value: 25 };
   assert.deepEqual(
@@ -81,7 +82,7 @@ test('a trigger fires when the state begins to match, not while it still matches
     [true, false, false, true],
   );
   const other = { kind: 'state', deviceId, at: 1, state: { y: 1 } } as const;
-  assert.equal(fireOnState({ deviceId, capability: 'x' }, {}, other), null);
+  assert.equal(fireOnState({ capability: 'x' }, {}, other), null);
 });
 
 test('an event trigger fires for the named events; answers of a device to the station start nothing', () => {

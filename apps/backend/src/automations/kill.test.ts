@@ -50,7 +50,7 @@ async function lampAt(broker: string, received: unknown[]): Promise<TestDevice> 
 const power = (id: string, deviceId: string, on: boolean) =>
   node(id, 'action', 'device_command', { deviceId, action: 'set_power', params: { power: on } });
 
-test('motion, lamp on, wait, lamp off: also when the backend is killed while it waits', async () => {
+test('motion, lamp on, wait until there is none, lamp off: also when the backend is killed at each wait', async () => {
   await using folder = await temporaryFolder();
   const devicesFile = join(folder.path, 'devices.json');
   const devices = logins.map(({ externalId, token }, index) => ({
@@ -78,7 +78,16 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
       operator: 'eq',
       value: true,
     });
-    const flow = chain([motion, power('on', lampId, true), delay('wait', 3), power('off', lampId, false)]);
+    const flow = chain([
+      motion,
+      power('on', lampId, true),
+      node('still', 'condition', 'wait_until', {
+        until: { kind: 'state_equals', config: { deviceId: sensorId, capability: 'motion', value: false } },
+        seconds: 600,
+      }),
+      delay('wait', 3),
+      power('off', lampId, false),
+    ]);
     id = (await call<Automation>(url, '/api/automations', accessToken, { name: 'Hall', flow })).id;
     await call(url, `/api/automations/${id}/publish`, accessToken, {});
 
@@ -93,19 +102,34 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
     program.child.kill('SIGKILL');
     await program.exit;
   }
+  const { email, password } = owner;
+  const logIn = async (url: string): Promise<string> =>
+    (await call<Session>(url, '/api/auth/login', null, { email, password })).accessToken;
+  const lastRun = async (url: string, token: string): Promise<AutomationRun | undefined> =>
+    (await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, token))[0];
+  {
+    await using program = runProgram(env);
+    const { url, broker } = await started(program);
+    const token = await logIn(url);
+    await using sensor = await connectDevice(broker, logins[0]!);
+    await sensor.publish('state', { state: { motion: false } });
+    await until('there was no more motion', async () =>
+      ((await lastRun(url, token))?.steps ?? []).some(({ nodeId }) => nodeId === 'wait'),
+    );
+    assert.deepEqual(received, [true]);
+    program.child.kill('SIGKILL');
+    await program.exit;
+  }
   await using program = runProgram(env);
   const { url, broker } = await started(program);
   await using _lamp = await lampAt(broker, received);
-  const { email, password } = owner;
-  const { accessToken } = await call<Session>(url, '/api/auth/login', null, { email, password });
-  let last: AutomationRun[] = [];
-  await until('the run is over', async () => {
-    last = await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, accessToken);
-    return last[0]?.endedAt !== null;
-  });
+  const token = await logIn(url);
+  await until('the run is over', async () => (await lastRun(url, token))?.endedAt != null);
+  const last = await lastRun(url, token);
   assert.deepEqual(received, [true, false]);
+  assert.equal(last?.status, 'completed');
   assert.deepEqual(
-    last.map(({ status, steps }) => [status, steps.map((step) => `${step.nodeId} ${step.status}`)]),
-    [['completed', ['on done', 'wait done', 'off done']]],
+    last.steps.map((step) => `${step.nodeId} ${step.status}`),
+    ['on done', 'still met', 'wait done', 'off done'],
   );
 });

@@ -1,8 +1,8 @@
 import type { Clock } from '@station/kit/clock';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import type { Effect } from './actions.ts';
-import { deviceOf, judge, type ConditionFacts } from './conditions.ts';
-import { decideRun } from './automation-decide.ts';
+import { deviceOf, instantOf, judge, type ConditionFacts, type Judgement } from './conditions.ts';
+import { decideRun, type StepFact } from './automation-decide.ts';
 import type { NotificationRow, RunChange, RunRow, StepRow } from './run-store.ts';
 
 /** A point in time, by two clocks. */
@@ -29,6 +29,8 @@ export type ProgressParts = {
   time: RunTime;
   abandoned: boolean;
   leaseUntil: number;
+  /** Waits whose condition was seen to be met, by node: it may be over already. */
+  met: ReadonlyMap<string, Judgement>;
   factsOf: (deviceId: string | null) => Promise<ConditionFacts>;
   newId: () => string;
   clock: Clock;
@@ -54,11 +56,11 @@ export async function progressRun(parts: ProgressParts): Promise<Progress> {
 
   for (;;) {
     const nowMs = time.wallMs + clock.monotonic() - time.steadyMs;
-    const facts = [...steps.values()].map(({ node_id, status, due_at }) => ({
-      nodeId: node_id,
-      status,
-      dueAt: due_at,
-    }));
+    const judged = await judgeWaits(parts);
+    const facts = [...steps.values()].map(({ node_id, status, due_at }): StepFact => {
+      const judgement = judged.get(node_id);
+      return { nodeId: node_id, status, dueAt: due_at, ...(judgement && { isMet: judgement.met }) };
+    });
     const decision = decideRun({ flow, triggers, steps: facts, nowMs, abandoned });
     switch (decision.kind) {
       case 'interrupt':
@@ -69,10 +71,10 @@ export async function progressRun(parts: ProgressParts): Promise<Progress> {
         endSteps(parts, pending, decision.nodeIds, { status: 'missed' });
         cancelDelays(parts, pending);
         return end({ status: 'missed', reason: 'delay_overdue' });
-      case 'end_delays':
-        for (const { nodeId, lateMs } of decision.delays) {
+      case 'end_waits':
+        for (const { nodeId, status, lateMs } of decision.waits) {
           const late = lateMs >= recordedLateMs ? { late_ms: lateMs } : {};
-          endSteps(parts, pending, [nodeId], { status: 'done', ...late });
+          endSteps(parts, pending, [nodeId], { status, ...late, ...recordOf(judged.get(nodeId)) });
         }
         break;
       case 'begin':
@@ -113,9 +115,9 @@ function endSteps(
     if (step === undefined) continue;
     const now = { ...step, ended_at: clock.now(), ...change };
     steps.set(id, now);
-    const { status, ended_at, detail } = now;
+    const { status, ended_at, detail, seen } = now;
     if (begun.has(id)) begun.set(id, now);
-    else ended.set(id, { node_id: id, status, ended_at, detail, ...lateOf(now) });
+    else ended.set(id, { node_id: id, status, ended_at, detail, seen, ...lateOf(now) });
   }
 }
 
@@ -143,6 +145,26 @@ const recordedLateMs = 2_000;
 const lateOf = ({ late_ms }: StepRow): { late_ms?: number } =>
   late_ms === null ? {} : { late_ms: Math.round(late_ms) };
 
+type ConditionNode = Extract<CheckedNode, { type: 'condition' }>;
+
+async function judgeNow({ data }: ConditionNode, { factsOf }: ProgressParts): Promise<Judgement> {
+  const condition = instantOf(data);
+  return judge(condition, await factsOf(deviceOf(condition)));
+}
+
+/** The judgement of every `wait_until` that waits. */
+async function judgeWaits(parts: ProgressParts): Promise<ReadonlyMap<string, Judgement>> {
+  const judged = new Map<string, Judgement>();
+  for (const node of parts.flow.nodes) {
+    if (node.type !== 'condition' || parts.steps.get(node.id)?.status !== 'waiting') continue;
+    judged.set(node.id, parts.met.get(node.id) ?? (await judgeNow(node, parts)));
+  }
+  return judged;
+}
+
+const recordOf = (judgement: Judgement | undefined): { detail?: string; seen?: string } =>
+  judgement === undefined ? {} : { detail: judgement.detail, seen: JSON.stringify(judgement.seen) };
+
 type Begun = { step: StepRow; effect?: Effect; notification?: NotificationRow };
 
 async function begin(node: CheckedNode, parts: ProgressParts, runNowMs: number): Promise<Begun> {
@@ -158,11 +180,17 @@ async function begin(node: CheckedNode, parts: ProgressParts, runNowMs: number):
     due_at: null,
     late_ms: null,
     detail: null,
+    seen: null,
   };
   if (node.type === 'trigger') throw new Error('A trigger cannot have an incoming edge');
   if (node.type === 'condition') {
-    const { met, detail } = judge(node.data, await parts.factsOf(deviceOf(node.data)));
-    return { step: { ...base, status: met ? 'met' : 'not_met', ended_at: now, detail } };
+    const judgement = await judgeNow(node, parts);
+    const record = recordOf(judgement);
+    if (node.data.kind === 'wait_until' && !judgement.met) {
+      const due_at = Math.round(runNowMs + node.data.config.seconds * 1_000);
+      return { step: { ...base, status: 'waiting', due_at, ...record } };
+    }
+    return { step: { ...base, status: judgement.met ? 'met' : 'not_met', ended_at: now, ...record } };
   }
   const { data } = node;
   switch (data.kind) {
@@ -181,6 +209,8 @@ async function begin(node: CheckedNode, parts: ProgressParts, runNowMs: number):
       return { step: { ...base, status: 'done', ended_at: now }, notification };
     }
     case 'device_command':
+    case 'zone_command':
+    case 'scene':
     case 'webhook':
       return { step: { ...base, status: 'running' }, effect: data };
   }

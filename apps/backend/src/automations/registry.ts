@@ -13,13 +13,16 @@ export type Registry = {
   reload(): Promise<void>;
   /** Reloads if another process changed something. */
   refresh(): Promise<void>;
+  /** Those of the device, and those of the zone that it is in. */
   ofDevice(deviceId: string): readonly ArmedTrigger[];
   schedules(): readonly ArmedTrigger[];
 };
 
 /** Published automations, in memory: every report of every device is checked against them. */
-export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprint'>): Registry {
+export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprint' | 'zonesOfDevices'>): Registry {
   let byDevice = new Map<string, ArmedTrigger[]>();
+  let byZone = new Map<string, ArmedTrigger[]>();
+  let zoneOf: ReadonlyMap<string, string> = new Map();
   let schedules: ArmedTrigger[] = [];
   let fingerprint = '';
 
@@ -27,13 +30,16 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     // Reads the fingerprint first: the next check then detects a change in between.
     const seen = await store.fingerprint();
     const armed = (await store.list()).flatMap((row) => triggersOf(row));
-    const next = new Map<string, ArmedTrigger[]>();
+    const [ofDevices, ofZones] = [new Map<string, ArmedTrigger[]>(), new Map<string, ArmedTrigger[]>()];
     for (const trigger of armed) {
       const { data } = trigger;
       if (data.kind === 'schedule') continue;
-      next.set(data.config.deviceId, [...(next.get(data.config.deviceId) ?? []), trigger]);
+      if (data.kind === 'zone_state_changed') put(ofZones, data.config.zoneId, trigger);
+      else put(ofDevices, data.config.deviceId, trigger);
     }
-    byDevice = next;
+    // Who is in which zone matters only when there are triggers of zones.
+    zoneOf = ofZones.size === 0 ? new Map() : await store.zonesOfDevices();
+    [byDevice, byZone] = [ofDevices, ofZones];
     schedules = armed.filter(({ data }) => data.kind === 'schedule');
     fingerprint = seen;
   };
@@ -41,11 +47,19 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     reload,
     refresh: async () => {
       if ((await store.fingerprint()) !== fingerprint) await reload();
+      else if (byZone.size > 0) zoneOf = await store.zonesOfDevices();
     },
-    ofDevice: (deviceId) => byDevice.get(deviceId) ?? [],
+    ofDevice: (deviceId) => {
+      const own = byDevice.get(deviceId) ?? [];
+      const ofZone = byZone.get(zoneOf.get(deviceId) ?? '');
+      return ofZone === undefined ? own : [...own, ...ofZone];
+    },
     schedules: () => schedules,
   };
 }
+
+const put = (map: Map<string, ArmedTrigger[]>, key: string, trigger: ArmedTrigger): void =>
+  void map.set(key, [...(map.get(key) ?? []), trigger]);
 
 /** Null for a draft. */
 export function publishedOf({

@@ -8,6 +8,7 @@ import {
   manual,
   node,
   start,
+  untilMotion,
   type AutomationWorld,
 } from '../testing/automation-world.ts';
 import { until } from '../testing/until.ts';
@@ -42,17 +43,36 @@ function dyingStore(runs: RunStore, at: number, when: 'before' | 'after') {
   return { store, isDead: () => isDead, writes: () => writes };
 }
 
-const flow = chain([
-  start,
-  act('on'),
-  delay('wait', 60),
-  act('off'),
-  node('message', 'action', 'notify', { message: 'Off' }),
-]);
+const message = node('message', 'action', 'notify', { message: 'Off' });
+const flow = chain([start, act('on'), delay('wait', 60), act('off'), message]);
+const untilStill = chain([start, act('on'), untilMotion('wait', false, 3_000), act('off'), message]);
+
+/** How the wait of a flow comes to its end. */
+type Case = {
+  flow: typeof flow;
+  endWait: (world: AutomationWorld) => void;
+  prepare?: (world: AutomationWorld) => void;
+};
+const cases: Readonly<Record<string, Case>> = {
+  delay: { flow, endWait: (world) => world.clock.advance(60_000) },
+  condition: {
+    flow: untilStill,
+    prepare: (world) => {
+      world.facts.state = { motion: true };
+    },
+    endWait: (world) => world.report({ motion: false }),
+  },
+};
 
 /** @returns false when the run ended before the crash. */
-async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after'): Promise<boolean> {
-  const automation = await world.publish(flow);
+async function dieAt(
+  world: AutomationWorld,
+  { flow: died, endWait, prepare }: Case,
+  at: number,
+  when: 'before' | 'after',
+): Promise<boolean> {
+  prepare?.(world);
+  const automation = await world.publish(died);
   world.performed.length = 0;
   const dying = dyingStore(world.runs, at, when);
   const first = world.live({ runs: dying.store });
@@ -61,7 +81,7 @@ async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after
   await until('it waits, is over, or is dead', async () => {
     const waits = (await world.all(automation))[0]?.status === 'waiting';
     if (waits && !dying.isDead()) {
-      world.clock.advance(60_000);
+      endWait(world);
       void first.timer.check();
     }
     return dying.isDead() || (await isOver());
@@ -75,6 +95,7 @@ async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after
     await until('nothing is open', async () => {
       await second.timer.check();
       world.clock.advance(10_000);
+      endWait(world);
       return (await world.all(automation)).every(({ ended_at }) => ended_at !== null);
     });
   }
@@ -97,12 +118,36 @@ async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after
 }
 
 test('a backend that crashes at any write repeats no action, and records unknown outcomes', async () => {
-  await using world = await automationWorld();
-  let deaths = 0;
-  for (const when of ['before', 'after'] as const) {
-    for (let at = 0; await dieAt(world, at, when); at++) deaths++;
+  for (const [name, one] of Object.entries(cases)) {
+    await using world = await automationWorld();
+    let deaths = 0;
+    for (const when of ['before', 'after'] as const) {
+      for (let at = 0; await dieAt(world, one, at, when); at++) deaths++;
+    }
+    assert.ok(deaths >= 10, `${name}: only ${deaths} deaths`);
   }
-  assert.ok(deaths >= 10, `only ${deaths} deaths`);
+});
+
+test('a wait for a condition continues after a restart, also when the condition became true meanwhile', async () => {
+  for (const isMeanwhile of [false, true]) {
+    await using world = await automationWorld();
+    world.facts.state = { motion: true };
+    const automation = await world.publish(untilStill);
+    {
+      await using life = world.live();
+      await life.runner.start({ automation, trigger: manual, cause: 'one' });
+      await until('it waits', async () => (await world.all(automation))[0]?.status === 'waiting');
+    }
+    if (isMeanwhile) world.facts.state = { motion: false };
+    await using life = world.live();
+    await life.timer.check();
+    assert.deepEqual(world.performed, isMeanwhile ? ['on', 'off'] : ['on']);
+    if (!isMeanwhile) world.report({ motion: false });
+    await until('it is over', async () => (await world.all(automation))[0]?.status === 'completed');
+    const run = (await world.all(automation))[0]!;
+    assert.deepEqual(world.performed, ['on', 'off']);
+    assert.deepEqual(await world.steps(run.id), ['on done', 'wait met', 'off done', 'message done']);
+  }
 });
 
 test('a delay continues after a restart: on time, or immediately if it ended meanwhile, with the lateness recorded', async () => {

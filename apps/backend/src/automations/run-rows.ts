@@ -53,11 +53,12 @@ export function publicTrigger(text: string): Omit<RunTrigger, 'userId'> {
 export function endStep(
   steps: Map<string, StepRow>,
   nodeId: string,
-  { status, detail }: EffectResult,
+  { status, detail, seen }: EffectResult,
   now: number,
 ): RunChange['ended'] {
   const step = steps.get(nodeId);
   if (step === undefined) return [];
-  steps.set(nodeId, { ...step, status, detail, ended_at: now });
-  return [{ node_id: nodeId, status, detail, ended_at: now }];
+  const end = { status, detail, seen: seen === undefined ? null : JSON.stringify(seen), ended_at: now };
+  steps.set(nodeId, { ...step, ...end });
+  return [{ node_id: nodeId, ...end }];
 }

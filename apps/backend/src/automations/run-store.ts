@@ -16,14 +16,14 @@ import type {
 
 export type RunRow = Selectable<AutomationRunsTable>;
 export type StepRow = Selectable<AutomationStepsTable>;
-export type NotificationRow = Selectable<NotificationsTable>;
+export type NotificationRow = Omit<Selectable<NotificationsTable>, 'is_forwarded'>;
 
 /** Changes of a run in one transaction. */
 export type RunChange = {
   run: Partial<Pick<RunRow, 'status' | 'reason' | 'owner' | 'lease_until' | 'wake_at' | 'ended_at'>>;
   begun: readonly StepRow[];
   /** Each applies only while the step is still `running` or `waiting`. */
-  ended: readonly (Pick<StepRow, 'node_id' | 'status' | 'ended_at' | 'detail'> & { late_ms?: number })[];
+  ended: readonly (Pick<StepRow, 'node_id' | 'status' | 'ended_at' | 'detail' | 'seen'> & { late_ms?: number })[];
   notifications: readonly NotificationRow[];
 };
 
@@ -46,7 +46,7 @@ export type RunStore = {
    * @returns false when it no longer belongs to `owner` (replaced, stopped, removed, taken over); then only the ends of steps are stored.
    */
   save(runId: string, owner: string, change: RunChange): Promise<boolean>;
-  /** Claims a run that is due, or one whose owner's lease expired. @returns false when it cannot be claimed. */
+  /** Claims a run that is due or `isMet`, or one whose owner's lease expired. @returns false when it cannot be claimed. */
   claim(run: Pick<RunRow, 'id' | 'status'>, claim: Claim): Promise<boolean>;
   /** Renews the leases of `owner` for these runs. */
   renew(runIds: readonly string[], owner: string, leaseUntil: number): Promise<void>;
@@ -65,6 +65,8 @@ export type RunStore = {
   prune(kept: number, notifiedBefore: number): Promise<void>;
   /** Waiting runs that are due by then, earliest first. */
   due(now: number): Promise<RunRow[]>;
+  /** Open runs that wait for a condition, with the nodes of it. */
+  conditionWaits(): Promise<{ run: RunRow; nodeId: string }[]>;
   /** The earliest end of a waiting run that is not due yet. */
   nextWake(now: number): Promise<number | null>;
   /** Running runs whose lease ended before `leaseBefore`, or of any owner but `owner`. */
@@ -78,6 +80,8 @@ type Claim = {
   now: number;
   /** Owner of a `running` run. */
   from: string | null;
+  /** A condition that it waits for is met. */
+  isMet: boolean;
 };
 
 const open = ['running', 'waiting'] as const;
@@ -139,6 +143,18 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
         .where('wake_at', '>', now)
         .executeTakeFirst();
       return row?.at ?? null;
+    },
+    conditionWaits: async () => {
+      const steps = await db
+        .selectFrom('automation_runs')
+        .innerJoin('automation_steps', 'automation_steps.run_id', 'automation_runs.id')
+        .where('automation_runs.ended_at', 'is', null)
+        .where('automation_steps.status', '=', 'waiting')
+        .where('automation_steps.kind', '=', 'wait_until')
+        .selectAll('automation_runs')
+        .select('automation_steps.node_id')
+        .execute();
+      return steps.map(({ node_id: nodeId, ...run }) => ({ run, nodeId }));
     },
     abandoned: (by) => {
       const query = runs().where('ended_at', 'is', null).where('status', '=', 'running');
@@ -204,7 +220,7 @@ async function insertNotifications(transaction: DatabaseTransaction, rows: reado
   if (rows.length === 0) return;
   await transaction
     .insertInto('notifications')
-    .values([...rows])
+    .values(rows.map((row) => ({ ...row, is_forwarded: 0 })))
     .execute();
 }
 
@@ -302,16 +318,20 @@ async function save(
 async function claimRun(
   db: Store['db'],
   { id, status }: Pick<RunRow, 'id' | 'status'>,
-  { owner, leaseUntil, now, from }: Claim,
+  { owner, leaseUntil, now, from, isMet }: Claim,
 ): Promise<boolean> {
   const query = db
     .updateTable('automation_runs')
     .set({ status: 'running', owner, lease_until: leaseUntil, wake_at: null })
     .where('id', '=', id)
     .where('status', '=', status);
-  const claimed = await (
-    status === 'waiting' ? query.where('wake_at', '<=', now) : query.where('owner', 'is not distinct from', from)
-  ).executeTakeFirst();
+  const mine =
+    status !== 'waiting'
+      ? query.where('owner', 'is not distinct from', from)
+      : isMet
+        ? query
+        : query.where('wake_at', '<=', now);
+  const claimed = await mine.executeTakeFirst();
   return claimed.numUpdatedRows === 1n;
 }
 

@@ -6,7 +6,7 @@ import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
 import type { EffectResult, PerformEffect } from './actions.ts';
-import type { ConditionFacts } from './conditions.ts';
+import type { ConditionFacts, Judgement } from './conditions.ts';
 import { type BegunEffect, type Progress, progressRun, type RunTime } from './progress.ts';
 import { endStep, newRow, nowOf, publicTrigger, skippedRow, type Start, timeOf, triggersOf } from './run-rows.ts';
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';
@@ -22,6 +22,8 @@ export type Runner = AsyncDisposable & {
   skip(start: Start, reason: RunReason): Promise<void>;
   /** Continues a run whose delay ended. @param time by the clock of the run. */
   wake(run: RunRow, time: RunTime): Promise<void>;
+  /** Continues a run that waits for a condition, at this node, which was seen to be met. */
+  meet(run: RunRow, nodeId: string, judgement: Judgement, time: RunTime): Promise<void>;
   /** Continues a run whose owner is dead. */
   recover(run: RunRow): Promise<void>;
   isDoing(runId: string): boolean;
@@ -43,6 +45,8 @@ type RunnerParts = {
   /** A run started, waits, or ended. */
   onRun: (run: RunRow) => void;
   onNotification: (notification: NotificationRow) => void;
+  /** A run waits for a condition. */
+  onCondition: () => void;
   /** The run waits, and this process has released it. */
   onWaiting: (runId: string, until: number, time: RunTime) => void;
   clock: Clock;
@@ -96,8 +100,10 @@ export function createRunner(parts: RunnerParts): Runner {
     skip: async (start, reason) => {
       await recordSkipped(state, start, reason);
     },
-    wake: (row, time) => track(state, resume(state, row, time, false), 'the end of a delay'),
-    recover: (row) => track(state, resume(state, row, timeOf(clock), true), 'a run that was broken off'),
+    wake: (row, time) => track(state, resume(state, row, time), 'the end of a delay'),
+    meet: (row, nodeId, judgement, time) =>
+      track(state, meet(state, row, time, new Map([[nodeId, judgement]])), 'a condition that became true'),
+    recover: (row) => track(state, resume(state, row, timeOf(clock), { abandoned: true }), 'a run that was broken off'),
     isDoing: (runId) => liveRuns.has(runId),
     noteStep: (stepMs) => {
       for (const run of liveRuns.values()) void track(state, rebase(run, stepMs), 'a corrected time');
@@ -124,7 +130,7 @@ async function openRun(state: RunnerState, start: Start): Promise<RunRow | null>
   const { automation } = start;
   const row = { ...newRow(start, state.newId(), clock.now()), owner, lease_until: clock.now() + leaseMs };
   const run = newLiveRun(row, automation.name, [], timeOf(clock));
-  const { change, effects, until } = await progress(state, run, false);
+  const { change, effects, until } = await progress(state, run, {});
   const opened = { ...row, ...change.run };
   if (opened.reason === 'conditions_not_met') {
     if (!state.mayRecord(`conditions ${automation.id}`, maxRunsPerMinute)) return opened;
@@ -159,15 +165,31 @@ async function recordSkipped(state: RunnerState, start: Start, reason: RunReason
   return row;
 }
 
-async function resume(state: RunnerState, row: RunRow, time: RunTime, abandoned: boolean): Promise<void> {
+/** What is known when a run continues. */
+type Known = { abandoned?: boolean; met?: ReadonlyMap<string, Judgement> };
+
+async function meet(
+  state: RunnerState,
+  row: RunRow,
+  time: RunTime,
+  met: ReadonlyMap<string, Judgement>,
+): Promise<void> {
+  const live = state.liveRuns.get(row.id);
+  if (live !== undefined) await advance(state, live, null, met);
+  // A run that another process executes is judged by that process.
+  else if (row.status === 'waiting') await resume(state, row, time, { met });
+}
+
+async function resume(state: RunnerState, row: RunRow, time: RunTime, known: Known = {}): Promise<void> {
   const { runs, owner, clock } = state;
-  const claim = { owner, leaseUntil: clock.now() + leaseMs, now: nowOf(time, clock), from: row.owner };
+  const isMet = known.met !== undefined;
+  const claim = { owner, leaseUntil: clock.now() + leaseMs, now: nowOf(time, clock), from: row.owner, isMet };
   if (!state.isAccepting || !(await runs.claim(row, claim))) return;
   const claimed: RunRow = { ...row, status: 'running', owner, lease_until: claim.leaseUntil, wake_at: null };
   const [name, steps] = [await state.nameOf(row.automation_id), await runs.steps(row.id)];
   const run = newLiveRun(claimed, name, steps, time);
   state.liveRuns.set(row.id, run);
-  await run.turn.run(() => progressAndSave(state, run, abandoned, []));
+  await run.turn.run(() => progressAndSave(state, run, known, []));
 }
 
 const newLiveRun = (row: RunRow, name: string, steps: readonly StepRow[], time: RunTime): LiveRun => ({
@@ -180,11 +202,12 @@ const newLiveRun = (row: RunRow, name: string, steps: readonly StepRow[], time: 
   alarm: new AbortController(),
 });
 
-const progress = (state: RunnerState, run: LiveRun, abandoned: boolean): Promise<Progress> =>
+const progress = (state: RunnerState, run: LiveRun, { abandoned = false, met = new Map() }: Known): Promise<Progress> =>
   progressRun({
     ...run,
     triggers: triggersOf(run.row, run.flow),
     abandoned,
+    met,
     leaseUntil: state.clock.now() + leaseMs,
     factsOf: state.factsOf,
     newId: state.newId,
@@ -194,11 +217,11 @@ const progress = (state: RunnerState, run: LiveRun, abandoned: boolean): Promise
 async function progressAndSave(
   state: RunnerState,
   run: LiveRun,
-  abandoned: boolean,
+  known: Known,
   ended: RunChange['ended'],
 ): Promise<void> {
   try {
-    const { change, effects, until } = await progress(state, run, abandoned);
+    const { change, effects, until } = await progress(state, run, known);
     const whole = { ...change, ended: [...ended, ...change.ended] };
     if (await saveWithRetries(state, run.row.id, whole)) follow(state, run, whole, effects, until);
     else forget(state, run);
@@ -229,11 +252,12 @@ async function saveWithRetries(state: RunnerState, runId: string, change: RunCha
 function follow(
   state: RunnerState,
   run: LiveRun,
-  change: RunChange,
+  change: Pick<RunChange, 'run' | 'begun' | 'notifications'>,
   effects: readonly BegunEffect[],
   until: number | null,
 ): void {
   const { liveRuns } = state;
+  if (change.begun.some(({ kind, status }) => kind === 'wait_until' && status === 'waiting')) state.onCondition();
   const before = run.row.status;
   run.row = { ...run.row, ...change.run };
   for (const notification of change.notifications) state.onNotification(notification);
@@ -259,7 +283,7 @@ async function perform(state: RunnerState, run: LiveRun, { node, effect }: Begun
   };
   let result: EffectResult;
   try {
-    result = await state.perform(effect, { about, signal: stopping.signal });
+    result = await state.perform(effect, { about, automationId: automation_id, signal: stopping.signal });
   } catch (error) {
     // The started step stays in the record: the next start marks its outcome as unknown.
     if (stopping.signal.aborted) return;
@@ -286,12 +310,13 @@ const advance = (
   state: RunnerState,
   run: LiveRun,
   ended: { node: CheckedNode; result: EffectResult } | null,
+  met: ReadonlyMap<string, Judgement> = new Map(),
 ): Promise<void> =>
   run.turn.run(async () => {
     // A run that was replaced meanwhile still stores the outcome of its action.
     if (ended === null && !state.liveRuns.has(run.row.id)) return;
     const first = ended === null ? [] : endStep(run.steps, ended.node.id, ended.result, state.clock.now());
-    await progressAndSave(state, run, false, first);
+    await progressAndSave(state, run, { met }, first);
   });
 
 function forget({ liveRuns }: RunnerState, run: LiveRun): void {

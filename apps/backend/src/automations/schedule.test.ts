@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { ArmedTrigger } from './registry.ts';
 import { createSchedulePlan, cronProblem, nextDue } from './schedule.ts';
 
-const zone = 'Europe/Kyiv';
+const zone = { timeZone: 'Europe/Kyiv', place: null };
+const utc = { timeZone: 'UTC', place: null };
 function dues(schedule: Parameters<typeof nextDue>[0], after: string, count: number): string[] {
   const times: string[] = [];
   for (let at: number | null = Date.parse(after); times.length < count;) {
@@ -79,8 +80,45 @@ test('setting the clock back, a new time zone or changed automations cause a new
   assert.equal(plan.next(), Date.parse('2026-11-22T05:00:00Z'));
   plan.take([seven()], at('04:00:00'), zone);
   assert.equal(plan.next(), at('05:00:00'));
-  plan.take([seven()], at('04:00:01'), 'UTC');
+  plan.take([seven()], at('04:00:01'), utc);
   assert.equal(plan.next(), at('07:00:00'));
-  plan.take([], at('04:00:02'), 'UTC');
+  plan.take([], at('04:00:02'), utc);
   assert.equal(plan.next(), null);
+});
+
+const kyiv = { timeZone: 'Europe/Kyiv', place: { latitude: 50.45, longitude: 30.52 } };
+const sunset = (publishedAt = 0): ArmedTrigger => ({
+  ...seven(publishedAt),
+  data: { kind: 'schedule', config: { sun: { event: 'sunset' } } },
+});
+
+test('sunset starts one run, and without a place none', () => {
+  const plan = createSchedulePlan();
+  // Sunset in Kyiv on this day: 16:05.
+  assert.deepEqual(plan.take([sunset()], at('12:00:00'), zone), []);
+  assert.equal(plan.next(), null);
+  plan.take([sunset()], at('12:00:01'), kyiv);
+  const due = plan.next() ?? 0;
+  assert.equal(new Date(due).toISOString().slice(0, 16), '2026-11-21T14:05');
+  const [first, ...more] = plan.take([sunset()], due, kyiv);
+  assert.deepEqual(
+    [first?.start.cause, first?.isMissed, more],
+    [`schedule t ${new Date(due).toISOString()}`, false, []],
+  );
+  assert.deepEqual(plan.take([sunset()], due + 1_000, kyiv), []);
+  assert.equal(new Date(plan.next() ?? 0).toISOString().slice(0, 16), '2026-11-22T14:04');
+});
+
+test('a clock that becomes right after sunset has missed it, and one that was ahead has it once more', () => {
+  // The station begins with the time of its last row, in the morning; NTP answers in the evening.
+  const behind = createSchedulePlan();
+  behind.take([sunset()], at('06:00:00'), kyiv);
+  assert.deepEqual(
+    behind.take([sunset()], at('20:00:00'), kyiv).map(({ isMissed }) => isMissed),
+    [true],
+  );
+  const ahead = createSchedulePlan();
+  ahead.take([sunset()], Date.parse('2030-06-01T06:00:00Z'), kyiv);
+  assert.deepEqual(ahead.take([sunset(Date.parse('2030-06-01T06:00:00Z'))], at('06:00:00'), kyiv), []);
+  assert.equal(new Date(ahead.next() ?? 0).toISOString().slice(0, 16), '2026-11-21T14:05');
 });

@@ -1,17 +1,23 @@
 import { Cron } from 'croner';
 import { isoTime } from '@station/kit/clock';
 import { type TriggerData, weekdays } from '@station/protocol/automation-flow';
+import type { Place } from '@station/protocol/rest';
 import type { ArmedTrigger } from './registry.ts';
 import type { Start } from './run-rows.ts';
+import { nextSun } from './sun.ts';
 
 type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
+
+/** Where and when the station is. `timeZone`: IANA name; an unknown one counts as UTC. `place`: null, it is not set. */
+export type Whereabouts = { timeZone: string; place: Place | null };
 
 /**
  * When a schedule is next due, strictly after `afterMs`; null when never. It uses local time: a time skipped by the change to summer time
  * is due at the change, a repeated time in autumn is due the first time. Intervals in minutes do not change.
- * @param timeZone IANA name; an unknown one counts as UTC.
  */
-export function nextDue(schedule: Schedule, afterMs: number, timeZone: string): number | null {
+export function nextDue(schedule: Schedule, afterMs: number, { timeZone, place }: Whereabouts): number | null {
+  const { sun, days } = schedule;
+  if (sun !== undefined) return place === null ? null : nextSun(sun, days, afterMs, { timeZone, place });
   const cron = make(expressionOf(schedule), timeZone) ?? make(expressionOf(schedule), 'UTC');
   return cron?.nextRun(new Date(afterMs))?.getTime() ?? null;
 }
@@ -52,7 +58,7 @@ type DueSchedule = { start: Start; isMissed: boolean };
 
 export type SchedulePlan = {
   /** Schedules that are due now. */
-  take(schedules: readonly ArmedTrigger[], nowMs: number, timeZone: string): DueSchedule[];
+  take(schedules: readonly ArmedTrigger[], nowMs: number, where: Whereabouts): DueSchedule[];
   /** When the next one is due, according to the last `take`. */
   next(): number | null;
   /** This process no longer handles schedules. */
@@ -69,7 +75,7 @@ export function createSchedulePlan(): SchedulePlan {
   let entries = new Map<string, Entry>();
   let lastMs = 0;
   return {
-    take: (schedules, nowMs, timeZone) => {
+    take: (schedules, nowMs, where) => {
       // The clock was set back: the planned times are too far in the future.
       if (nowMs < lastMs) entries.clear();
       lastMs = nowMs;
@@ -79,16 +85,16 @@ export function createSchedulePlan(): SchedulePlan {
       for (const trigger of schedules) {
         const { data, automation, nodeId } = trigger;
         if (data.kind !== 'schedule') continue;
-        const key = JSON.stringify([automation.id, nodeId, automation.publishedAt, data.config, timeZone]);
+        const key = JSON.stringify([automation.id, nodeId, automation.publishedAt, data.config, where]);
         // Published while the clock was ahead: it must not wait for that time.
         const since = Math.max(nowMs - graceMs, Math.min(automation.publishedAt, nowMs));
-        const planned = known.get(key) ?? { trigger, dueMs: nextDue(data.config, since, timeZone) };
+        const planned = known.get(key) ?? { trigger, dueMs: nextDue(data.config, since, where) };
         if (planned.dueMs === null || planned.dueMs > nowMs) {
           entries.set(key, { ...planned, trigger });
           continue;
         }
         due.push({ start: startOf(trigger, planned.dueMs), isMissed: nowMs - planned.dueMs > graceMs });
-        entries.set(key, { trigger, dueMs: nextDue(data.config, nowMs, timeZone) });
+        entries.set(key, { trigger, dueMs: nextDue(data.config, nowMs, where) });
       }
       return due;
     },

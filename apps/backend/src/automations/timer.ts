@@ -5,19 +5,22 @@ import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
+import type { ConditionWaits } from './condition-waits.ts';
 import type { RunTime } from './progress.ts';
 import type { Registry } from './registry.ts';
 import { nowOf, timeOf } from './run-rows.ts';
 import type { RunRow, RunStore } from './run-store.ts';
 import type { Runner } from './runner.ts';
-import { createSchedulePlan, type SchedulePlan } from './schedule.ts';
+import { createSchedulePlan, type SchedulePlan, type Whereabouts } from './schedule.ts';
 
 export type TimerParts = {
   runs: RunStore;
   runner: Runner;
   registry: Registry;
   leadership: Leadership;
-  timeZone: () => Promise<string>;
+  where: () => Promise<Whereabouts>;
+  /** Runs that wait for a condition. */
+  conditions: Pick<ConditionWaits, 'check' | 'untilNextMs'>;
   /** Whether other processes work on the same database. */
   isShared: boolean;
   clock: Clock;
@@ -31,6 +34,8 @@ export type Timer = AsyncDisposable & {
   nudge(): void;
   /** The time of the station was corrected, and the ends of waits in the database with it. */
   noteStep(): void;
+  /** The time of a run that waits, by the clock with which it began in this process. The run is about to continue. */
+  takeTime(runId: string): RunTime;
   /** A run of this process started to wait. */
   noteWaiting(runId: string, untilMs: number, time: RunTime): void;
 };
@@ -84,6 +89,11 @@ export function startTimer(parts: TimerParts): Timer {
       state.anchors.clear();
       waker.wake();
     },
+    takeTime: (runId) => {
+      const time = state.anchors.get(runId)?.time ?? timeOf(clock);
+      state.anchors.delete(runId);
+      return time;
+    },
     noteWaiting: (runId, untilMs, time) => {
       state.anchors.set(runId, { untilMs, time });
       waker.wake();
@@ -107,6 +117,7 @@ async function check(state: TimerState): Promise<number> {
   // Renews this process's leases first: after a stall its own runs would seem abandoned.
   await runner.renew();
   if (state.isShared) await registry.refresh();
+  await state.conditions.check();
   if (!leadership.isLeader()) {
     plan.clear();
     anchors.clear();
@@ -123,9 +134,10 @@ async function recover({ runner }: TimerState, rows: readonly RunRow[]): Promise
 }
 
 async function wakeDueRuns({ runs, runner, anchors, clock }: TimerState): Promise<void> {
-  const isEarly = ({ id }: RunRow): boolean => {
+  const isEarly = ({ id, wake_at }: RunRow): boolean => {
     const anchor = anchors.get(id);
-    return anchor !== undefined && nowOf(anchor.time, clock) < anchor.untilMs;
+    // Another process may have continued the run meanwhile, to another wait.
+    return anchor !== undefined && anchor.untilMs === wake_at && nowOf(anchor.time, clock) < anchor.untilMs;
   };
   const rows = (await runs.due(clock.now())).filter((row) => !isEarly(row));
   // The wall clock was set back: by the monotonic clock they are over.
@@ -142,20 +154,20 @@ async function wakeDueRuns({ runs, runner, anchors, clock }: TimerState): Promis
   }
 }
 
-async function startDueSchedules({ registry, runner, plan, timeZone, clock }: TimerState): Promise<void> {
+async function startDueSchedules({ registry, runner, plan, where, clock }: TimerState): Promise<void> {
   const schedules = registry.schedules();
-  const zone = schedules.length === 0 ? 'UTC' : await timeZone();
-  for (const { start, isMissed } of plan.take(schedules, clock.now(), zone)) {
+  const here = schedules.length === 0 ? { timeZone: 'UTC', place: null } : await where();
+  for (const { start, isMissed } of plan.take(schedules, clock.now(), here)) {
     // The cause stays free: after a clock that was ahead, the same time comes again.
     const missed = { ...start, cause: `missed ${start.cause}` };
     await (isMissed ? runner.skip(missed, 'schedule_missed') : runner.start(start));
   }
 }
 
-async function untilNextMs({ runs, plan, anchors, everyMs, clock }: TimerState): Promise<number> {
+async function untilNextMs({ runs, plan, anchors, conditions, everyMs, clock }: TimerState): Promise<number> {
   const now = clock.now();
   const wakeAt = await runs.nextWake(now);
-  const left = [everyMs];
+  const left = [everyMs, conditions.untilNextMs() ?? everyMs];
   if (wakeAt !== null) left.push(wakeAt - now);
   const scheduled = plan.next();
   if (scheduled !== null) left.push(scheduled - now);

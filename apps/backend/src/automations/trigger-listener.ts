@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
@@ -52,8 +53,12 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
 /** Starts a run, in order of arrival. @param cause unset: only this process sees the cause. */
 type Fire = (trigger: ArmedTrigger, deviceId: string, firing: Firing, cause?: string) => void;
 
-/** @returns starts the runs of each automation one after another. */
+/**
+ * @returns starts the runs of each automation one after another. In between the process does other work: SQLite answers in the same turn, so
+ * that hundreds of starts would otherwise hold up everything else for seconds.
+ */
 function createStartQueues({ runner, logger }: TriggerListenerParts): (start: Start) => void {
+  const pace = createExclusiveRunner();
   const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
   return (start) => {
     const { id } = start.automation;
@@ -61,7 +66,12 @@ function createStartQueues({ runner, logger }: TriggerListenerParts): (start: St
     queues.set(id, queue);
     const isTooMany = queue.waiting >= maxWaiting;
     queue.waiting += 1;
-    const begun = isTooMany ? runner.skip(start, 'rate_limited') : queue.turn.run(() => runner.start(start));
+    const begun = isTooMany
+      ? runner.skip(start, 'rate_limited')
+      : queue.turn.run(async () => {
+          await pace.run(nextTurn);
+          return runner.start(start);
+        });
     void Promise.resolve(begun)
       .catch((error: unknown) =>
         logger.event('unexpected_error', { where: 'the start of an automation', message: describeError(error) }),
@@ -119,7 +129,8 @@ function firingOf(
   report: Extract<DeviceReport, { kind: 'state' | 'event' }>,
 ): Firing | null {
   if (data.kind === 'device_event_received' && report.kind === 'event') return fireOnEvent(data.config, report);
-  if (data.kind === 'device_state_changed' && report.kind === 'state') return fireOnState(data.config, state, report);
+  const isState = data.kind === 'device_state_changed' || data.kind === 'zone_state_changed';
+  if (isState && report.kind === 'state') return fireOnState(data.config, state, report);
   return null;
 }
 
@@ -147,7 +158,7 @@ export function fireOnEvent(
  * @returns null when the trigger does not fire. Pure.
  */
 export function fireOnState(
-  config: ConfigOf<'device_state_changed'>,
+  config: Pick<ConfigOf<'device_state_changed'>, 'capability' | 'operator' | 'value'>,
   before: State,
   report: Extract<DeviceReport, { kind: 'state' }>,
 ): Firing | null {

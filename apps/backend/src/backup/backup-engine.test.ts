@@ -16,10 +16,13 @@ import {
   backedUp,
   logger,
   namesOf,
+  passkeysIn,
   passphrase,
   reasonOf,
   station,
 } from './testing/backup-station.ts';
+import { setLimits } from '../store/member-limits.ts';
+import { testPasskey } from '../testing/test-passkey.ts';
 
 test('an empty station becomes the one of the backup, with its id, and everybody logs in again', async () => {
   await using old = await station({ agent: { wifi: [] } });
@@ -36,6 +39,7 @@ test('an empty station becomes the one of the backup, with its id, and everybody
   assert.equal(row.station_id, 'old-station');
   assert.equal(row.owner_id, 'olena');
   assert.deepEqual(await store.db.selectFrom('refresh_tokens').selectAll().execute(), []);
+  assert.deepEqual(await passkeysIn(store), [testPasskey('olena')]);
   assert.equal(await readFile(join(fresh.dataDir, 'settings-key'), 'utf8'), 'the key');
   assert.equal(await readFile(join(fresh.dataDir, 'device-types/lamp.json'), 'utf8'), '{"type":"lamp"}');
   assert.equal(await readFile(join(fresh.dataDir, 'agent.json'), 'utf8'), '{"wifi":[]}');
@@ -169,6 +173,10 @@ test('people and automations can be restored alone', async () => {
     await using store = await own.start();
     await addUser(store, 'olena');
     await store.db.updateTable('station').set({ owner_id: 'olena' }).execute();
+    await store.db.insertInto('passkeys').values(testPasskey('olena')).execute();
+    for (const zone of ['Kitchen', 'Attic']) await addZone(store, zone);
+    const limits = { role: 'guest' as const, zoneIds: ['Kitchen', 'Attic'], endsAt: 7 };
+    await store.db.transaction().execute((transaction) => setLimits(transaction, 'olena', limits));
     await store.db
       .insertInto('automations')
       .values([automation('a', 'Evening'), automation('b', 'Morning')] as never)
@@ -180,8 +188,10 @@ test('people and automations can be restored alone', async () => {
       .insertInto('automations')
       .values([automation('c', 'Newer')] as never)
       .execute();
+    await store.db.deleteFrom('zones').where('id', '=', 'Attic').execute();
     await store.db.deleteFrom('users').execute();
     await addUser(store, 'taras');
+    await store.db.insertInto('passkeys').values(testPasskey('taras')).execute();
   }
   assert.equal((await own.engine.restore(file, passphrase, ['people', 'automations'])).kind, 'done');
   await using store = await own.start();
@@ -194,6 +204,13 @@ test('people and automations can be restored alone', async () => {
   assert.deepEqual(
     users.map(({ id }) => id),
     ['olena'],
+  );
+  assert.deepEqual(await passkeysIn(store), [testPasskey('olena')]);
+  const limits = await store.db.selectFrom('member_limits').select(['user_id', 'ends_at']).execute();
+  const zones = await store.db.selectFrom('member_zones').select('zone_id').execute();
+  assert.deepEqual(
+    [limits.map((row) => ({ ...row })), zones.map((row) => row.zone_id)],
+    [[{ user_id: 'olena', ends_at: 7 }], ['Kitchen']],
   );
   assert.equal((await store.db.selectFrom('station').select('owner_id').executeTakeFirst())?.owner_id, 'olena');
 });

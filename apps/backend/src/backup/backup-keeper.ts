@@ -11,12 +11,20 @@ import { folderState, markFolder } from '../adapters/backup-folder.ts';
 import { makeFolder, removeTree } from '../adapters/backup-files.ts';
 import { DestinationFault } from '../core/backup-destination.ts';
 import type { BackendConditions } from '../core/conditions.ts';
+import type { StationEvents } from '../core/station-events.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import type { BackupEngine } from './backup-engine.ts';
 import { backupFileName } from './backup-name-decide.ts';
 import { nextNight, nightDue } from './backup-schedule.ts';
 import { type BackupSettingsStore, changedSettings, type KeptSettings, shownSettings } from './backup-settings.ts';
-import { folderOf, listBackups, removeExpired, type Shelf, type ShelfParts, shelvesOf } from './kept-backups.ts';
+import {
+  folderOf,
+  listBackups,
+  removeExpired,
+  type BackupTarget,
+  type TargetParts,
+  targetsOf,
+} from './kept-backups.ts';
 import type { VerifiedStore } from './verified-store.ts';
 
 /** Makes backups at night and by hand, brings each to its destinations, and removes old ones. */
@@ -31,15 +39,16 @@ export type BackupKeeper = AsyncDisposable & {
   begin(passphrase: string | null): Promise<void>;
   /** The work that `begin` started last; resolves when it has ended. */
   ended(): Promise<void>;
-  shelves(): Promise<Shelf[]>;
+  targets(): Promise<BackupTarget[]>;
   cancel(): void;
 };
 
-export type KeeperParts = ShelfParts & {
+export type KeeperParts = TargetParts & {
   engine: BackupEngine;
   settings: BackupSettingsStore;
   verified: VerifiedStore;
   conditions: Pick<BackendConditions, 'set'>;
+  events: StationEvents;
   station: { read(): Promise<{ name: string; time_zone: string }> };
   isSupported: boolean;
   trustedTime: Pick<TrustedTime, 'areAgesTrue'>;
@@ -73,7 +82,7 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
     change: (put) => change(keeper, put),
     begin: (passphrase) => begin(keeper, passphrase),
     ended: async () => keeper.work ?? undefined,
-    shelves: async () => shelvesOf(parts, await settings.read()),
+    targets: async () => targetsOf(parts, await settings.read()),
     cancel: () => engine.cancel(),
     [Symbol.asyncDispose]: async () => {
       stopping.abort(new Error('The backend stops'));
@@ -123,7 +132,9 @@ async function begin(keeper: Keeper, passphrase: string | null): Promise<void> {
   if (chosen === null) throw new StationError('conflict', 'No passphrase is stored. Send one.');
   if (keeper.work !== null || keeper.engine.progress() !== null)
     throw new StationError('conflict', 'A backup is being made, checked or restored.');
-  void startWork(keeper, kept, chosen);
+  startWork(keeper, kept, chosen).catch((error: unknown) =>
+    keeper.logger.event('unexpected_error', { where: 'backup', message: describeError(error) }),
+  );
 }
 
 function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Promise<void> {
@@ -131,11 +142,11 @@ function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Prom
     keeper.work = null;
     keeper.sending = null;
   });
-  keeper.work = work;
+  keeper.work = work.catch(() => undefined);
   return work;
 }
 
-/** Never rejects: what went wrong is kept as trouble. */
+/** What went wrong is kept as trouble. @throws when that cannot be stored. */
 async function makeAndNote(keeper: Keeper, kept: KeptSettings, passphrase: string): Promise<void> {
   const { settings, clock, logger } = keeper;
   const at = clock.now();
@@ -147,6 +158,8 @@ async function makeAndNote(keeper: Keeper, kept: KeptSettings, passphrase: strin
     trouble = { place: null, reason: 'failed' };
   }
   if (keeper.stopping.signal.aborted) return;
+  if (trouble === null) keeper.events.note('backup_made', {});
+  else if (trouble.reason !== 'cancelled') keeper.events.note('backup_failed', { reason: trouble.reason });
   const before = await settings.readState();
   const next = { doneAt: trouble === null ? at : (before?.doneAt ?? at), triedAt: at };
   // One that a person cancelled is no trouble.
@@ -162,24 +175,23 @@ async function makeOne(
   kept: KeptSettings,
   passphrase: string,
 ): Promise<Omit<BackupTrouble, 'at'> | null> {
-  const { engine, verified, station, trustedTime, clock, stopping } = keeper;
-  const shelves = shelvesOf(keeper, kept);
+  const { verified, station, trustedTime, clock, stopping } = keeper;
+  const targets = targetsOf(keeper, kept);
   const found = await usableFolder(keeper, kept);
   const folder = folderOf(keeper, found.place);
   await makeFolder(folder);
   const name = backupFileName((await station.read()).name, isoTime(clock.now()));
   const path = join(folder, name);
-  const made = await engine.make(path, passphrase);
-  if (made.kind === 'refused') return { place: null, reason: made.reason };
-  const checked = await engine.verify(path, passphrase);
-  if (checked.kind === 'refused') {
-    await removeTree(path);
-    return { place: null, reason: checked.reason };
+  const refused = await makeAndVerify(keeper, path, passphrase);
+  if (refused !== null) {
+    const isAway = found.place === 'folder' && (await usableFolder(keeper, kept)).place === 'station';
+    // Pulled out meanwhile: now the backup goes to the station.
+    return isAway ? makeOne(keeper, kept, passphrase) : { place: null, reason: refused };
   }
   await verified.add(found.place, name, clock.now());
   let trouble = found.trouble;
-  for (const shelf of shelves) {
-    const { destination } = shelf;
+  for (const target of targets) {
+    const { destination } = target;
     try {
       if (destination.place === 'webdav') {
         keeper.sending = 'webdav';
@@ -188,13 +200,27 @@ async function makeOne(
       }
       // A folder that is not there is the trouble that is noted already.
       const isThere = destination.place !== 'folder' || found.place === 'folder';
-      if (isThere && trustedTime.areAgesTrue()) await removeExpired(shelf, verified, clock.now());
+      if (isThere && trustedTime.areAgesTrue()) await removeExpired(target, verified, clock.now());
     } catch (error) {
       if (!(error instanceof DestinationFault)) throw error;
       trouble ??= { place: destination.place, reason: error.reason };
     }
   }
   return trouble;
+}
+
+/** @returns why there is no such backup; null: there is one. */
+async function makeAndVerify(
+  { engine }: Keeper,
+  path: string,
+  passphrase: string,
+): Promise<BackupTrouble['reason'] | null> {
+  const made = await engine.make(path, passphrase);
+  if (made.kind === 'refused') return made.reason;
+  const checked = await engine.verify(path, passphrase);
+  if (checked.kind !== 'refused') return null;
+  await removeTree(path);
+  return checked.reason;
 }
 
 /** The folder, or the station's own disk while the folder is not there: the backup is then made all the same. */
@@ -244,7 +270,7 @@ async function view(keeper: Keeper): Promise<BackupView> {
     kept.nightly && kept.passphrase !== null ? Math.max(nextNight(kept.at, timeZone, after), clock.now()) : null;
   return {
     settings: shownSettings(kept),
-    ...(await listBackups(shelvesOf(keeper, kept), verified)),
+    ...(await listBackups(targetsOf(keeper, kept), verified)),
     folder: backupDir === null ? 'unset' : await folderState(backupDir, kept.folderMark),
     isWorking: keeper.work !== null || engine.progress() !== null,
     progress: engine.progress(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import type { BackupView } from '@station/protocol/backup-api';
 import type { HttpServer } from '../http/server.ts';
 import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
@@ -109,6 +110,18 @@ test('on a station with an owner nobody restores with the set-up code, and only 
   assert.equal((await http.inject({ url: '/api/backup' })).statusCode, 401);
 });
 
+test('a piece of an upload that nobody began is not read', async () => {
+  await using running = await runBackend();
+  const { http } = await stationOf(running);
+  const answer = await http.inject({
+    method: 'PUT',
+    url: `/api/backup/uploads/${'x'.repeat(43)}?offset=0`,
+    headers: { 'content-type': 'application/octet-stream' },
+    payload: Buffer.alloc(2 * 1024 * 1024),
+  });
+  assert.equal(answer.json<{ code: string }>().code, 'not_found');
+});
+
 test('an upload takes its pieces in order, repeated ones too, and no more than it was begun with', async () => {
   await using running = await runBackend();
   const { http, headers } = await stationOf(running);
@@ -133,6 +146,19 @@ test('an upload takes its pieces in order, repeated ones too, and no more than i
     payload: { upload: id, passphrase },
   });
   assert.deepEqual([restore.statusCode, restore.json().details], [422, { reason: 'not_recognised' }]);
+});
+
+test('a backend that cannot store how a backup ended logs that, and continues', async () => {
+  await using running = await runBackend();
+  const { make } = await stationOf(running);
+  await sql`create trigger full before insert on settings when new.key = 'backup_state'
+    begin select raise(abort, 'no space'); end`.execute(running.backend.db);
+  const { backups } = await make();
+  assert.equal(backups.length, 1);
+  assert.deepEqual(
+    running.logger.events('unexpected_error').map(({ where }) => where),
+    ['backup'],
+  );
 });
 
 test('backups go to the folder; when its disk is away, to the station, and nothing is written into the empty folder', async () => {

@@ -14,7 +14,7 @@ import { fitting } from '../http/pages.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { BackupKeeper } from './backup-keeper.ts';
 import type { DownloadLinks } from './download-links.ts';
-import { findShelf } from './kept-backups.ts';
+import { findTarget } from './kept-backups.ts';
 import type { VerifiedStore } from './verified-store.ts';
 
 /** Of a view, for all but the backups: a shared folder may hold those of many stations. */
@@ -63,7 +63,7 @@ export async function registerBackupRoutes(app: HttpServer, parts: BackupRoutesP
     '/api/backup/:id/link',
     { config, schema: { tags, params: Params, response: { 200: BackupLink } } },
     async (request) => {
-      findShelf(await keeper.shelves(), request.params.id);
+      findTarget(await keeper.targets(), request.params.id);
       const { token, expiresAt } = links.make(request.params.id);
       return { path: `/api/backup/download/${token}`, expiresAt: isoTime(expiresAt) };
     },
@@ -72,9 +72,9 @@ export async function registerBackupRoutes(app: HttpServer, parts: BackupRoutesP
     '/api/backup/:id',
     { config, schema: { tags, params: Params, response: none } },
     async (request, reply) => {
-      const { shelf, name } = findShelf(await keeper.shelves(), request.params.id);
-      await asAnswer(() => shelf.destination.remove(name));
-      await verified.remove(shelf.destination.place, name);
+      const { target, name } = findTarget(await keeper.targets(), request.params.id);
+      await asAnswer(() => target.destination.remove(name));
+      await verified.remove(target.destination.place, name);
       return reply.code(204).send(null);
     },
   );
@@ -89,11 +89,11 @@ function registerDownload(app: HttpServer, { keeper, links }: BackupRoutesParts)
     async (request, reply) => {
       const id = links.take(request.params.token);
       if (id === null) throw new StationError('not_found', 'This address has expired. Begin the download again.');
-      const { shelf, name } = findShelf(await keeper.shelves(), id);
+      const { target, name } = findTarget(await keeper.targets(), id);
       const { content, bytes } = await asAnswer(async () => {
-        const found = (await shelf.destination.list()).find((file) => file.name === name);
+        const found = (await target.destination.list()).find((file) => file.name === name);
         if (found === undefined) throw new StationError('not_found', 'There is no such backup.');
-        return { content: await shelf.destination.read(name), bytes: found.bytes };
+        return { content: await target.destination.read(name), bytes: found.bytes };
       });
       return reply
         .headers({ 'content-disposition': `attachment; filename="${name}"`, 'content-length': bytes })

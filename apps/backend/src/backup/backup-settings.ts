@@ -1,7 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { BackupSettings, type BackupSettingsPut, BackupTrouble } from '@station/protocol/backup-api';
-
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { Nullable } from '@station/protocol/nullable';
 
 /** What is kept of the settings, encrypted: it holds the passphrase and the log-in of the destination. */
 const KeptSettings = Type.Object({

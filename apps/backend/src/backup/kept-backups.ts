@@ -14,48 +14,48 @@ import type { VerifiedStore } from './verified-store.ts';
 const keptOnStation: Keep = { daily: 1, weekly: 0 };
 
 /** A destination in use, and how many files it keeps. */
-export type Shelf = { destination: BackupDestination; keep: Keep };
+export type BackupTarget = { destination: BackupDestination; keep: Keep };
 
-export type ShelfParts = { dataDir: string; backupDir: string | null; stationId: string };
+export type TargetParts = { dataDir: string; backupDir: string | null; stationId: string };
 
 /** Folder of the backups on the station's own disk. */
 const ownFolder = (dataDir: string): string => join(dataDir, 'backups');
 
 /** Where new files are made: path of the folder in which a destination of this machine keeps them. */
-export const folderOf = ({ dataDir, backupDir, stationId }: ShelfParts, place: 'station' | 'folder'): string =>
+export const folderOf = ({ dataDir, backupDir, stationId }: TargetParts, place: 'station' | 'folder'): string =>
   join(place === 'folder' && backupDir !== null ? backupDir : ownFolder(dataDir), stationId);
 
 /** The destinations that the settings name; the station's own disk is always one. */
-export function shelvesOf({ dataDir, backupDir, stationId }: ShelfParts, settings: KeptSettings): Shelf[] {
+export function targetsOf({ dataDir, backupDir, stationId }: TargetParts, settings: KeptSettings): BackupTarget[] {
   const { keep, folderMark, webdav } = settings;
   const own = createBackupFolder({ place: 'station', folder: ownFolder(dataDir), stationId, mark: null });
-  const shelves: Shelf[] = [{ destination: own, keep: keptOnStation }];
+  const targets: BackupTarget[] = [{ destination: own, keep: keptOnStation }];
   if (backupDir !== null && folderMark !== null) {
     const folder = createBackupFolder({ place: 'folder', folder: backupDir, stationId, mark: folderMark });
-    shelves.push({ destination: folder, keep });
+    targets.push({ destination: folder, keep });
   }
-  if (webdav !== null) shelves.push({ destination: createWebdav(webdav, stationId), keep });
-  return shelves;
+  if (webdav !== null) targets.push({ destination: createWebdav(webdav, stationId), keep });
+  return targets;
 }
 
 const idOf = (place: BackupPlace, name: string): string => `${place}:${name}`;
 
 /** @throws StationError not_found. */
-export function findShelf(shelves: readonly Shelf[], id: string): { shelf: Shelf; name: string } {
+export function findTarget(targets: readonly BackupTarget[], id: string): { target: BackupTarget; name: string } {
   const [place = '', name = ''] = id.split(':');
-  const shelf = shelves.find(({ destination }) => destination.place === place);
-  if (shelf === undefined) throw new StationError('not_found', 'There is no such backup.');
-  return { shelf, name };
+  const target = targets.find(({ destination }) => destination.place === place);
+  if (target === undefined) throw new StationError('not_found', 'There is no such backup.');
+  return { target, name };
 }
 
 /** All files of all destinations, newest first. A destination that does not answer is a fault and no failure. */
 export async function listBackups(
-  shelves: readonly Shelf[],
+  targets: readonly BackupTarget[],
   verified: VerifiedStore,
 ): Promise<Pick<BackupView, 'backups' | 'faults'>> {
   const backups: StoredBackupView[] = [];
   const faults: BackupView['faults'] = [];
-  for (const { destination } of shelves) {
+  for (const { destination } of targets) {
     const { place } = destination;
     try {
       const known = await verified.of(place);
@@ -76,7 +76,11 @@ export async function listBackups(
 }
 
 /** Removes what is no longer kept (`retention-decide.ts`). @throws DestinationFault. */
-export async function removeExpired({ destination, keep }: Shelf, verified: VerifiedStore, now: number): Promise<void> {
+export async function removeExpired(
+  { destination, keep }: BackupTarget,
+  verified: VerifiedStore,
+  now: number,
+): Promise<void> {
   const known = await verified.of(destination.place);
   const files = (await destination.list()).flatMap(({ name }) => {
     const made = readBackupName(name);

@@ -55,12 +55,22 @@ const takeRows: Record<RestorePart, (transaction: DatabaseTransaction) => Promis
       .filter((name) => name !== 'id')
       .map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
     await insert(transaction, 'automations', sql`where true on conflict (id) do update set ${sql.join(taken)}`);
+    await transaction.deleteFrom('scenes').execute();
+    await insert(transaction, 'scenes');
   },
   people: async (transaction) => {
     // Members and sessions go with their users; everybody logs in again.
     await transaction.deleteFrom('users').execute();
     await insert(transaction, 'users');
     await insert(transaction, 'station_members');
+    await insert(transaction, 'member_limits');
+    // A zone that this station does not have opens nothing.
+    await insert(transaction, 'member_zones', sql`where zone_id in (select id from zones)`);
+    await insert(transaction, 'passkeys');
+    await insert(transaction, 'notification_preferences');
+    await insert(transaction, 'favourites', sql`where device_id in (select id from devices)`);
+    // The cloud that closed them may not be the one of this station.
+    await transaction.updateTable('users').set({ closed_at: null }).where('closed_at', 'is not', null).execute();
     await sql`update station set owner_id = (select owner_id from restored.station)`.execute(transaction);
   },
   history: async (transaction) => {

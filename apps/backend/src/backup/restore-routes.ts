@@ -20,12 +20,12 @@ import type { HttpServer } from '../http/server.ts';
 import type { BackupEngine } from './backup-engine.ts';
 import type { BackupKeeper } from './backup-keeper.ts';
 import { asAnswer } from './backup-routes.ts';
-import { findShelf } from './kept-backups.ts';
+import { findTarget } from './kept-backups.ts';
 import type { Uploads } from './uploads.ts';
 
 export type RestoreRoutesParts = {
   engine: BackupEngine;
-  keeper: Pick<BackupKeeper, 'shelves'>;
+  keeper: Pick<BackupKeeper, 'targets'>;
   uploads: Uploads;
   /** Folder for a copy of a backup that is not on this machine. */
   copies: string;
@@ -94,6 +94,7 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
     scope.put('/api/backup/uploads/:id', { config: forAnyone, schema }, async (request) => {
       const { id } = request.params;
       const { offset } = request.query;
+      uploads.check(id);
       return { received: await uploads.append(id, offset, await readPiece(request)) };
     });
   });
@@ -117,10 +118,10 @@ async function readPiece(request: FastifyRequest): Promise<Uint8Array> {
 
 /** A backup of a destination as a file of this machine, where the next upload or start removes it. */
 async function fetchBackup({ keeper, copies }: RestoreRoutesParts, id: string): Promise<string> {
-  const { shelf, name } = findShelf(await keeper.shelves(), id);
+  const { target, name } = findTarget(await keeper.targets(), id);
   const path = join(copies, name);
   await makeFolder(copies);
-  await asAnswer(async () => writeStream(path, await shelf.destination.read(name)));
+  await asAnswer(async () => writeStream(path, await target.destination.read(name)));
   return path;
 }
 

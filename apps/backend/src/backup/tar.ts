@@ -8,6 +8,8 @@ const block = 512;
 const nameBytes = 100;
 /** Eleven octal digits. */
 const maxFileBytes = 8 ** 11 - 1;
+/** Of zeros after the last file: a few compressed bytes can be any number of them. */
+const maxRestBytes = 1024 * 1024;
 
 /** Whether the archive can hold a file of this name: at most 100 bytes after its folder. */
 export function fitsTar(name: string): boolean {
@@ -54,7 +56,11 @@ export async function readTar(
     if ((await reader.read(padding)).length < padding) throw notAnArchive();
   }
   // Read to the end, so that the layers below check theirs.
-  for await (const piece of reader.pieces(Infinity)) if (!piece.every((byte) => byte === 0)) throw notAnArchive();
+  let rest = 0;
+  for await (const piece of reader.pieces(Infinity)) {
+    rest += piece.length;
+    if (rest > maxRestBytes || !piece.every((byte) => byte === 0)) throw notAnArchive();
+  }
 }
 
 const notAnArchive = (): BackupRefused => new BackupRefused('damaged');

@@ -32,6 +32,7 @@ export async function unpackBackup(
   const report = throttled(onProgress);
   let manifest: BackupManifest | null = null;
   const unpacked = new Map<string, string>();
+  let haveSums = false;
   let areSumsRight = false;
   let doneBytes = 0;
   await makeFolder(into);
@@ -41,7 +42,8 @@ export async function unpackBackup(
       if ((await freeBytes(into)) < spaceFactor * totalOf(manifest)) throw new BackupRefused('no_space');
       return;
     }
-    if (entry.name === backupSumsName) {
+    if (entry.name === backupSumsName && !haveSums) {
+      haveSums = true;
       const sums = manifest.files.map(({ name }) => sumLine(unpacked.get(name) ?? '', name)).join('');
       areSumsRight = (await readText(entry, content)) === sums;
       return;

@@ -13,6 +13,8 @@ export type Uploads = {
    * @returns bytes on disk. @throws StationError not_found, conflict (a piece is missing), payload_too_large.
    */
   append(id: string, offset: number, piece: Uint8Array): Promise<number>;
+  /** Before its bytes are read: anybody may send some. @throws StationError not_found. */
+  check(id: string): void;
   /** Path of a complete upload. @throws StationError not_found, conflict. */
   complete(id: string): Promise<string>;
   remove(): Promise<void>;
@@ -52,6 +54,7 @@ export async function openUploads(folder: string): Promise<Uploads> {
       await writePieceAt(path, offset, piece);
       return Math.max(there, offset + piece.length);
     },
+    check: (id) => void find(id),
     complete: async (id) => {
       const { path, bytes } = find(id);
       if ((await fileBytes(path)) !== bytes) throw new StationError('conflict', 'The upload is not complete.');

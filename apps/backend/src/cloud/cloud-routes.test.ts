@@ -60,7 +60,7 @@ test('dead letters are listed, shown as a condition, and resent by permitted use
   const after = await status();
   assert.deepEqual(after.conditions, []);
   assert.deepEqual([after.outbox.pending, after.outbox.setAside], [1, 0]);
-  const logged = running.logger.lines.find((line) => line.includes('cloud_set_aside_sent')) ?? '';
+  const logged = running.logger.lines.find((line) => line.includes('cloud_dead_letters_resent')) ?? '';
   assert.ok(logged.includes(session.user.id), logged);
 });
 

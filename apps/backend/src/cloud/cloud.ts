@@ -166,7 +166,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     deadLetters: () => deadLetters.list(shownDeadLetters),
     resendDeadLetters: async (userId) => {
       const count = await deadLetters.resend();
-      logger.event('cloud_set_aside_sent', { count, userId });
+      logger.event('cloud_dead_letters_resent', { count, userId });
       delivery.wake();
       broadcaster.broadcast();
       return count;

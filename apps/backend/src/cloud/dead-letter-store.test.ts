@@ -1,53 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { eventChannels } from '@station/protocol/cloud';
-import type { DeviceReport } from '../core/device-events.ts';
-import { createEventIds } from '../core/event-ids.ts';
-import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { eventReport, openTestOutbox, statusReport } from '../testing/test-outbox.ts';
 import { createDeadLetterStore } from './dead-letter-store.ts';
-import { createOutboxStore, enqueueReports } from './outbox-store.ts';
 
 async function open() {
-  const store = await openTestStore();
-  const { db } = store;
-  const devices = createDeviceStore({ db, clock: systemClock });
-  const { id } = await devices.provision({ externalId: 'x', type: 'pir', name: 'Hall', zoneId: null });
-  await db
-    .insertInto('cloud_config')
-    .values({
-      id: 'cloud',
-      station_token: 'sealed',
-      active_channels: JSON.stringify(eventChannels),
-      dropped: 0,
-    } as never)
-    .execute();
-  const newId = createEventIds(Date.now);
-  const outbox = createOutboxStore(store);
-  const deadLetters = createDeadLetterStore({ db, clock: systemClock });
-  const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId, enqueueReports);
-  return { db, id, outbox, deadLetters, write, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  const all = await openTestOutbox();
+  return { ...all, deadLetters: createDeadLetterStore({ db: all.db, clock: systemClock }) };
 }
-
-const event = (deviceId: string, n: number): DeviceReport => ({
-  kind: 'event',
-  deviceId,
-  at: 1_000 + n,
-  eventKind: 'device_event',
-  data: { action: 'motion_detected', n },
-});
-const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceReport => ({
-  kind: 'status',
-  deviceId,
-  at,
-  status: to,
-});
 
 test('dead letters leave the outbox, and can be sent again with their ids', async () => {
   await using all = await open();
-  await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
+  await all.write(statusReport(all.id, 'online', 1), eventReport(all.id, 1), eventReport(all.id, 2));
   const before = await all.outbox.read(0, 10);
   for (const { seq } of before.slice(0, 2)) await all.deadLetters.add(seq, 'closed with 1008');
   await all.deadLetters.add(before[1]?.seq ?? 0, 'once more');

@@ -151,7 +151,7 @@ for (const { losses, order } of [
       all.delivery.end(1011);
     }
     const sent = all.connect();
-    await until('each arrives once the cloud is well', () => {
+    await until('each arrives once the cloud works again', () => {
       for (const seq of numbers(sent)) all.delivery.acknowledge(seq);
       return sent.length === 4;
     });

@@ -279,7 +279,7 @@ function send(state: State, to: Delivering, { seq, channel, params }: OutboxMess
 async function addDeadLetter({ deadLetters, logger }: DeliveryParts, seq: number, reason: string): Promise<void> {
   try {
     await deadLetters.add(seq, reason);
-    logger.event('cloud_message_set_aside', { seq, reason });
+    logger.event('cloud_dead_letter', { seq, reason });
   } catch (error) {
     logger.event('unexpected_error', { where: 'keeping a dead letter of the cloud', message: describeError(error) });
   }

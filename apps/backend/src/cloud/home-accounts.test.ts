@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openHousehold, person, phone, sync } from '../testing/cloud-household.ts';
+import { testPasskey } from '../testing/test-passkey.ts';
 
 test('when the cloud is removed, local users log in as before, and cloud-only users stay', async () => {
   await using all = await openHousehold();
@@ -74,6 +75,41 @@ test('the local owner, whom the cloud made an admin, becomes the owner again whe
     for (const line of others) assert.match(line, /(admin admin|member member) [xy]$/, way);
     assert.deepEqual(await all.config.wipe(), [], `${way}: once`);
   }
+});
+
+test('an account of the house that the cloud removes is closed, until it is linked again or the cloud is removed', async () => {
+  await using all = await openHousehold();
+  await all.local('home@example.org', 'owner');
+  const granny = await all.local('granny@example.org', 'member');
+  const opens = async (): Promise<boolean> => (await all.sessions.open(granny, 'local', phone)) !== null;
+  const members = [person('h', 'owner', 'home@example.org'), person('g', 'member', 'granny@example.org')];
+  const removals = [{ type: 'member_removed', cloudUserId: 'g' } as const, sync('h', members[0]!)];
+  for (const removal of removals) {
+    await all.apply(sync('h', ...members));
+    assert.ok(await opens(), 'linked');
+    assert.deepEqual(await all.apply(removal), { kind: 'applied', revoked: [granny] });
+    assert.deepEqual([await opens(), await all.sessions.list(granny)], [false, []]);
+  }
+  assert.equal((await all.apply({ type: 'member_removed', cloudUserId: 'h' })).kind, 'refused', 'the owner stays');
+  await all.config.wipe();
+  assert.ok(await opens());
+  assert.deepEqual(await all.people(), ['granny@example.org member member -', 'home@example.org owner owner -']);
+});
+
+test('passkeys end with a password that the cloud changes; those of a closed account stay with it', async () => {
+  await using all = await openHousehold();
+  const home = await all.local('home@example.org', 'owner');
+  const granny = await all.local('granny@example.org', 'member');
+  for (const userId of [home, granny]) await all.db.insertInto('passkeys').values(testPasskey(userId)).execute();
+  const owners = async (): Promise<string[]> =>
+    (await all.db.selectFrom('passkeys').select('user_id').orderBy('user_id').execute()).map((row) => row.user_id);
+  const members = [person('h', 'owner', 'home@example.org'), person('g', 'member', 'granny@example.org')];
+  await all.apply(sync('h', ...members));
+  assert.deepEqual(await owners(), [granny, home]);
+  await all.apply({ type: 'station_password_changed', cloudUserId: 'h', stationPasswordHash: 'changed' });
+  assert.deepEqual(await owners(), [granny]);
+  await all.apply({ type: 'member_removed', cloudUserId: 'g' });
+  assert.deepEqual(await owners(), [granny]);
 });
 
 test('if the local owner no longer exists, the owner named by the cloud stays the owner', async () => {

@@ -1,11 +1,26 @@
-import type { Role } from '@station/protocol/rest';
-import type { DatabaseTransaction, UsersTable } from '../store/schema.ts';
+import type { DatabaseTransaction, StoredRole, UsersTable } from '../store/schema.ts';
 
 /** Local accounts that the cloud linked later, and how they are restored. */
 
 export const isFromHome = (user: UsersTable): boolean => user.home_email !== null;
 
-/** A user from before the cloud stays, with the previous login. */
+/**
+ * No log-in from now on, until the cloud links the account again or is removed. The account of somebody who owned the house stays open:
+ * they must be able to remove the cloud.
+ */
+export async function close(
+  db: DatabaseTransaction,
+  user: UsersTable,
+  now: number,
+  revoked: Set<string>,
+): Promise<void> {
+  if ((user.home_role ?? user.role) === 'owner') return;
+  await db.updateTable('users').set({ closed_at: now }).where('id', '=', user.id).execute();
+  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
+  revoked.add(user.id);
+}
+
+/** A user from before the cloud keeps the account, with the previous login. */
 export async function unlink(
   db: DatabaseTransaction,
   user: UsersTable,
@@ -36,7 +51,10 @@ export async function setPassword(
   const home = isFromHome(user) ? { home_password_hash: user.home_password_hash ?? user.station_password_hash } : {};
   const set = { station_password_hash: hash, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
-  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
+  // It may be a reset: nothing but the new password opens the account.
+  for (const table of ['refresh_tokens', 'passkeys'] as const) {
+    await db.deleteFrom(table).where('user_id', '=', user.id).execute();
+  }
   revoked.add(user.id);
 }
 
@@ -44,7 +62,7 @@ export async function setPassword(
 export async function changeRole(
   db: DatabaseTransaction,
   user: UsersTable,
-  role: Role,
+  role: StoredRole,
   now: number,
   revoked: Set<string>,
 ): Promise<void> {
@@ -61,7 +79,7 @@ export async function changeRole(
 }
 
 /** Keeps global role and station role equal. The owner is in the station's record and not among the members. */
-export async function setRole(db: DatabaseTransaction, userId: string, role: Role, now: number): Promise<void> {
+export async function setRole(db: DatabaseTransaction, userId: string, role: StoredRole, now: number): Promise<void> {
   await db.updateTable('users').set({ role }).where('id', '=', userId).execute();
   if (role === 'owner') {
     await db.deleteFrom('station_members').where('user_id', '=', userId).execute();
@@ -94,7 +112,7 @@ export async function lockStation(db: DatabaseTransaction): Promise<void> {
 }
 
 /**
- * The cloud is removed: local users log in as before, and the previous owner is the owner again. If that user no longer exists, the owner
+ * The cloud is removed: local users log in as before, also those whose account it closed, and the previous owner is the owner again. If that user no longer exists, the owner
  * named by the cloud stays.
  * @returns ids of users whose tokens are out of date.
  */
@@ -113,5 +131,6 @@ export async function restoreHomeAccounts(db: DatabaseTransaction, now: number):
     if (ofCloud !== undefined) await changeRole(db, ofCloud, ofCloud.home_role ?? 'admin', now, revoked);
   }
   await db.updateTable('users').set({ home_role: null }).where('home_role', 'is not', null).execute();
+  await db.updateTable('users').set({ closed_at: null }).where('closed_at', 'is not', null).execute();
   return [...revoked];
 }

@@ -1,11 +1,11 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { maxMembers, type CloudMember, type IdentitySync, type LegacyMessage } from '@station/protocol/cloud-messages';
-import type { Role } from '@station/protocol/rest';
 import { normalEmail } from '../store/station-store.ts';
-import type { Database, DatabaseTransaction, UsersTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction, StoredRole, UsersTable } from '../store/schema.ts';
 import {
   changeRole,
+  close,
   isFromHome,
   lockStation,
   ownerOf,
@@ -77,7 +77,7 @@ async function apply(db: DatabaseTransaction, message: IdentityMessage, now: num
   return revoked;
 }
 
-/** Applies a full list: removes cloud users who are not on it. Local users stay, so that nobody is locked out of their home. */
+/** Applies a full list: removes cloud users who are not on it. Local users that no list named stay as they are. */
 async function synchronise(
   db: DatabaseTransaction,
   { station, ownerId, members }: IdentitySync,
@@ -147,7 +147,7 @@ async function setOwner(
 }
 
 /** The local role of a user whom the list dropped; null for listed users and for the local owner. */
-const dropped = ({ cloud_user_id: cloudId, home_role: role }: UsersTable): Role | null =>
+const dropped = ({ cloud_user_id: cloudId, home_role: role }: UsersTable): StoredRole | null =>
   cloudId === null && role !== 'owner' ? role : null;
 
 /**
@@ -173,11 +173,11 @@ async function upsert(
     throw new Refusal('Someone else has this address.');
   }
   const user = known ?? sameAddress[0] ?? null;
-  const role: Role = user !== null && user.id === (await ownerOf(db)) ? 'owner' : wantedRole(member);
+  const role: StoredRole = user !== null && user.id === (await ownerOf(db)) ? 'owner' : wantedRole(member);
   if (user === null) return insert(db, member, role, now);
   const linksNow = user.cloud_user_id === null;
   const home = linksNow ? { home_email: user.email } : {};
-  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId, ...home };
+  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId, closed_at: null, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   await changeRole(db, user, role, now, revoked);
   const hash = member.stationPasswordHash;
@@ -185,7 +185,7 @@ async function upsert(
   return user.id;
 }
 
-async function insert(db: DatabaseTransaction, member: CloudMember, role: Role, now: number): Promise<string> {
+async function insert(db: DatabaseTransaction, member: CloudMember, role: StoredRole, now: number): Promise<string> {
   const ofCloud = db.selectFrom('users').select(db.fn.countAll<number>().as('count'));
   const { count } = await ofCloud.where('cloud_user_id', 'is not', null).executeTakeFirstOrThrow();
   if (Number(count) >= maxMembers) throw new Refusal(`A station has at most ${maxMembers} members.`);
@@ -217,13 +217,16 @@ async function remove(
   if (user === null) return;
   // A station always needs an owner: identity_sync must name another one first.
   if (!ownerToo && user.id === (await ownerOf(db))) throw new Refusal('The owner cannot be removed.');
-  if (isFromHome(user)) return unlink(db, user, now, revoked);
+  if (isFromHome(user)) {
+    await unlink(db, user, now, revoked);
+    return close(db, user, now, revoked);
+  }
   await db.deleteFrom('users').where('id', '=', user.id).execute();
   revoked.add(user.id);
 }
 
 /** Only `ownerId` of identity_sync changes the owner. */
-const wantedRole = ({ role }: CloudMember): Role => (role === 'owner' ? 'admin' : role);
+const wantedRole = ({ role }: CloudMember): StoredRole => (role === 'owner' ? 'admin' : role);
 
 async function rename(db: DatabaseTransaction, name: string): Promise<void> {
   await db.updateTable('station').set({ name: name.trim() }).where('id', '=', 'station').execute();

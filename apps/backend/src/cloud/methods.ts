@@ -56,7 +56,7 @@ async function sendCommand(
   if ((await devices.findById(command.deviceId))?.status === 'offline') {
     throw new RpcError(rpcErrors.deviceOffline, 'The device is offline.');
   }
-  const result = await commands.send({ ...command, userId: null });
+  const result = await commands.send({ ...command, userId: null, cause: { kind: 'cloud', id: null } });
   if (result.kind !== 'accepted') throw refusalOf(result);
   const { status, reason } = result.command;
   if (result.mayHaveEffect)

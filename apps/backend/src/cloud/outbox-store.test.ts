@@ -1,51 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '@station/kit/clock';
-import { eventChannels } from '@station/protocol/cloud';
-import type { DeviceReport } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../store/report-store.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { createOutboxStore, enqueueReports } from './outbox-store.ts';
-
-async function open(options: { claimed?: boolean; channels?: readonly string[] } = {}) {
-  const { claimed = true, channels = eventChannels } = options;
-  const store = await openTestStore();
-  const { db } = store;
-  const devices = createDeviceStore({ db, clock: systemClock });
-  const { id } = await devices.provision({ externalId: 'x', type: 'pir', name: 'Hall', zoneId: null });
-  const token = claimed ? 'sealed' : null;
-  await db
-    .insertInto('cloud_config')
-    .values({ id: 'cloud', station_token: token, active_channels: JSON.stringify(channels), dropped: 0 } as never)
-    .execute();
-  const newId = createEventIds(Date.now);
-  const outbox = createOutboxStore(store);
-  const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId, enqueueReports);
-  return { store, db, devices, id, outbox, write, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
-}
-
-const event = (deviceId: string, n: number): DeviceReport => ({
-  kind: 'event',
-  deviceId,
-  at: 1_000 + n,
-  eventKind: 'device_event',
-  data: { action: 'motion_detected', n },
-});
-const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceReport => ({
-  kind: 'status',
-  deviceId,
-  at,
-  status: to,
-});
+import { eventReport, openTestOutbox, statusReport } from '../testing/test-outbox.ts';
+import { enqueueReports } from './outbox-store.ts';
 
 test('events and status changes are stored in the order they occurred, each with a stable id', async () => {
-  await using all = await open();
+  await using all = await openTestOutbox();
   const { id, outbox } = all;
-  await all.write(status(id, 'online', 1), event(id, 1));
-  await all.write(status(id, 'online', 2), event(id, 2));
-  await all.write(status(id, 'offline', 3));
+  await all.write(statusReport(id, 'online', 1), eventReport(id, 1));
+  await all.write(statusReport(id, 'online', 2), eventReport(id, 2));
+  await all.write(statusReport(id, 'offline', 3));
   const messages = await outbox.read(0, 100);
   const kept = messages.map(({ channel, params }) => {
     const { status: to, data } = params as { status?: string; data?: { n: number } };
@@ -57,12 +22,12 @@ test('events and status changes are stored in the order they occurred, each with
 });
 
 test('acknowledged messages are deleted, and their numbers are not reused', async () => {
-  await using all = await open();
-  await all.write(event(all.id, 1), event(all.id, 2));
+  await using all = await openTestOutbox();
+  await all.write(eventReport(all.id, 1), eventReport(all.id, 2));
   const seqs = (await all.outbox.read(0, 10)).map(({ seq }) => seq);
   await all.outbox.remove(seqs);
   assert.deepEqual(await all.outbox.size(), { pending: 0, oldestAt: null, bytes: 0 });
-  await all.write(event(all.id, 3));
+  await all.write(eventReport(all.id, 3));
   const [next] = await all.outbox.read(0, 10);
   assert.ok(next !== undefined && next.seq > Math.max(...seqs));
   const { bytes, ...size } = await all.outbox.size();
@@ -71,11 +36,11 @@ test('acknowledged messages are deleted, and their numbers are not reused', asyn
 });
 
 test('nothing is stored for a missing cloud or an unrequested channel', async () => {
-  await using unclaimed = await open({ claimed: false });
-  await unclaimed.write(status(unclaimed.id, 'online', 1), event(unclaimed.id, 1));
+  await using unclaimed = await openTestOutbox({ claimed: false });
+  await unclaimed.write(statusReport(unclaimed.id, 'online', 1), eventReport(unclaimed.id, 1));
   assert.equal((await unclaimed.outbox.size()).pending, 0);
-  await using quiet = await open({ channels: ['status'] });
-  await quiet.write(status(quiet.id, 'online', 1), event(quiet.id, 1));
+  await using quiet = await openTestOutbox({ channels: ['status'] });
+  await quiet.write(statusReport(quiet.id, 'online', 1), eventReport(quiet.id, 1));
   await quiet.outbox.add({ channel: 'lifecycle', content: { id: 'a' }, at: 1 });
   assert.deepEqual(
     (await quiet.outbox.read(0, 10)).map(({ channel }) => channel),
@@ -84,7 +49,7 @@ test('nothing is stored for a missing cloud or an unrequested channel', async ()
 });
 
 test('a batch that cannot be written leaves nothing in the outbox', async () => {
-  await using all = await open();
+  await using all = await openTestOutbox();
   const failing = async () => {
     throw new Error('no');
   };
@@ -93,13 +58,13 @@ test('a batch that cannot be written leaves nothing in the outbox', async () => 
     await failing();
   };
   const newId = createEventIds(Date.now);
-  await assert.rejects(writeReports(all.store, [event(all.id, 1)], newId, enqueueThenFail));
+  await assert.rejects(writeReports(all.store, [eventReport(all.id, 1)], newId, enqueueThenFail));
   assert.equal((await all.outbox.size()).pending, 0);
 });
 
 test('messages of a removed device are deleted with it', async () => {
-  await using all = await open();
-  await all.write(event(all.id, 1));
+  await using all = await openTestOutbox();
+  await all.write(eventReport(all.id, 1));
   await all.devices.remove(all.id);
   assert.deepEqual(
     (await all.outbox.read(0, 10)).map(({ params }) => params),
@@ -108,9 +73,9 @@ test('messages of a removed device are deleted with it', async () => {
 });
 
 test('over its limit the oldest are dropped, and counted', async () => {
-  await using all = await open();
+  await using all = await openTestOutbox();
   for (let batch = 0; batch < 20; batch++) {
-    await all.write(...Array.from({ length: 100 }, (_, n) => event(all.id, batch * 100 + n)));
+    await all.write(...Array.from({ length: 100 }, (_, n) => eventReport(all.id, batch * 100 + n)));
   }
   assert.equal(await all.outbox.trim(1_000_000), 0);
   const dropped = await all.outbox.trim(66_000);
@@ -127,7 +92,7 @@ for (const [what, smallFirst] of [
   ['large rows with small ones at the end', false],
 ] as const) {
   test(`${what} are measured one by one: no more are dropped than necessary`, async () => {
-    await using all = await open();
+    await using all = await openTestOutbox();
     const count = 12_000;
     const isLarge = (n: number): boolean => n >= count - 100 === smallFirst;
     const contents = Array.from({ length: count }, (_, n) =>
@@ -151,7 +116,7 @@ for (const [what, smallFirst] of [
 }
 
 test('messages removed behind a remaining front message are no longer counted', async () => {
-  await using all = await open();
+  await using all = await openTestOutbox();
   const count = 16_000;
   for (let from = 0; from < count; from += 2_000) {
     const values = Array.from({ length: 2_000 }, (_, n) => ({
@@ -172,7 +137,7 @@ test('messages removed behind a remaining front message are no longer counted', 
 });
 
 test('a late commit with a much smaller number counts as one message, and is not dropped', async () => {
-  await using all = await open();
+  await using all = await openTestOutbox();
   const seqs = [1, ...Array.from({ length: 12_000 }, (_, index) => 1_000_000 + index)];
   for (let from = 0; from < seqs.length; from += 2_000) {
     const rows = seqs.slice(from, from + 2_000);

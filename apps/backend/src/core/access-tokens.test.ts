@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Role } from '@station/protocol/rest';
+import type { Role } from '@station/protocol/roles';
 import { manualClock } from '../testing/manual-clock.ts';
 import { type AccessTokens, createAccessTokens, type FindHolder, type SessionHolder } from './access-tokens.ts';
 
 const minutes = 60_000;
-const petro = { userId: 'petro', role: 'member', sessionId: 'phone' } as const;
+const petro = { userId: 'petro', role: 'member', sessionId: 'phone', endsAt: null } as const;
 
 function withTokens() {
   const clock = manualClock();
   /** What the database has: session → user. */
-  const open = new Map<string, { userId: string; role: Role }>();
+  const open = new Map<string, { userId: string; role: Role; endsAt: number | null }>();
   let lookups = 0;
   const findHolder: FindHolder = async (sessionId) => {
     lookups++;
@@ -61,14 +61,27 @@ test('after a restart a token is as good as its session and its role in the data
   const [member, admin] = [await issue(petro), await issue({ ...petro, role: 'admin' })];
   const later = begin();
   assert.equal(await later.verify(member), null, 'the session has ended');
-  open.set('phone', { userId: 'petro', role: 'member' });
+  open.set('phone', { userId: 'petro', role: 'member', endsAt: null });
   assert.equal((await later.verify(member))?.sessionId, 'phone');
   assert.equal(await later.verify(admin), null, 'the role was taken away');
-  open.set('phone', { userId: 'olena', role: 'admin' });
+  open.set('phone', { userId: 'olena', role: 'admin', endsAt: null });
   assert.equal(await later.verify(admin), null, 'somebody else');
   const asked = lookups();
   assert.ok(await later.verify(member));
   assert.equal(lookups(), asked, 'it is looked up once');
+});
+
+test('the end of a guest that another process moved counts here too', async () => {
+  const { clock, tokens, begin, open, isGood } = withTokens();
+  const guest = { userId: 'petro', role: 'guest', sessionId: 'phone' } as const;
+  const endsAt = clock.now() + minutes;
+  assert.equal(await isGood((await tokens.issue({ ...guest, endsAt }, tokens.moment())).token), true);
+  const other = begin();
+  other.onRevoke((id, { at }) => tokens.takeOver(id, at));
+  other.revoke('petro');
+  open.set('phone', { ...guest, endsAt: endsAt + 5 * minutes });
+  const moved = await other.issue({ ...guest, endsAt: endsAt + 5 * minutes }, other.moment());
+  assert.equal(await isGood(moved.token), true);
 });
 
 test('a session that is revoked while it is looked up lets no token pass', async () => {
@@ -78,7 +91,7 @@ test('a session that is revoked while it is looked up lets no token pass', async
     ...{ secret: 'a secret of the configuration, 32+ bytes', clock },
     findHolder: async () => {
       later.revoke('phone');
-      return { userId: 'petro', role: 'member' };
+      return { userId: 'petro', role: 'member', endsAt: null };
     },
   });
   assert.equal(await later.verify(token), null);

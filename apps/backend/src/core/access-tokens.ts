@@ -1,5 +1,5 @@
 import { jwtVerify, SignJWT } from 'jose';
-import { roles, type Role } from '@station/protocol/rest';
+import { roles, type Role } from '@station/protocol/roles';
 import type { Clock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 
@@ -36,20 +36,20 @@ export type AccessTokens = {
   onRevoke(listener: RevokeListener): Disposable;
 };
 
-/** Whom a token is issued to. */
-export type SessionHolder = { userId: string; role: Role; sessionId: string };
+/** Whom a token is issued to. `endsAt`: the end of a guest, milliseconds since the epoch; null for all others. */
+export type SessionHolder = { userId: string; role: Role; sessionId: string; endsAt: number | null };
 
 /** `at` in milliseconds since the epoch; `isOurs`: revoked here, not taken over. */
 type RevokeListener = (id: string, revocation: { at: number; isOurs: boolean }) => void;
 
 /** The user of a session that has not ended, as the database has them now; null when there is none. */
-export type FindHolder = (sessionId: string) => Promise<{ userId: string; role: Role } | null>;
+export type FindHolder = (sessionId: string) => Promise<Omit<SessionHolder, 'sessionId'> | null>;
 
 export const accessTokenLifetimeMs = 15 * 60 * 1000;
 const toleranceSeconds = 5;
 
 /**
- * Access tokens: JWT, HS256, 15 minutes, with `userId`, `role` and `sid`, the session (contracts, sections 9 and 15).
+ * Access tokens: JWT, HS256, 15 minutes or until the end of a guest, with `userId`, `role` and `sid`, the session (contracts, sections 9 and 15).
  * A program that has the secret may sign one without `sid`; it ends with its time or its user.
  *
  * Revocations are kept in memory for the lifetime of a token. A session or role that this process has not seen yet, for instance after a
@@ -64,27 +64,32 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
   let newest = -1;
 
   const moment = (): number => Math.max(clock.now(), newest + 1);
-  const isRevoked = ({ userId, sessionId, issuedAt }: Omit<AccessClaims, 'expiresAt'>): boolean =>
+  const isRevoked = ({
+    userId,
+    sessionId,
+    issuedAt,
+  }: Pick<AccessClaims, 'userId' | 'sessionId' | 'issuedAt'>): boolean =>
     [userId, sessionId].some((id) => id !== null && issuedAt <= (revokedAt.get(id) ?? -1));
   const seen = createSeenHolders();
-  const isKnown = async ({
-    userId,
-    role,
-    sessionId,
-  }: Omit<AccessClaims, 'issuedAt' | 'expiresAt'>): Promise<boolean> => {
+  const isKnown = async ({ userId, role, sessionId, expiresAt }: Omit<AccessClaims, 'issuedAt'>): Promise<boolean> => {
     if (sessionId === null) return true;
-    const holder = { userId, role, sessionId };
-    if (seen.has(holder)) return true;
-    const found = await findHolder(sessionId);
-    if (found === null || found.userId !== userId || found.role !== role) return false;
-    seen.add(holder);
-    return true;
+    let holder = seen.find({ userId, role, sessionId });
+    if (holder === undefined) {
+      const found = await findHolder(sessionId);
+      if (found === null || found.userId !== userId || found.role !== role) return false;
+      holder = { ...found, sessionId };
+      seen.add(holder);
+    }
+    // The end was moved since this token was issued, and a restart forgot the revocation.
+    return holder.endsAt === null || expiresAt <= holder.endsAt;
   };
 
   const revoke = (id: string, at: number, isOurs: boolean): void => {
     const oldest = clock.now() - accessTokenLifetimeMs - toleranceSeconds * 1000;
     for (const [other, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(other);
     revokedAt.set(id, at);
+    // Another process may have moved the end of this guest.
+    seen.forget(id);
     newest = Math.max(newest, at);
     revocations.emit([id, { at, isOurs }]);
   };
@@ -92,8 +97,8 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
   return {
     moment,
     issue: async (holder, since) => {
-      const { userId, role, sessionId } = holder;
-      const expiresAt = clock.now() + accessTokenLifetimeMs;
+      const { userId, role, sessionId, endsAt } = holder;
+      const expiresAt = Math.min(clock.now() + accessTokenLifetimeMs, endsAt ?? Infinity);
       seen.add(holder);
       // NumericDate may have a fraction (RFC 7519, section 2): it orders a new token after a revocation in the same second.
       const claims = { userId, role, sid: sessionId, iat: since / 1000, exp: expiresAt / 1000 };
@@ -109,10 +114,13 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
       const issuedAt = Math.round((iat ?? 0) * 1000);
       // Issued while the clock was ahead: it would be valid for years.
       if (issuedAt > moment() + toleranceSeconds * 1000) return null;
-      const claims = { userId, role, sessionId, issuedAt };
+      const expiresAt = exp === undefined ? clock.now() + accessTokenLifetimeMs : Math.round(exp * 1000);
+      // No tolerance: that of a guest ends with their access.
+      if (role === 'guest' && expiresAt <= clock.now()) return null;
+      const claims = { userId, role, sessionId, issuedAt, expiresAt };
       // It may be revoked while it is looked up.
       if (isRevoked(claims) || !(await isKnown(claims)) || isRevoked(claims)) return null;
-      return { ...claims, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
+      return claims;
     },
     holds: (claims) => !isRevoked(claims),
     revoke: (id) => revoke(id, moment(), true),
@@ -125,16 +133,21 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
 
 const maxSeen = 10_000;
 
-/** Sessions with the role that they had when this process last saw them. It forgets the oldest. */
-function createSeenHolders(): { has(holder: SessionHolder): boolean; add(holder: SessionHolder): void } {
-  const seen = new Set<string>();
-  const keyOf = ({ userId, role, sessionId }: SessionHolder): string => `${sessionId} ${userId} ${role}`;
+/** Sessions with the role and end that they had when this process last saw them. It forgets the oldest. */
+function createSeenHolders() {
+  const seen = new Map<string, SessionHolder>();
+  const keyOf = ({ userId, role, sessionId }: Omit<SessionHolder, 'endsAt'>): string =>
+    `${sessionId} ${userId} ${role}`;
   return {
-    has: (holder) => seen.has(keyOf(holder)),
-    add: (holder) => {
-      const [oldest] = seen;
+    find: (holder: Omit<SessionHolder, 'endsAt'>): SessionHolder | undefined => seen.get(keyOf(holder)),
+    add: (holder: SessionHolder): void => {
+      const [oldest] = seen.keys();
       if (seen.size >= maxSeen && oldest !== undefined) seen.delete(oldest);
-      seen.add(keyOf(holder));
+      seen.set(keyOf(holder), holder);
+    },
+    /** @param id of the user or of the session. */
+    forget: (id: string): void => {
+      for (const [key, { userId, sessionId }] of seen) if (userId === id || sessionId === id) seen.delete(key);
     },
   };
 }

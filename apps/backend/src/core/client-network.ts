@@ -5,12 +5,29 @@ import { isIPv6 } from '@station/kit/node-tables';
  * everybody with IPv6 has at least that many addresses (RFC 6177).
  */
 export function networkOf(address: string): string {
-  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
-  if (!isIPv6(plain)) return plain;
+  const groups = groupsOf(address);
+  return groups === null ? plainOf(address) : `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** The larger networks of an IPv6 address that one subscriber may have (RFC 6177): its /56 and its /48. None for IPv4. */
+export function widerNetworksOf(address: string): { subnet: string; site: string } | null {
+  const groups = groupsOf(address);
+  if (groups === null) return null;
+  const site = groups.slice(0, 3).join(':');
+  const subnet = (Number.parseInt(groups[3] ?? '0', 16) & 0xff00).toString(16);
+  return { subnet: `${site}:${subnet}::/56`, site: `${site}::/48` };
+}
+
+const plainOf = (address: string): string => address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
+
+/** The eight groups of an IPv6 address; null for any other. */
+function groupsOf(address: string): string[] | null {
+  const plain = plainOf(address);
+  if (!isIPv6(plain)) return null;
   // A URL has the shortest form in lower case.
   const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
-  const groupsOf = (part: string): string[] => part.split(':').filter((group) => group !== '');
-  const [first, last] = [groupsOf(head), groupsOf(tail ?? '')];
+  const partsOf = (part: string): string[] => part.split(':').filter((group) => group !== '');
+  const [first, last] = [partsOf(head), partsOf(tail ?? '')];
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0');
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
+  return [...first, ...zeros, ...last];
 }

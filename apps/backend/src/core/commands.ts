@@ -11,7 +11,12 @@ export type CommandRequest = {
   params: Readonly<Record<string, unknown>>;
   /** Null when the station sends it automatically. */
   userId: string | null;
+  /** Left out: the person of `userId`, or the station itself. */
+  cause?: CommandCause;
 };
+
+/** What gave a command, for the activity. `id`: of the automation or scene, which may not be kept yet. */
+export type CommandCause = { kind: 'person' | 'automation' | 'scene' | 'cloud'; id: string | null };
 
 type ParamFault = {
   /** RFC 6901, into the parameters. */ pointer: string;

@@ -8,6 +8,14 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';
 
+const everything = {
+  about: null,
+  deviceId: null,
+  userId: null,
+  reader: { userId: '01890000-0000-7000-8000-000000000009', role: 'owner' },
+  zones: null,
+} as const;
+
 test('technical events of devices are not in the activity list', async () => {
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
@@ -26,13 +34,18 @@ test('technical events of devices are not in the activity list', async () => {
   const worthALine = [event(1, { action: 'button_pressed' }), event(2, { n: 1 }), event(3, { action: 'ota_failed' })];
   await writeReports(store, [...worthALine, ...own], createEventIds(Date.now));
   const activity = createActivityStore(store.db);
-  for (const deviceId of [id, null]) {
-    const first = await activity.page({ deviceId, before: null, limit: 2 });
+  const pages = [
+    (before: string | null) => activity.ofDevice({ deviceId: id, before, limit: 2 }),
+    (before: string | null) => activity.page({ ...everything, before, limit: 2 }),
+    (before: string | null) => activity.page({ ...everything, deviceId: id, about: 'devices', before, limit: 2 }),
+  ];
+  for (const page of pages) {
+    const first = await page(null);
     assert.deepEqual(
       first.map(({ at }) => at),
       [3, 2],
     );
-    const older = await activity.page({ deviceId, before: first[1]?.id ?? null, limit: 2 });
+    const older = await page(first[1]?.id ?? null);
     assert.deepEqual(
       older.map(({ at }) => at),
       [1],

@@ -7,6 +7,7 @@ import { createCommandStore, localCommandTransaction } from '../store/command-st
 import { createCommands } from './commands.ts';
 import { builtInTypes } from '../testing/built-in-types.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
+import { type Sight, wholeStation } from '../core/sight.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
@@ -39,12 +40,14 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   });
   const devices = {
     // Only these columns are read.
-    findById: async (id: string) => (id === lampId ? ({ id, type: 'light-v1', status } as never) : null),
+    findSeen: async (_sight: Sight, id: string) => (id === lampId ? ({ id, type: 'light-v1', status } as never) : null),
   };
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
+  app.decorateRequest('sight', null);
   app.addHook('onRequest', async (request) => {
     request.user = { userId: nobody, role, sessionId: '', issuedAt: 0, expiresAt: 0 };
+    request.sight = wholeStation;
   });
   await registerDeviceCommandRoutes(app, { devices, types: builtInTypes, commands });
   const command = (payload: object, id = lampId) =>

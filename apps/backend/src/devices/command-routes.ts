@@ -3,10 +3,11 @@ import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands
 import { commonActions } from '@station/protocol/common-commands';
 import { DeviceTypes as DeviceTypesBody } from '@station/protocol/device-types';
 import { Id, PageQuery } from '@station/protocol/rest';
+import { isManager } from '@station/protocol/roles';
 import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import { userOf } from '../http/access.ts';
+import { sightOf, userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
@@ -14,7 +15,7 @@ import { type CommandResult, type Commands, maxCommandBytes } from '../core/comm
 import type { DeviceTypes } from '../core/device-types.ts';
 
 export type CommandRoutesParts = {
-  devices: Pick<DeviceStore, 'findById'>;
+  devices: Pick<DeviceStore, 'findSeen'>;
   types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
 };
@@ -28,15 +29,15 @@ export async function registerDeviceCommandRoutes(app: HttpServer, parts: Comman
 }
 
 const tags = ['devices'];
-const forUsers = { access: 'user' } as const;
+const forGuests = { access: 'guest' } as const;
 
 const typesRoute = {
-  config: forUsers,
+  config: forGuests,
   schema: { tags, querystring: PageQuery, response: { 200: DeviceTypesBody } },
 };
 
 const commandRoute = {
-  config: forUsers,
+  config: forGuests,
   schema: { tags, params: Type.Object({ id: Id }), body: CommandRequest, response: { 202: DeviceCommand } },
 };
 
@@ -48,9 +49,9 @@ async function sendCommand(
   const { userId, role } = userOf(request);
   const { action, params = {} } = request.body;
   const deviceId = request.params.id;
-  const device = await devices.findById(deviceId);
+  const device = await devices.findSeen(sightOf(request), deviceId);
   if (device === null) throw noSuchDevice();
-  if (role === 'member' && isBuiltIn(action)) {
+  if (!isManager(role) && isBuiltIn(action)) {
     throw new StationError('forbidden', 'Only the owner and admins may restart, reset or reconfigure a device.');
   }
   if (device.status === 'offline') throw new StationError('device_offline', 'The device is offline.');

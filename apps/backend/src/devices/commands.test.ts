@@ -83,6 +83,16 @@ const handshake = (deviceId: string): DeviceReport => {
   return { kind: 'handshake', deviceId, at: 1, firmwareVersion: '1', chip: 'c', kitTag: null };
 };
 
+test('somebody who floods one device with commands keeps no other one from getting its own', async () => {
+  await using all = await commandsFor();
+  for (let count = 0; count < 200; count += 1) assert.equal((await all.send('lamp')).status, 'pending');
+  const late = await all.send('lamp');
+  assert.deepEqual([late.status, (await all.send('pump')).status], ['failed', 'pending']);
+  assert.equal(all.published.length, 201);
+  await all.report(...all.changes.slice(0, 1).map(({ commandId }) => ack('lamp', commandId)));
+  assert.equal((await all.send('lamp')).status, 'pending', 'there is room again');
+});
+
 test('a command goes out with its id, is pending, and is confirmed by the device it was sent to', async () => {
   await using all = await commandsFor();
   const command = await all.send('a');

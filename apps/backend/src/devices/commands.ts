@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import type { DeviceType } from '@station/protocol/device-types';
 import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import {
   checkCommand,
+  type CommandCause,
   commandExpiryMs,
   commandMessage,
   type CommandRequest,
@@ -16,6 +17,7 @@ import {
   UnansweredError,
 } from '../core/commands.ts';
 import type { DeviceTypes } from '../core/device-types.ts';
+import { createEventIds } from '../core/event-ids.ts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import {
   afterRestart,
@@ -28,8 +30,11 @@ import { acknowledged, type CommandStore, type Ending } from '../store/command-s
 
 /** More than one command for each device of a large station; beyond it the broker has a fault. */
 const maxPending = 10_000;
+/** Of one device: nobody must use up the room of all others with it. */
+const maxPendingOfDevice = 200;
 
 const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
+const notReady: Ending = { status: 'failed', reason: 'The device has not answered the commands before this one.' };
 const unanswered: Ending = { status: 'failed', reason: 'The broker did not say whether it took the command.' };
 const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
 const confirmed: Ending = { status: 'confirmed', reason: null };
@@ -59,6 +64,7 @@ export function createCommands({ expiryMs = commandExpiryMs, ...parts }: Command
     expiryMs,
     pending: new Map(),
     acknowledging: new Set(),
+    newId: createEventIds(() => parts.clock.now()),
     stop: new AbortController(),
   };
   const subscription = parts.events.subscribe((event) => handleEvent(tracker, event));
@@ -79,6 +85,8 @@ type Tracker = Omit<Required<CommandsParts>, 'events'> & {
   pending: Map<string, Pending>;
   /** Devices that acknowledge by event, also in earlier runs: their states confirm nothing. */
   acknowledging: Set<string>;
+  /** Ids sort by time: commands are part of the activity. */
+  newId: () => string;
   stop: AbortController;
 };
 
@@ -92,16 +100,19 @@ type Pending = {
   timer: NodeJS.Timeout;
 };
 
-async function send(tracker: Tracker, { deviceId, action, params, userId }: CommandRequest): Promise<CommandResult> {
+async function send(tracker: Tracker, request: CommandRequest): Promise<CommandResult> {
+  const { deviceId, action, params, userId } = request;
   const { store, clock, expiryMs } = tracker;
   const device = await tracker.findDevice(deviceId);
   if (device === null) return { kind: 'unknown_device' };
   const type = tracker.types.find(device.type);
   const checked = checkCommand(type, action, params);
   if (checked.kind !== 'good') return checked;
-  const commandId = randomUUID();
+  const commandId = tracker.newId();
   const at = clock.now();
   const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
+  if (idsOf(tracker, deviceId).length >= maxPendingOfDevice)
+    return { kind: 'accepted', command: { ...change, ...notReady } };
   if (tracker.pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
   const expiresAt = at + expiryMs;
   const confirmation = confirmationOf(type, action, params, device.state);
@@ -113,7 +124,7 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
   // Tracked before it is sent: the device may answer before the broker does.
   track(tracker, { change, expiresAt, confirmation, repeat });
   try {
-    await store.add(change, expiresAt, confirmation);
+    await store.add(change, { expiresAt, confirmation, cause: causeOf(request), params: shownParams(type, request) });
   } catch (error) {
     forget(tracker, commandId);
     throw error;
@@ -128,6 +139,23 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
     return { kind: 'accepted', command, ...(mayHaveEffect ? { mayHaveEffect } : {}) };
   }
   return { kind: 'accepted', command: change };
+}
+
+const causeOf = ({ cause, userId }: CommandRequest): CommandCause | null =>
+  cause ?? (userId === null ? null : { kind: 'person', id: null });
+
+const maxShownText = 64;
+
+/** Parameters that the state of the device will show: any other one may be a secret. */
+function shownParams(type: DeviceType | undefined, { params }: CommandRequest): Record<string, unknown> {
+  const shown = Object.entries(params).filter(
+    ([name, value]) =>
+      type?.capabilities.some(({ key }) => key === name) === true &&
+      (typeof value === 'boolean' ||
+        typeof value === 'number' ||
+        (typeof value === 'string' && value.length <= maxShownText)),
+  );
+  return Object.fromEntries(shown);
 }
 
 /** Before anything is stored. Null: the device can receive it. */

@@ -142,12 +142,14 @@ test('events are read page by page, for one device and for all', async () => {
       data: { action: `press ${n}` },
     });
   }
-  const first = (await all.call('GET', '/api/activity?limit=3')).json<DeviceEvent[]>();
+  const first = (await all.call('GET', '/api/activity?about=devices&limit=3')).json<DeviceEvent[]>();
   assert.deepEqual(
     first.map(({ data }) => data['action']),
     ['press 4', 'press 3', 'press 2'],
   );
-  const rest = (await all.call('GET', `/api/activity?limit=3&before=${first[2]?.id}`)).json<DeviceEvent[]>();
+  const rest = (await all.call('GET', `/api/activity?about=devices&limit=3&before=${first[2]?.id}`)).json<
+    DeviceEvent[]
+  >();
   assert.deepEqual(
     rest.map(({ data }) => data['action']),
     ['press 1', 'press 0'],
@@ -158,7 +160,7 @@ test('events are read page by page, for one device and for all', async () => {
     [[porch, 'user_event']],
   );
   assert.equal((await all.call('GET', `/api/devices/${nobody}/events`)).statusCode, 404);
-  for (const query of ['limit=0', 'limit=9999', 'limit=x', 'before=x', 'page=2']) {
+  for (const query of ['limit=0', 'limit=9999', 'limit=x', 'before=x', 'page=2', 'about=all', 'userId=x']) {
     assert.equal((await all.call('GET', `/api/activity?${query}`)).statusCode, 400, query);
   }
 });

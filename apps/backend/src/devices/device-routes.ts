@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { ActivityQuery } from '@station/protocol/activity';
 import { Device, DeviceEvents, DevicePatch, DeviceRemoval, Devices, EventsQuery } from '@station/protocol/devices';
 import { Id, PageQuery } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
@@ -6,11 +7,14 @@ import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
+import type { StationEvents } from '../core/station-events.ts';
+import { type Sight, wholeStation, zoneList } from '../core/sight.ts';
 import { findUnstorable } from '../core/storable-text.ts';
 import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { ZoneStore } from './zones.ts';
 import { removeDevice } from './removed-devices.ts';
+import { sightOf, userOf } from '../http/access.ts';
 import { sendLarge } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
@@ -21,6 +25,8 @@ export type DeviceRoutesParts = {
   reads: LargeReads;
   /** Receives an event for each device that is changed or removed here. */
   events: DeviceHub;
+  /** For the activity. */
+  stationEvents: StationEvents;
   /** Sends a removed device its last command. */
   publish: PublishCommand;
   clock: Clock;
@@ -39,19 +45,27 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
 
 const Params = Type.Object({ id: Id });
 const defaultLimit = 50;
-const forUsers = { access: 'user' } as const;
-const forHeavy = { ...forUsers, heavy: 'answer' } as const;
+const forGuests = { access: 'guest' } as const;
+/** A guest has no history. */
+const forLimited = { access: 'limited', heavy: 'answer' } as const;
 const forAdmins = { access: { station: 'admin' } } as const;
 const tags = ['devices'];
 
-const listRoute = { config: forHeavy, schema: { tags, querystring: PageQuery, response: { 200: Devices } } };
+const listRoute = {
+  config: { ...forGuests, heavy: 'answer' } as const,
+  schema: { tags, querystring: PageQuery, response: { 200: Devices } },
+};
 
 async function listDevices(
   { reads }: DeviceRoutesParts,
   request: RequestOf<typeof listRoute>,
   reply: ReplyOf<typeof listRoute>,
 ) {
-  const answer = await reads({ kind: 'devices', after: readCursor(request.query.after) });
+  const answer = await reads({
+    kind: 'devices',
+    after: readCursor(request.query.after),
+    zones: zoneList(sightOf(request)),
+  });
   return sendLarge({ request, reply }, answer, 'after');
 }
 
@@ -67,10 +81,10 @@ function readCursor(cursor: string | undefined): { name: string; id: string } | 
   throw new StationError('bad_request', '"after" must come from the previous page.');
 }
 
-const getRoute = { config: forUsers, schema: { tags, params: Params, response: { 200: Device } } };
+const getRoute = { config: forGuests, schema: { tags, params: Params, response: { 200: Device } } };
 
 async function getDevice(parts: DeviceRoutesParts, request: RequestOf<typeof getRoute>) {
-  return toDevice(await find(parts, request.params.id));
+  return toDevice(await find(parts, sightOf(request), request.params.id));
 }
 
 const changeRoute = {
@@ -90,7 +104,7 @@ async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<typeof 
     ...(zoneId === undefined ? {} : { zoneId }),
   };
   await devices.change(id, patch);
-  const device = await find(parts, id);
+  const device = await find(parts, wholeStation, id);
   events.emit({ kind: 'changed', deviceId: id, externalId: device.external_id });
   return toDevice(device);
 }
@@ -98,13 +112,16 @@ async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<typeof 
 const removeRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: DeviceRemoval } } };
 
 async function remove(parts: DeviceRoutesParts, request: RequestOf<typeof removeRoute>) {
-  const removal = await removeDevice(parts, await find(parts, request.params.id));
+  const device = await find(parts, wholeStation, request.params.id);
+  const removal = await removeDevice(parts, device);
   if (removal === null) throw noSuchDevice();
+  const { id: deviceId, name } = device;
+  parts.stationEvents.note('device_removed', { deviceId, name }, { userId: userOf(request).userId });
   return removal;
 }
 
 const eventsRoute = {
-  config: forHeavy,
+  config: forLimited,
   schema: { tags, params: Params, querystring: EventsQuery, response: { 200: DeviceEvents } },
 };
 
@@ -113,25 +130,38 @@ async function getEvents(
   request: RequestOf<typeof eventsRoute>,
   reply: ReplyOf<typeof eventsRoute>,
 ) {
-  const { id: deviceId } = await find(parts, request.params.id);
+  const { id: deviceId } = await find(parts, sightOf(request), request.params.id);
   const { before = null, limit = defaultLimit } = request.query;
   return sendLarge({ request, reply }, await parts.reads({ kind: 'events', deviceId, before, limit }), 'before');
 }
 
-const activityRoute = { config: forHeavy, schema: { tags, querystring: EventsQuery, response: { 200: DeviceEvents } } };
+const activityRoute = {
+  config: forLimited,
+  schema: { tags, querystring: ActivityQuery, response: { 200: DeviceEvents } },
+};
 
 async function getActivity(
   { reads }: DeviceRoutesParts,
   request: RequestOf<typeof activityRoute>,
   reply: ReplyOf<typeof activityRoute>,
 ) {
-  const { before = null, limit = defaultLimit } = request.query;
-  return sendLarge({ request, reply }, await reads({ kind: 'events', deviceId: null, before, limit }), 'before');
+  const { before = null, limit = defaultLimit, about = null, deviceId = null, userId = null } = request.query;
+  const { userId: readerId, role } = userOf(request);
+  const query = {
+    before,
+    limit,
+    about,
+    deviceId,
+    userId,
+    reader: { userId: readerId, role },
+    zones: zoneList(sightOf(request)),
+  };
+  return sendLarge({ request, reply }, await reads({ kind: 'activity', query }), 'before');
 }
 
 /** @throws (rejects) `not_found` */
-async function find({ devices }: DeviceRoutesParts, id: string): Promise<DeviceRow> {
-  const device = await devices.findById(id);
+async function find({ devices }: DeviceRoutesParts, sight: Sight, id: string): Promise<DeviceRow> {
+  const device = await devices.findSeen(sight, id);
   if (device === null) throw noSuchDevice();
   return device;
 }

@@ -5,7 +5,7 @@ import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { hashToken } from '../core/secrets.ts';
-import { forgetStrangers } from '../store/removed-device-store.ts';
+import { forgetUnregistered } from '../store/removed-device-store.ts';
 import { newDeviceRow } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
 
@@ -67,7 +67,7 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
         .executeTakeFirst();
       if (numInsertedOrUpdatedRows === 0n) continue;
       added += 1;
-      await forgetStrangers(transaction, [externalId]);
+      await forgetUnregistered(transaction, [externalId]);
     }
     await transaction
       .insertInto('settings')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { seeded } from '../testing/seeded.ts';
 import {
   frameOf,
   gapsIn,
@@ -103,17 +104,6 @@ test('many changes within an interval are one point, and the value after it cont
   );
 });
 
-/** A pseudo-random sequence that is the same in each run (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function randomTransitions(random: () => number, lengthMs: number): Transition[] {
   const rows: Transition[] = [];
   let value = on;
@@ -147,7 +137,7 @@ const same = (a: ReturnType<typeof points>, b: ReturnType<typeof points>, messag
 test('intervals that are over have the same points later, for other ranges, and after they were summarised', () => {
   const lengthMs = 12 * hourMs;
   for (let seed = 1; seed <= 150; seed++) {
-    const random = randomOf(seed);
+    const random = seeded(seed);
     const all = randomTransitions(random, lengthMs);
     const gaps = randomGaps(random, lengthMs);
     const resolutionMs = resolutionsMs[Math.floor(random() * 8)]!;

@@ -4,6 +4,8 @@ import { DeviceHistory, HistoryExportQuery, HistoryQuery } from '@station/protoc
 import { Id } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import type { Sight } from '../core/sight.ts';
+import { sightOf } from '../http/access.ts';
 import { sendLarge } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import type { Store } from '../store/database.ts';
@@ -15,7 +17,7 @@ import type { LargeReads } from './large-reads.ts';
 
 type Parts = {
   store: Pick<Store, 'db' | 'kind'>;
-  devices: Pick<DeviceStore, 'findById'>;
+  devices: Pick<DeviceStore, 'findSeen'>;
   history: Pick<HistoryStore, 'kindOf'>;
   reads: LargeReads;
   clock: Clock;
@@ -28,25 +30,25 @@ export async function registerHistoryRoutes(app: HttpServer, parts: Parts): Prom
 }
 
 const shared = { tags: ['devices'], params: Type.Object({ id: Id }) };
-const config = { access: 'user', heavy: 'answer' } as const;
+const config = { access: 'limited', heavy: 'answer' } as const;
 
 const historyRoute = { config, schema: { ...shared, querystring: HistoryQuery, response: { 200: DeviceHistory } } };
 
 async function getHistory(parts: Parts, request: RequestOf<typeof historyRoute>, reply: ReplyOf<typeof historyRoute>) {
   const { capability, resolution: resolutionMs } = request.query;
-  const { id: deviceId } = await find(parts, request.params.id);
+  const { id: deviceId } = await find(parts, sightOf(request), request.params.id);
   const query = { deviceId, capability, ...rangeOf(parts, request.query), resolutionMs };
   return sendLarge({ request, reply }, await parts.reads({ kind: 'history', query }));
 }
 
 const exportRoute = {
-  config: { access: 'user', heavy: 'stream' } as const,
+  config: { access: 'limited', heavy: 'stream' } as const,
   schema: { ...shared, querystring: HistoryExportQuery, description: 'text/csv (RFC 4180), for spreadsheets.' },
 };
 
 async function exportHistory(parts: Parts, request: RequestOf<typeof exportRoute>, reply: ReplyOf<typeof exportRoute>) {
   const { capability } = request.query;
-  const { id: deviceId, external_id: externalId } = await find(parts, request.params.id);
+  const { id: deviceId, external_id: externalId } = await find(parts, sightOf(request), request.params.id);
   const stretch = { deviceId, capability, ...rangeOf(parts, request.query) };
   const kind = await parts.history.kindOf(deviceId, capability);
   const lines = historyLines(parts.store, kind, stretch);
@@ -66,8 +68,8 @@ function rangeOf({ clock }: Parts, { from, to }: { from: string; to?: string }):
 }
 
 /** @throws (rejects) `not_found` */
-async function find({ devices }: Parts, id: string): Promise<DeviceRow> {
-  const device = await devices.findById(id);
+async function find({ devices }: Parts, sight: Sight, id: string): Promise<DeviceRow> {
+  const device = await devices.findSeen(sight, id);
   if (device === null) throw new StationError('not_found', 'There is no such device.');
   return device;
 }

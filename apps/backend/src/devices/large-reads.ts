@@ -6,15 +6,18 @@ import { maxAnswerBytes } from '@station/protocol/rest';
 import { fittingJson } from '../http/pages.ts';
 import type { Store } from '../store/database.ts';
 import { createDeviceStore, toDevice } from '../store/device-store.ts';
-import { type ActivityRow, createActivityStore } from './activity-store.ts';
+import { type ActivityQuery, type ActivityRow, createActivityStore } from './activity-store.ts';
 import type { Stretch } from './downsampling.ts';
 import { createHistoryStore, type History } from './history-store.ts';
 
+/** Only devices of these zones; null: all. */
+type Zones = readonly string[] | null;
+
 /** A read whose answer is large. Plain data, so that a thread can be asked. */
 export type LargeRead =
-  | { kind: 'devices'; after: { name: string; id: string } | null }
-  /** Null: of all devices, as an activity. */
-  | { kind: 'events'; deviceId: string | null; before: string | null; limit: number }
+  | { kind: 'devices'; after: { name: string; id: string } | null; zones: Zones }
+  | { kind: 'events'; deviceId: string; before: string | null; limit: number }
+  | { kind: 'activity'; query: ActivityQuery }
   | { kind: 'history'; query: Stretch & { resolutionMs?: number | undefined } };
 
 export type LargeAnswer = {
@@ -36,18 +39,15 @@ export function createLargeReads({ store, clock }: { store: Pick<Store, 'db' | '
     switch (read.kind) {
       case 'devices': {
         // Only the rows of the page: all states together may be larger than the memory that the backend has.
-        const { rows, isLast } = await devices.page(read.after, maxAnswerBytes);
+        const { rows, isLast } = await devices.page(read.after, maxAnswerBytes, read.zones);
         const page = fittingJson(rows.map(toDevice));
         const last = rows[page.length - 1];
         return pageAnswer(page, last === undefined || (isLast && page.length === rows.length) ? null : cursorOf(last));
       }
-      case 'events': {
-        const events = (await activity.page(read)).map(toEvent);
-        const page = fittingJson(events);
-        const last = events[page.length - 1];
-        const isMore = page.length < events.length || events.length === read.limit;
-        return pageAnswer(page, last !== undefined && isMore ? last.id : null);
-      }
+      case 'events':
+        return eventsAnswer(await activity.ofDevice(read), read.limit);
+      case 'activity':
+        return eventsAnswer(await activity.page(read.query), read.query.limit);
       case 'history':
         return { body: bytesOf(JSON.stringify(toBody(await history.read(read.query)))), next: null };
     }
@@ -62,6 +62,14 @@ const pageAnswer = (items: readonly string[], next: string | null): LargeAnswer 
   next,
 });
 
+function eventsAnswer(rows: readonly ActivityRow[], limit: number): LargeAnswer {
+  const events = rows.map(toEvent);
+  const page = fittingJson(events);
+  const last = events[page.length - 1];
+  const isMore = page.length < events.length || events.length === limit;
+  return pageAnswer(page, last !== undefined && isMore ? last.id : null);
+}
+
 /** The place in the order by name and id, also of a device that was removed meanwhile. */
 const cursorOf = ({ name, id }: { name: string; id: string }): string =>
   Buffer.from(JSON.stringify([name, id])).toString('base64url');
@@ -74,12 +82,13 @@ function dataOf(text: string): Record<string, unknown> {
   return Buffer.byteLength(text) < oldEventBytes ? data : { action: data['action'] };
 }
 
-const toEvent = ({ id, device_id, kind, data, at }: ActivityRow): DeviceEvent => ({
+const toEvent = ({ id, device_id, kind, data, at, by }: ActivityRow): DeviceEvent => ({
   id,
   deviceId: device_id,
   kind,
   data: dataOf(data),
   at: isoTime(at),
+  ...(by !== undefined && { by }),
 });
 
 function toBody({ frame, endMs, gaps, ...history }: History): Static<typeof DeviceHistory> {

@@ -47,7 +47,7 @@ test('a device that is online is told to erase itself, and loses its login when 
   await closed;
   assert.equal((await all.removal())?.ended, 'obeyed');
   await assert.rejects(all.connect());
-  assert.deepEqual(await createUnknownDeviceStore(all.db).list(), [], 'its last messages make it no stranger');
+  assert.deepEqual(await createUnknownDeviceStore(all.db).list(), [], 'its last messages do not list it as unknown');
 });
 
 test('a device that was offline is told when it returns, with its old login', async () => {
@@ -82,7 +82,7 @@ test('a device that is added again is not removed any more', async () => {
   await assert.rejects(all.connect(), 'its old login');
 });
 
-test('after an older copy of the database, a device that was added again waits like any stranger', async () => {
+test('after an older copy of the database, a device that was added again waits as an unknown device', async () => {
   await using all = await withLamp();
   await all.remove();
   const removal = await all.removal();

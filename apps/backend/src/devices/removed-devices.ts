@@ -10,7 +10,7 @@ import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import { isSameHash } from '../core/secrets.ts';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
-import type { StrangerAnswer, StrangerMessage } from '../mqtt/ports.ts';
+import type { UnregisteredAnswer, UnregisteredMessage } from '../mqtt/ports.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import type { RemovedDeviceRow, RemovedDevices } from '../store/removed-device-store.ts';
 import type { RemovalEnd } from '../store/schema.ts';
@@ -18,7 +18,7 @@ import { decideLoginEnd } from './removal-decide.ts';
 
 export type RemovedDeviceService = AsyncDisposable & {
   /** Null: the device was never removed on this station. */
-  receive(message: StrangerMessage): Promise<StrangerAnswer | null>;
+  receive(message: UnregisteredMessage): Promise<UnregisteredAnswer | null>;
   /** Whether a removed device may log in; null: it is not remembered with a login. */
   mayLogIn(externalId: string, tokenHash: string): Promise<boolean | null>;
 };
@@ -110,7 +110,7 @@ async function find(
   const removal = await removed.find(externalId);
   const isGone =
     removal !== null &&
-    // A device that obeyed was given its login again since, which only a lost database does not know: it is a stranger.
+    // A device that obeyed was given its login again since, which only a lost database does not know: it is unknown.
     ((removal.ended === 'obeyed' && !isLeaving(removal, clock.now())) ||
       wasAddedAgain({ externalId, deviceId: removal.device_id }));
   if (found.size >= maxRemembered) found.clear();
@@ -122,8 +122,8 @@ async function answer(
   parts: RemovedDeviceParts,
   memory: Memory,
   removal: RemovedDeviceRow,
-  { end, body }: StrangerMessage,
-): Promise<StrangerAnswer> {
+  { end, body }: UnregisteredMessage,
+): Promise<UnregisteredAnswer> {
   const { removed, clock } = parts;
   const { device_id: deviceId, command_id: commandId } = removal;
   if (removal.ended === 'obeyed') return { kind: 'silence' };

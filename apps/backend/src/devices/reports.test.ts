@@ -25,6 +25,14 @@ const newId = createEventIds(Date.now);
 
 const write = (store: Store, ...reports: DeviceReport[]) => writeReports(store, reports, newId);
 
+const everything = {
+  about: null,
+  deviceId: null,
+  userId: null,
+  reader: { userId: '01890000-0000-7000-8000-000000000009', role: 'owner' },
+  zones: null,
+} as const;
+
 test('the capabilities of a state are merged, over several reports and batches', async () => {
   await using all = await withDevices('hall', 'porch');
   const [hall = '', porch = ''] = all.ids;
@@ -105,7 +113,7 @@ test('events are kept in the order they came and read back newest first, page by
   const activity = createActivityStore(all.store.db);
   const read: number[] = [];
   for (let before: string | null = null; ;) {
-    const page = await activity.page({ deviceId: null, before, limit: 10 });
+    const page = await activity.page({ ...everything, before, limit: 10 });
     read.push(...page.map(({ at }) => at));
     before = page.at(-1)?.id ?? null;
     if (page.length < 10) break;
@@ -115,7 +123,7 @@ test('events are kept in the order they came and read back newest first, page by
     Array.from({ length: 25 }, (_, n) => 24 - n),
   );
   assert.deepEqual(
-    (await activity.page({ deviceId: porch, before: null, limit: 10 })).map(({ at }) => at),
+    (await activity.ofDevice({ deviceId: porch, before: null, limit: 10 })).map(({ at }) => at),
     [20, 15, 10, 5, 0],
   );
 });
@@ -129,7 +137,7 @@ test('a report of a device that was removed meanwhile is left out, the rest is k
     { kind: 'event', deviceId, at: 1, eventKind: 'device_event', data: {} },
   ]);
   await write(all.store, ...reports);
-  assert.equal((await createActivityStore(all.store.db).page({ deviceId: null, before: null, limit: 10 })).length, 1);
+  assert.equal((await createActivityStore(all.store.db).page({ ...everything, before: null, limit: 10 })).length, 1);
   assert.equal((await all.store.db.selectFrom('device_samples').selectAll().execute()).length, 1);
 });
 

@@ -8,6 +8,7 @@ import {
   UnknownDevices as UnknownDevicesBody,
 } from '@station/protocol/unknown-devices';
 import { PageQuery } from '@station/protocol/rest';
+import { userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { type DeviceStore, toDevice } from '../store/device-store.ts';
@@ -53,7 +54,7 @@ const acceptRoute = {
   schema: {
     tags,
     description:
-      '201: added, with the type of its handshake and the login that the broker has. 202: its type is not known; it is added with its next handshake. If only its login was seen (`knocked`), it may log in within 10 minutes with the token that it presented. 409: different tokens were presented for this id.',
+      '201: added, with the type of its handshake and the login that the broker has. 202: its type is not known; it is added with its next handshake. If only its login was seen (`loginRefused`), it may log in within 10 minutes with the token that it presented. 409: different tokens were presented for this id.',
     params: Params,
     body: AcceptUnknownDevice,
     response: { 201: Device, 202: UnknownDevice },
@@ -70,7 +71,7 @@ async function accept(
   if (zoneId !== null && !(await zones.has(zoneId))) {
     throw new RequestInvalidError([{ in: 'body', pointer: '/zoneId', message: 'is not the id of a zone' }]);
   }
-  const accepted = await unknown.accept(externalId, { name: name.trim(), zoneId });
+  const accepted = await unknown.accept(externalId, { name: name.trim(), zoneId }, userOf(request).userId);
   switch (accepted.kind) {
     case 'not_found':
       throw noSuchDevice();

@@ -30,7 +30,7 @@ export type UnknownDeviceStore = {
 
 const maxRows = 500;
 /** Anybody may present any name to the embedded broker; this must not displace devices that can log in. */
-const maxKnocked = 50;
+const maxRefusedLogins = 50;
 
 export const createUnknownDeviceStore = (db: Database): UnknownDeviceStore => ({
   list: () => db.selectFrom('unknown_devices').selectAll().orderBy('last_seen_at', 'desc').limit(maxRows).execute(),
@@ -41,7 +41,7 @@ export const createUnknownDeviceStore = (db: Database): UnknownDeviceStore => ({
   record: (sightings) =>
     db.transaction().execute(async (transaction) => {
       for (const sighting of sightings) await recordOne(transaction, sighting);
-      await dropOldest(transaction, maxKnocked, sql`type is null and token_hash is not null and blocked = 0`);
+      await dropOldest(transaction, maxRefusedLogins, sql`type is null and token_hash is not null and blocked = 0`);
       await dropOldest(transaction, maxRows, sql`1 = 1`);
     }),
   trust: async (externalId, { name, zoneId, until }) => {

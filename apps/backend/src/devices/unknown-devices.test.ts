@@ -20,71 +20,77 @@ import { startUnknownDevices } from './unknown-devices.ts';
 const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
 
 /** The service on a real database; its clock stands still until it is advanced. */
-async function withStrangers() {
+async function withUnknownDevices() {
   const store = await openTestStore();
   const { db } = store;
   const clock = { ...systemClock, now: manualClock().now };
   const logger = recordedLog();
   const events = createDeviceEvents(logger);
   const conditions: unknown[] = [];
+  const noted: unknown[] = [];
   const set = (id: string, holds: boolean, details: unknown): void => void conditions.push([id, holds, details]);
   const rows = createUnknownDeviceStore(db);
   let writes = 0;
   const counted = { ...rows, record: (all: readonly Sighting[]) => (writes++, rows.record(all)) };
   const devices = createDeviceStore({ db, clock });
-  const unknown = startUnknownDevices({ store: counted, devices, conditions: { set }, events, clock, logger });
+  const unknown = startUnknownDevices({
+    ...{ store: counted, devices, conditions: { set }, events, clock, logger },
+    stationEvents: { note: (kind, data, { userId } = {}) => void noted.push([kind, data, userId]) },
+  });
   const says = (externalId: string, type = 'light') =>
     unknown.receive({ externalId, end: 'handshake', body: { ...handshake, type } });
   const dispose = async (): Promise<void> => {
     await unknown[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
-  return { db, unknown, devices, rows, conditions, says, writes: () => writes, [Symbol.asyncDispose]: dispose };
+  return { db, unknown, devices, rows, conditions, noted, says, writes: () => writes, [Symbol.asyncDispose]: dispose };
 }
 
-test('a stranger gets silence, is listed, and its flood costs no write for each message', async () => {
-  await using all = await withStrangers();
+test('an unknown device gets no answer, is listed, and its flood costs no write for each message', async () => {
+  await using all = await withUnknownDevices();
   for (let n = 0; n < 500; n += 1) assert.deepEqual(await all.says('lamp-1'), { kind: 'silence' });
   await until('it is listed', async () => (await all.unknown.list()).length === 1);
   for (let n = 0; n < 500; n += 1) await all.says('lamp-1');
   assert.ok(all.writes() <= 2);
   const [device] = await all.unknown.list();
   assert.deepEqual(
-    [device?.externalId, device?.type, device?.chip, device?.firmwareVersion, device?.knocked, device?.blocked],
+    [device?.externalId, device?.type, device?.chip, device?.firmwareVersion, device?.loginRefused, device?.blocked],
     ['lamp-1', 'light', 'esp32', '1.0.0', false, false],
   );
   await until('people see it', () => all.conditions.length > 1);
   assert.deepEqual(all.conditions.at(-1), ['unknown_devices', true, { count: 1 }]);
 });
 
-test('an accepted stranger becomes a device with the type of its handshake and a token that nobody can present', async () => {
-  await using all = await withStrangers();
+test('an accepted unknown device is added with the type of its handshake and a token that nobody can present', async () => {
+  await using all = await withUnknownDevices();
   await all.says('lamp-1', 'climate');
   await until('it is listed', async () => (await all.unknown.list()).length === 1);
-  const accepted = await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null });
+  const accepted = await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }, 'olena');
   assert.equal(accepted.kind, 'added');
   const row = await all.devices.findByExternalId('lamp-1');
   assert.deepEqual([row?.type, row?.name, row?.chip, row?.firmware_version], ['climate', 'Lamp', 'esp32', '1.0.0']);
   assert.match(row?.device_token ?? '', /^unknown:/);
+  assert.deepEqual(all.noted, [['device_added', { deviceId: row?.id, name: 'Lamp' }, 'olena']]);
   assert.deepEqual(await all.unknown.list(), []);
-  assert.deepEqual(await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }), { kind: 'not_found' });
+  assert.deepEqual(await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }, 'olena'), { kind: 'not_found' });
 });
 
-test('a stranger without a handshake is listed without a type, and accepted with its next handshake', async () => {
-  await using all = await withStrangers();
+test('an unknown device without a handshake is listed without a type, and accepted with its next handshake', async () => {
+  await using all = await withUnknownDevices();
   await all.unknown.receive({ externalId: 'lamp-1', end: 'state', body: { state: {} } });
   await until('it is listed', async () => (await all.unknown.list()).length === 1);
   const [device] = await all.unknown.list();
-  assert.deepEqual([device?.type, device?.knocked], [null, false]);
-  const accepted = await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null });
+  assert.deepEqual([device?.type, device?.loginRefused], [null, false]);
+  const accepted = await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }, 'olena');
   assert.equal(accepted.kind, 'trusted');
   assert.deepEqual(await all.says('lamp-1', 'pir'), { kind: 'added' });
   const row = await all.devices.findByExternalId('lamp-1');
   assert.deepEqual([row?.name, row?.type], ['Lamp', 'pir']);
+  assert.deepEqual(all.noted, [['device_added', { deviceId: row?.id, name: 'Lamp' }, undefined]]);
 });
 
-test('a blocked stranger raises no condition, and stays blocked when it is seen again', async () => {
-  await using all = await withStrangers();
+test('a blocked device raises no condition, and stays blocked when it is seen again', async () => {
+  await using all = await withUnknownDevices();
   await all.says('lamp-1');
   await until('it is listed', async () => (await all.unknown.list()).length === 1);
   assert.equal((await all.unknown.block('lamp-1', true))?.blocked, true);
@@ -99,17 +105,17 @@ test('a blocked stranger raises no condition, and stays blocked when it is seen 
 });
 
 test('names that anybody may present do not displace devices that can log in, nor blocked ones', async () => {
-  await using all = await withStrangers();
-  const seen = (externalId: string, at: number, isKnocking: boolean): Sighting => ({
+  await using all = await withUnknownDevices();
+  const seen = (externalId: string, at: number, isLoginRefused: boolean): Sighting => ({
     ...{ externalId, at, isContested: false },
-    ...(isKnocking ? { handshake: null, tokenHash: externalId } : { handshake, tokenHash: null }),
+    ...(isLoginRefused ? { handshake: null, tokenHash: externalId } : { handshake, tokenHash: null }),
   });
   await all.rows.record([seen('blocked', 1, true), seen('real', 2, false)]);
   await all.rows.block('blocked', true);
-  await all.rows.record(Array.from({ length: 80 }, (_, n) => seen(`knock-${n}`, 100 + n, true)));
+  await all.rows.record(Array.from({ length: 80 }, (_, n) => seen(`refused-${n}`, 100 + n, true)));
   const names = (await all.unknown.list()).map(({ externalId }) => externalId);
   assert.equal(names.length, 52);
-  assert.ok(names.includes('blocked') && names.includes('real') && names.includes('knock-79'));
+  assert.ok(names.includes('blocked') && names.includes('real') && names.includes('refused-79'));
   await all.rows.record(Array.from({ length: 600 }, (_, n) => seen(`real-${n}`, 1_000 + n, false)));
   const later = (await all.unknown.list()).map(({ externalId }) => externalId);
   assert.equal(later.length, 500);
@@ -117,12 +123,12 @@ test('names that anybody may present do not displace devices that can log in, no
 });
 
 test('with different tokens for one id nobody is accepted', async () => {
-  await using all = await withStrangers();
+  await using all = await withUnknownDevices();
   await all.unknown.mayLogIn('lamp-1', 'one');
   await until('it is listed', async () => (await all.unknown.list()).length === 1);
   await all.unknown.mayLogIn('lamp-1', 'two');
   await until('it is contested', async () => (await all.unknown.list())[0]?.contested === true);
-  assert.deepEqual(await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }), { kind: 'contested' });
+  assert.deepEqual(await all.unknown.accept('lamp-1', { name: 'Lamp', zoneId: null }, 'olena'), { kind: 'contested' });
   assert.equal(await all.unknown.mayLogIn('lamp-1', 'one'), false);
 });
 
@@ -167,7 +173,7 @@ test('a device whose token is lost is listed by its login, accepted, trusted onc
   assert.deepEqual(await all.list(), []);
 });
 
-test('a wrong token for a device that the station has makes it no stranger', async () => {
+test('a wrong token for a device that the station has does not list it as unknown', async () => {
   await using all = await withLostLogin();
   await addDevice(all.db, 'lamp-1');
   await assert.rejects(all.connect(newToken()));

@@ -9,17 +9,19 @@ import { isExternalId } from '@station/protocol/topics';
 import type { UnknownDevice } from '@station/protocol/unknown-devices';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
+import type { StationEvents } from '../core/station-events.ts';
 import { isSameHash } from '../core/secrets.ts';
-import type { StrangerAnswer, StrangerMessage } from '../mqtt/ports.ts';
+import type { UnregisteredAnswer, UnregisteredMessage } from '../mqtt/ports.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Sighting, UnknownDeviceRow, UnknownDeviceStore } from './unknown-device-store.ts';
 
 export type UnknownDevices = AsyncDisposable & {
-  receive(message: StrangerMessage): Promise<StrangerAnswer>;
+  receive(message: UnregisteredMessage): Promise<UnregisteredAnswer>;
   /** Notes a login that the embedded broker does not know. @returns whether it is trusted all the same. */
   mayLogIn(externalId: string, tokenHash: string): Promise<boolean>;
   list(): Promise<UnknownDevice[]>;
-  accept(externalId: string, given: { name: string; zoneId: string | null }): Promise<Acceptance>;
+  /** @param userId who accepts it. */
+  accept(externalId: string, given: { name: string; zoneId: string | null }, userId: string): Promise<Acceptance>;
   /** Null: no such device was seen. */
   block(externalId: string, isBlocked: boolean): Promise<UnknownDevice | null>;
   forget(externalId: string): Promise<boolean>;
@@ -36,6 +38,8 @@ export type UnknownDeviceParts = {
   devices: Pick<DeviceStore, 'accept'>;
   conditions: Pick<BackendConditions, 'set'>;
   events: DeviceEvents;
+  /** For the activity. */
+  stationEvents: StationEvents;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -91,7 +95,7 @@ export function startUnknownDevices(parts: UnknownDeviceParts): UnknownDevices {
     receive: (message) => receive(parts, recorder, message),
     mayLogIn: (externalId, tokenHash) => mayLogIn(parts, recorder, externalId, tokenHash),
     list: async () => (await store.list()).map(toUnknownDevice),
-    accept: (externalId, given) => accept(parts, externalId, given),
+    accept: (externalId, given, userId) => accept(parts, externalId, given, userId),
     block: async (externalId, isBlocked) => {
       await store.block(externalId, isBlocked);
       await judge(parts);
@@ -152,8 +156,8 @@ const contentOf = ({ handshake, tokenHash }: Sighting): string => JSON.stringify
 async function receive(
   parts: UnknownDeviceParts,
   recorder: Recorder,
-  { externalId, end, body }: StrangerMessage,
-): Promise<StrangerAnswer> {
+  { externalId, end, body }: UnregisteredMessage,
+): Promise<UnregisteredAnswer> {
   const now = parts.clock.now();
   const sighting = { externalId, at: now, handshake: null, tokenHash: null, isContested: false };
   if (end !== 'handshake') {
@@ -192,32 +196,38 @@ async function accept(
   parts: UnknownDeviceParts,
   externalId: string,
   given: { name: string; zoneId: string | null },
+  userId: string,
 ): Promise<Acceptance> {
   const { store, clock } = parts;
   const row = await store.find(externalId);
   if (row === null) return { kind: 'not_found' };
   if (row.contested === 1) return { kind: 'contested' };
   const { type, chip, firmware_version: firmwareVersion } = row;
-  if (type !== null) return { kind: 'added', deviceId: await add(parts, row, { type, chip, firmwareVersion }, given) };
-  await store.trust(externalId, { ...given, until: clock.now() + (isKnocking(row) ? trustMs : awaitedMs) });
+  if (type !== null) {
+    return { kind: 'added', deviceId: await add(parts, row, { type, chip, firmwareVersion }, given, userId) };
+  }
+  await store.trust(externalId, { ...given, until: clock.now() + (isLoginRefused(row) ? trustMs : awaitedMs) });
   const trusted = await store.find(externalId);
   return trusted === null ? { kind: 'not_found' } : { kind: 'trusted', device: toUnknownDevice(trusted) };
 }
 
 async function add(
-  { devices, events, logger }: UnknownDeviceParts,
+  { devices, events, stationEvents, logger }: UnknownDeviceParts,
   { external_id: externalId, token_hash: tokenHash }: UnknownDeviceRow,
   handshake: { type: string; chip: string | null; firmwareVersion: string | null },
   given: { name: string; zoneId: string | null },
+  userId?: string,
 ): Promise<string> {
   const deviceId = await devices.accept({ externalId, ...handshake, ...given, tokenHash });
   logger.event('unknown_device_accepted', { externalId });
+  stationEvents.note('device_added', { deviceId, name: given.name }, userId === undefined ? {} : { userId });
   events.emit({ kind: 'added', deviceId, externalId, isLoginKept: true });
   return deviceId;
 }
 
 /** Only its refused login was seen. */
-const isKnocking = ({ type, token_hash: tokenHash }: UnknownDeviceRow): boolean => type === null && tokenHash !== null;
+const isLoginRefused = ({ type, token_hash: tokenHash }: UnknownDeviceRow): boolean =>
+  type === null && tokenHash !== null;
 
 function toUnknownDevice(row: UnknownDeviceRow): UnknownDevice {
   return {
@@ -228,7 +238,7 @@ function toUnknownDevice(row: UnknownDeviceRow): UnknownDevice {
     firstSeenAt: isoTime(row.first_seen_at),
     lastSeenAt: isoTime(row.last_seen_at),
     blocked: row.blocked === 1,
-    knocked: isKnocking(row),
+    loginRefused: isLoginRefused(row),
     contested: row.contested === 1,
     acceptedUntil: row.accepted_until === null ? null : isoTime(row.accepted_until),
   };

@@ -1,36 +1,50 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { sql } from 'kysely';
 import { Type } from 'typebox';
-import type { Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { NewZone, Zone, type Zone as ZoneBody, Zones } from '@station/protocol/devices';
+import { NewZone, Zone, ZoneOrder, type Zone as ZoneBody, Zones } from '@station/protocol/devices';
 import { Id, PageQuery } from '@station/protocol/rest';
+import { sees } from '../core/sight.ts';
+import { sightOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import type { HttpServer } from '../http/server.ts';
+import type { SocketHub } from '../socket/hub.ts';
 import type { Database, DatabaseTransaction, ZonesTable } from '../store/schema.ts';
 
 type ZoneRow = ZonesTable;
 
 export type ZoneStore = {
-  /** Sorted by name. */
+  /** In the order of the household; those that nobody moved come after them, by name. */
   list(): Promise<ZoneRow[]>;
   has(id: string): Promise<boolean>;
   /** Two zones cannot have the same name, ignoring case: people could not distinguish them. */
   add(name: string): Promise<ZoneRow | 'name_taken'>;
   /** Null when there is no such zone. */
   rename(id: string, name: string): Promise<ZoneRow | 'name_taken' | null>;
-  /** Its devices remain, without a zone. @returns false when there is no such zone. */
-  remove(id: string): Promise<boolean>;
+  /** Zones that are not named lose their place. Unknown ids are left out. */
+  order(ids: readonly string[]): Promise<void>;
+  /** Its devices remain, without a zone. @returns the users who were limited to it; null when there is no such zone. */
+  remove(id: string): Promise<string[] | null>;
 };
 
 export function createZoneStore({ db, clock }: { db: Database; clock: Clock }): ZoneStore {
   return {
-    list: () => db.selectFrom('zones').selectAll().orderBy('name').orderBy('id').execute(),
+    list: () =>
+      db
+        .selectFrom('zones')
+        .selectAll()
+        .orderBy(sql`position is null`)
+        .orderBy('position')
+        .orderBy('name')
+        .orderBy('id')
+        .execute(),
     has: async (id) =>
       (await db.selectFrom('zones').select('id').where('id', '=', id).executeTakeFirst()) !== undefined,
     add: (name) =>
       db.transaction().execute(async (transaction) => {
         if (await isTaken(transaction, name, null)) return 'name_taken';
-        const zone = { id: randomUUIDv7(), name: name.trim(), created_at: clock.now() };
+        const zone = { id: randomUUIDv7(), name: name.trim(), created_at: clock.now(), position: null };
         await transaction.insertInto('zones').values(zone).execute();
         return zone;
       }),
@@ -40,7 +54,22 @@ export function createZoneStore({ db, clock }: { db: Database; clock: Clock }): 
         const update = transaction.updateTable('zones').set({ name: name.trim() }).where('id', '=', id).returningAll();
         return (await update.executeTakeFirst()) ?? null;
       }),
-    remove: async (id) => (await db.deleteFrom('zones').where('id', '=', id).executeTakeFirst()).numDeletedRows === 1n,
+    order: (ids) =>
+      db.transaction().execute(async (transaction) => {
+        await transaction.updateTable('zones').set({ position: null }).execute();
+        for (const [position, id] of ids.entries())
+          await transaction.updateTable('zones').set({ position }).where('id', '=', id).execute();
+      }),
+    remove: (id) =>
+      db.transaction().execute(async (transaction) => {
+        const limited = await transaction
+          .selectFrom('member_zones')
+          .select('user_id')
+          .where('zone_id', '=', id)
+          .execute();
+        const { numDeletedRows } = await transaction.deleteFrom('zones').where('id', '=', id).executeTakeFirst();
+        return numDeletedRows === 1n ? limited.map(({ user_id: userId }) => userId) : null;
+      }),
   };
 }
 
@@ -63,14 +92,31 @@ const sameName = (name: string): string => name.trim().normalize('NFKC').toLower
 const Params = Type.Object({ id: Id });
 
 /** /api/zones (contracts, section 9). */
-export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: ZoneStore }): Promise<void> {
+export async function registerZoneRoutes(
+  app: HttpServer,
+  {
+    zones,
+    hub,
+    clock,
+    onRemoved,
+  }: {
+    zones: ZoneStore;
+    hub: Pick<SocketHub, 'broadcast'>;
+    clock: Clock;
+    onRemoved: (limited: readonly string[]) => Promise<void>;
+  },
+): Promise<void> {
+  const tellChanged = (): void => hub.broadcast({ type: 'zones_changed', at: isoTime(clock.now()) }, 'zones_changed');
   const forAdmins = { access: { station: 'admin' } } as const;
   const tags = ['zones'];
 
   app.get(
     '/api/zones',
-    { config: { access: 'user' }, schema: { tags, querystring: PageQuery, response: { 200: Zones } } },
-    async (request, reply) => pageOf({ request, reply }, (await zones.list()).map(toZone), ({ id }) => id),
+    { config: { access: 'guest' }, schema: { tags, querystring: PageQuery, response: { 200: Zones } } },
+    async (request, reply) => {
+      const seen = (await zones.list()).filter(({ id }) => sees(sightOf(request), id));
+      return pageOf({ request, reply }, seen.map(toZone), ({ id }) => id);
+    },
   );
 
   app.post(
@@ -79,7 +125,18 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
     async (request, reply) => {
       const zone = await zones.add(request.body.name);
       if (zone === 'name_taken') throw nameTaken();
+      tellChanged();
       return reply.code(201).send(toZone(zone));
+    },
+  );
+
+  app.put(
+    '/api/zones/order',
+    { config: forAdmins, schema: { tags, body: ZoneOrder, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      await zones.order(request.body.ids);
+      tellChanged();
+      return reply.code(204).send(null);
     },
   );
 
@@ -90,6 +147,7 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
       const zone = await zones.rename(request.params.id, request.body.name);
       if (zone === null) throw noSuchZone();
       if (zone === 'name_taken') throw nameTaken();
+      tellChanged();
       return toZone(zone);
     },
   );
@@ -98,7 +156,10 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
     '/api/zones/:id',
     { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } },
     async (request, reply) => {
-      if (!(await zones.remove(request.params.id))) throw noSuchZone();
+      const limited = await zones.remove(request.params.id);
+      if (limited === null) throw noSuchZone();
+      tellChanged();
+      await onRemoved(limited);
       return reply.code(204).send(null);
     },
   );

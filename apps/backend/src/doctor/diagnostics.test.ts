@@ -62,7 +62,7 @@ test('the bundle has what support needs, and no secret of the station', async ()
     payload: { wifi },
   });
   assert.ok(saved.statusCode < 300, saved.body);
-  const leaks = [wifi.password, wifi.ssid, owner.email, 'stranger@example.net', agentToken];
+  const leaks = [wifi.password, wifi.ssid, owner.email, 'other@example.net', agentToken];
   const lines = leaks.map((leak) =>
     JSON.stringify({ event: 'wifi_join_failed', reason: `told ${leak}`, deep: { psk: leak } }),
   );

@@ -159,7 +159,7 @@ describe('POST /api/ota/report', () => {
     assert.deepEqual([rollout?.devices.updated, rollout?.devices.updating], [0, 1]);
   });
 
-  it('ignores firmware that no rollout brings, and refuses other words', async () => {
+  it('ignores firmware that no rollout brings, and refuses other values', async () => {
     await using all = await backendWithDevices();
     const device = await all.add('d1', 'light', 'esp32');
     for (const id of ['light@9.9.9', 'light', '@', 'x'.repeat(256)])

@@ -350,7 +350,7 @@ describe('a device that reports over HTTP', () => {
   });
 });
 
-describe('a device that accepts the command without a word', () => {
+describe('a device that accepts the command without a report', () => {
   const offered = (more: Partial<Target> = {}) => updating('a', { phase: 'offered', percent: null, ...more });
   const heard = { a: { lastSeenAt: now + 20_000 } };
   const later = now + silenceLimits.offered;

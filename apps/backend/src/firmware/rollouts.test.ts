@@ -21,7 +21,7 @@ describe('a new image', () => {
     assert.equal(all.changes.at(-1)?.state, 'done');
   });
 
-  it('keeps the word of a device that comes while a person pauses the rollout', async () => {
+  it('keeps a report of a device that comes while a person pauses the rollout', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');
     const { deviceId: canary } = all.sent[0] ?? assert.fail();

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import type { Session } from '@station/protocol/rest';
+import { WebSocket } from 'ws';
+import type { Session, StationClock } from '@station/protocol/rest';
 import { bearer, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { systemClock } from '@station/kit/clock';
+import { type Clock, isoTime, systemClock } from '@station/kit/clock';
+import { until } from '../testing/until.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import type { AccessRule } from './access.ts';
 import type { HttpServer } from './server.ts';
@@ -10,11 +13,16 @@ import type { HttpServer } from './server.ts';
 const agentToken = 'agent-token-of-the-matrix';
 const metricsToken = 'metrics-token-of-the-matrix';
 const password = 'a long enough password';
+const minute = 60_000;
 
 /** Those of the second line had access until a moment ago. */
 type Caller =
-  | ('nobody' | 'bad token' | 'member' | 'admin' | 'owner' | 'agent' | 'device' | 'metrics')
-  | ('former member' | 'former admin' | 'logged out');
+  | ('nobody' | 'bad token' | Person | 'agent' | 'device' | 'metrics')
+  | ('former member' | 'former admin' | 'logged out' | 'ended guest');
+type Person = (typeof people)[number];
+/** From the lowest rank. */
+const people = ['guest', 'limited', 'member', 'admin', 'owner'] as const;
+const rankOf = (caller: Caller): number => people.findIndex((person) => person === caller);
 
 /** One route for each access rule that the backend does not use yet. */
 async function moreRoutes(app: HttpServer): Promise<void> {
@@ -32,17 +40,19 @@ function countPrinted(app: HttpServer): number {
 
 /** Who passes each rule: written independently here, so that the table and the code check each other. */
 function mayPass(rule: AccessRule, caller: Caller): boolean {
-  const person = caller === 'member' || caller === 'admin' || caller === 'owner';
-  const rank = ['member', 'admin', 'owner'].indexOf(caller);
+  const rank = rankOf(caller);
+  const person = rank >= 0;
   if (typeof rule === 'object') {
     if ('roles' in rule) return person && (rule.roles as readonly string[]).includes(caller);
-    return person && rank >= ['member', 'admin', 'owner'].indexOf(rule.station);
+    return person && rank >= rankOf(rule.station);
   }
   switch (rule) {
     case 'public':
       return true;
     case 'user':
-      return person;
+    case 'limited':
+    case 'guest':
+      return rank >= rankOf(rule === 'user' ? 'member' : rule);
     case 'metrics':
       return caller === 'metrics';
     case 'agent':
@@ -53,20 +63,25 @@ function mayPass(rule: AccessRule, caller: Caller): boolean {
 }
 
 const refusalOf = (rule: AccessRule, caller: Caller): number =>
-  (caller === 'member' || caller === 'admin' || caller === 'owner') &&
-  rule !== 'agent' &&
-  rule !== 'device' &&
-  rule !== 'metrics'
-    ? 403
-    : 401;
+  rankOf(caller) >= 0 && rule !== 'agent' && rule !== 'device' && rule !== 'metrics' ? 403 : 401;
 
 type Joined = { id: string; headers: Record<string, string>; cookie: string };
 
-async function headersOfCallers(running: RunningBackend): Promise<Record<Caller, Record<string, string>>> {
+/** Time passes at once: 10 minutes end the access of one guest, and no token of the others. */
+function passingClock() {
+  let passedMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + passedMs };
+  return { clock, now: clock.now, pass: (ms: number) => void (passedMs += ms) };
+}
+
+async function headersOfCallers(
+  running: RunningBackend,
+  { now, pass }: ReturnType<typeof passingClock>,
+): Promise<Record<Caller, Record<string, string>>> {
   const owner = bearer((await running.setUp()).accessToken);
-  const join = async (name: string, role: string): Promise<Joined> => {
+  const join = async (name: string, role: string, rights: object = {}): Promise<Joined> => {
     const account = { email: `${name}@example.org`, password };
-    const payload = { ...account, name, role };
+    const payload = { ...account, name, role, ...rights };
     const made = await running.http.inject({ method: 'POST', url: '/api/station/members', headers: owner, payload });
     const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
     const headers = bearer(login.json<Session>().accessToken);
@@ -77,11 +92,17 @@ async function headersOfCallers(running: RunningBackend): Promise<Record<Caller,
   const lowered = await join('lowered', 'admin');
   const { url, payload } = { url: `/api/station/members/${lowered.id}`, payload: { role: 'member' } };
   await running.http.inject({ method: 'PATCH', url, headers: owner, payload });
+  const newZone = { method: 'POST', url: '/api/zones', headers: owner, payload: { name: 'Kitchen' } } as const;
+  const zoneIds = [(await running.http.inject(newZone)).json<{ id: string }>().id];
+  const endsMs = now() + 10 * minute;
+  const ended = await join('ended', 'guest', { zoneIds, endsAt: isoTime(endsMs) });
   const gone = await join('gone', 'admin');
   await running.http.inject({ method: 'POST', url: '/api/auth/logout', headers: { cookie: gone.cookie } });
-  return {
+  const headers: Record<Caller, Record<string, string>> = {
     nobody: {},
     'bad token': { ...bearer('not.a.token'), 'x-device-token': 'not-a-device-token' },
+    guest: (await join('guest', 'guest', { zoneIds, endsAt: isoTime(now() + 60 * minute) })).headers,
+    limited: (await join('limited', 'limited', { zoneIds })).headers,
     member: (await join('member', 'member')).headers,
     admin: (await join('admin', 'admin')).headers,
     owner,
@@ -91,7 +112,14 @@ async function headersOfCallers(running: RunningBackend): Promise<Record<Caller,
     'former member': former.headers,
     'former admin': lowered.headers,
     'logged out': gone.headers,
+    'ended guest': ended.headers,
   };
+  pass(10 * minute);
+  await until('the station believes its clock', async () => {
+    const answer = await running.http.inject({ url: '/api/system/clock', headers: owner });
+    return Date.parse(answer.json<StationClock>().now) >= endsMs;
+  });
+  return headers;
 }
 
 async function makeDevice(running: RunningBackend): Promise<string> {
@@ -104,11 +132,13 @@ const urlOf = (url: string): string =>
   url.replace(/:(userId|id)/, '01890000-0000-7000-8000-000000000000').replace('*', 'index.html');
 
 test('every route admits exactly the callers that its rule names', async () => {
+  const time = passingClock();
   await using running = await runBackend({
     env: { AGENT_TOKEN: agentToken, METRICS_TOKEN: metricsToken },
+    clock: time.clock,
     extraRoutes: moreRoutes,
   });
-  const callers = await headersOfCallers(running);
+  const callers = await headersOfCallers(running, time);
   const seen = running.backend.routes.flatMap(({ method, url, access }) =>
     [method].flat().map((one) => ({ method: one, url, access })),
   );
@@ -143,6 +173,27 @@ test('every route admits exactly the callers that its rule names', async () => {
 function isAnswered(url: string, statusCode: number): boolean {
   return statusCode !== 403 && (statusCode !== 401 || url === '/api/auth/refresh');
 }
+
+test('the WebSocket admits exactly those who are logged in', async () => {
+  const time = passingClock();
+  const env = { AGENT_TOKEN: agentToken, METRICS_TOKEN: metricsToken };
+  await using running = await runBackend({ env, clock: time.clock });
+  const callers = await headersOfCallers(running, time);
+  for (const [caller, headers] of Object.entries(callers) as [Caller, Record<string, string>][]) {
+    const token = headers['authorization']?.replace('Bearer ', '') ?? headers['x-device-token'] ?? '';
+    const socket = new WebSocket(`${running.backend.url.replace('http', 'ws')}/ws`);
+    const told = new Promise<string>((resolve) => {
+      socket.on('message', (data: Buffer) => resolve((JSON.parse(data.toString()) as { type: string }).type));
+      socket.on('close', (code) => resolve(String(code)));
+    });
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ type: 'auth', token }));
+    // An empty token is no message of the protocol.
+    const refused = caller === 'nobody' ? '1008' : '4401';
+    assert.equal(await told, mayPass('guest', caller) ? 'hello' : refused, caller);
+    socket.terminate();
+  }
+});
 
 test('without AGENT_TOKEN the routes of the agent are closed, not open', async () => {
   const extraRoutes = async (app: HttpServer): Promise<void> => {

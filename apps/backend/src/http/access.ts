@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { StationError } from '@station/kit/station-error';
 import { NoBody, NoQuery } from '@station/kit/validation';
-import type { Role } from '@station/protocol/rest';
+import type { Role } from '@station/protocol/roles';
 import type { AccessClaims } from '../core/access-tokens.ts';
+import type { Sight } from '../core/sight.ts';
 import { authorize, type RequestHook } from './caller.ts';
 
 /**
  * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
  * - `public`: anyone, also without a token
- * - `user`: any logged-in user; `{ roles }`: any user with one of these global roles
+ * - `user`: any logged-in user who may see the whole station; `{ roles }`: any user with one of these global roles
+ * - `limited`: also limited members, `guest`: also guests. The handler must then ask `sightOf` for what the caller sees
  * - `{ station }`: any user with at least this role on the station (owner, admin, member); `orFormerOwner`: also the user who was the owner
  *   before the cloud named another
  * - `agent`, `device`: a caller with the agent's token, or with a device's token
@@ -17,6 +19,8 @@ import { authorize, type RequestHook } from './caller.ts';
 export type AccessRule =
   | 'public'
   | 'user'
+  | 'limited'
+  | 'guest'
   | 'agent'
   | 'device'
   | 'metrics'
@@ -30,6 +34,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by verifyToken; null on routes that need no user. */
     user: AccessClaims | null;
+    /** What this user sees; null on routes that limited members may not use. */
+    sight: Sight | null;
     /** Set by verifyDeviceToken. */
     deviceId: string | null;
   }
@@ -38,6 +44,8 @@ declare module 'fastify' {
 /** The hooks that implement the rules. */
 type AccessHooks = {
   verifyToken: RequestHook;
+  /** For users of at least this rank. */
+  admit: (lowest: Role) => RequestHook;
   requireStationRole: (role: Role, orFormerOwner: boolean) => RequestHook;
   verifyDeviceToken: RequestHook;
   verifyAgentToken: RequestHook;
@@ -51,6 +59,7 @@ type AccessHooks = {
 export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
   app.decorateRequest('user', null);
   app.decorateRequest('deviceId', null);
+  app.decorateRequest('sight', null);
   app.addHook('onRoute', (route) => {
     const rule = route.config?.access;
     const methods = [route.method].flat();
@@ -72,6 +81,13 @@ export function userOf(request: FastifyRequest): AccessClaims {
   return request.user;
 }
 
+/** Which devices the user of a route that admits limited members sees. */
+export function sightOf(request: FastifyRequest): Sight {
+  if (request.sight === null)
+    throw new Error(`The route ${request.routeOptions.url} reads a sight that its access rule does not ask for`);
+  return request.sight;
+}
+
 function hooksOf(rule: AccessRule, hooks: AccessHooks): RequestHook[] {
   if (typeof rule === 'object') {
     return 'roles' in rule
@@ -82,7 +98,10 @@ function hooksOf(rule: AccessRule, hooks: AccessHooks): RequestHook[] {
     case 'public':
       return [];
     case 'user':
-      return [hooks.verifyToken];
+      return [hooks.verifyToken, hooks.admit('member')];
+    case 'limited':
+    case 'guest':
+      return [hooks.verifyToken, hooks.admit(rule)];
     case 'agent':
       return [hooks.verifyAgentToken];
     case 'device':

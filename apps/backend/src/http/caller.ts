@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { StationError } from '@station/kit/station-error';
-import { type Role, roles } from '@station/protocol/rest';
+import { type Role, roles } from '@station/protocol/roles';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import { hashToken } from '../core/secrets.ts';
+import type { FindSight } from '../core/sight.ts';
 import type { StationStore } from '../store/station-store.ts';
 
 /** The person behind a request. */
@@ -42,6 +43,20 @@ export function authorize(roles: readonly Role[]): RequestHook {
     if (request.user !== null && roles.includes(request.user.role)) return;
     throw new StationError('forbidden', `This needs the role ${roles.join(' or ')}.`);
   };
+}
+
+/**
+ * Makes a hook that admits users down to this rank, and finds out what those see whom it admits below a member: `request.sight`. 403 for
+ * others. Runs after verifyToken.
+ */
+export function createAdmit(findSight: FindSight): (lowest: Role) => RequestHook {
+  return (lowest) =>
+    async function admit(request) {
+      const { user } = request;
+      if (user === null || roles.indexOf(user.role) > roles.indexOf(lowest))
+        throw new StationError('forbidden', 'Your access does not include this.');
+      if (lowest !== 'member') request.sight = await findSight(user);
+    };
 }
 
 /**

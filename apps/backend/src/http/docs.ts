@@ -114,7 +114,11 @@ function describeAccess(access: AccessRule): { description: string; security: Re
     case 'public':
       return { description: 'For anyone.', security: [] };
     case 'user':
-      return { description: 'For users who are logged in.', security: [{ user: [] }] };
+      return { description: 'For users who may see the whole station.', security: [{ user: [] }] };
+    case 'limited':
+      return { description: 'For users who are logged in, except guests.', security: [{ user: [] }] };
+    case 'guest':
+      return { description: 'For users who are logged in, also guests.', security: [{ user: [] }] };
     case 'metrics':
       return { description: 'For the program that has METRICS_TOKEN.', security: [{ metrics: [] }] };
     case 'agent':

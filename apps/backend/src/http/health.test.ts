@@ -21,6 +21,7 @@ test('the check that fails is named with its reason, and the answer is 503', asy
     const hook = async (): Promise<void> => undefined;
     enforceAccess(app, {
       verifyToken: hook,
+      admit: () => hook,
       requireStationRole: () => hook,
       verifyDeviceToken: hook,
       verifyAgentToken: hook,

@@ -8,18 +8,22 @@ import { runBackend } from '../testing/running-backend.ts';
 import { createIsOwnHost } from './host-guard.ts';
 
 test('the station answers under its addresses and names only', () => {
-  const isOwn = createIsOwnHost('https://home.example.org:8443/station');
+  const isOwn = createIsOwnHost({
+    publicUrl: 'https://home.example.org:8443/station',
+    publicName: 'cabin.example.net',
+  });
   const own = [
     ...['127.0.0.1:3000', 'localhost', '[::1]:80', '192.168.1.20', '[fe80::1]', '192.0.2.1:8080'],
     ...['station.local', 'STATION.local.', 'station.local:8080', 'station-2.local'],
     ...['home.example.org', 'home.example.org:8443', 'backend:3000', 'station'],
+    ...['cabin.example.net', 'CABIN.example.net:443'],
   ];
   for (const host of own) assert.equal(isOwn(host), true, host);
   const foreign = [
     ...['', ' ', 'evil.example', 'evil.example:80', 'station.local.evil.example', 'evil.station.local'],
     ...['127.0.0.1.evil.example', '192-168-1-20.evil.example', 'home.example.org.evil.example', 'other.local'],
     ...['station.local@evil.example', 'evil.example/station.local', 'evil.example#station.local', 'station-x.local'],
-    ...['home-2.example.org', 'xhome.example.org'],
+    ...['home-2.example.org', 'xhome.example.org', 'example.net', 'a.cabin.example.net'],
   ];
   assert.equal(isOwn(undefined), false);
   for (const host of foreign) assert.equal(isOwn(host), false, host);

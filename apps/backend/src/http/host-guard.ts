@@ -5,30 +5,35 @@ import type { HttpServer } from './server.ts';
 /** The name that a station has where nobody gave it another. */
 const usualName = 'station.local';
 
+type OwnNames = { publicUrl: string; publicName: string | null };
+
 /**
  * Refuses every request, WebSocket upgrades included, whose `Host` is a foreign name: 421 `host_unknown`. A web page that
  * points its own name at the station (DNS rebinding) would otherwise be of the same origin as the station.
- * @param publicUrl PUBLIC_URL: its host is a name of the station.
+ * @param names PUBLIC_URL, whose host is a name of the station, and PUBLIC_NAME.
  */
-export function guardHost(app: HttpServer, publicUrl: string): void {
-  const isOwn = createIsOwnHost(publicUrl);
+export function guardHost(app: HttpServer, names: OwnNames): void {
+  const isOwn = createIsOwnHost(names);
   app.addHook('onRequest', async ({ headers }) => {
     // The header itself: `request.host` also believes X-Forwarded-Host.
     if (!isOwn(headers.host)) {
-      throw new StationError('host_unknown', 'The station does not answer under this name. PUBLIC_URL sets its name.');
+      throw new StationError(
+        'host_unknown',
+        'The station does not answer under this name. PUBLIC_URL and PUBLIC_NAME set its names.',
+      );
     }
   });
 }
 
 /**
- * Tells whether a `Host` header can be the station: an address, a name without dots, `station.local` or the host of PUBLIC_URL.
+ * Tells whether a `Host` header can be the station: an address, a name without dots, `station.local`, PUBLIC_NAME or the host of PUBLIC_URL.
  * Behind the proxy the machine's addresses are not known; a page with an address as its name cannot be rebound. Nor can one
  * with a name without dots: no page on the internet has one. Containers and home routers use such names.
  */
-export function createIsOwnHost(publicUrl: string): (header: string | undefined) => boolean {
-  const names = new Set([usualName, new URL(publicUrl).hostname]);
+export function createIsOwnHost({ publicUrl, publicName }: OwnNames): (header: string | undefined) => boolean {
+  const names = new Set([usualName, new URL(publicUrl).hostname, ...(publicName === null ? [] : [publicName])]);
   return (header) => {
-    const name = hostName(header);
+    const name = hostNameOf(header);
     if (name === null) return false;
     if (isIP(name.replace(/^\[|\]$/g, '')) !== 0 || !name.includes('.')) return true;
     // Avahi appends a number to a name that another machine has: station-2.local.
@@ -36,8 +41,8 @@ export function createIsOwnHost(publicUrl: string): (header: string | undefined)
   };
 }
 
-/** Name without port, as a URL has it: lower case, IPv6 in brackets. Null when it is no host. */
-function hostName(header: string | undefined): string | null {
+/** The name in a `Host` header without its port, as a URL has it: lower case, IPv6 in brackets. Null when it is no host. */
+export function hostNameOf(header: string | undefined): string | null {
   if (header === undefined || !/^[^\s/\\?#@]+$/.test(header)) return null;
   return URL.parse(`http://${header}`)?.hostname.replace(/\.$/, '') ?? null;
 }

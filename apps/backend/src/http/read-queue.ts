@@ -17,8 +17,8 @@ const streamsAtOnce = 2;
 const maxWaiting = 40;
 const waitMs = 10_000;
 /** How much of the time goes to them in the long run, and how much at once: a board may have one processor for them and for devices. */
-const share = 0.25;
-const burstMs = 500;
+const share = 0.1;
+const burstMs = 200;
 /** At most, for one read: a stream takes as long as its reader wants. */
 const chargedMs = 100;
 const retryAfterSeconds = 2;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runBackend } from '../testing/running-backend.ts';
@@ -38,6 +38,23 @@ test('pages and files are served with a strict content policy and suitable cache
     headers: { 'if-none-match': String((await running.http.inject('/favicon.svg')).headers['etag']) },
   });
   assert.equal(again.statusCode, 304);
+});
+
+test('the service worker and the manifest have the types that browsers want, and are asked for again each time', async () => {
+  await using built = await builtApp();
+  await cp(join(import.meta.dirname, '../../../web/public'), built.web, { recursive: true });
+  await using running = await runBackend({ env: { WEB_DIR: built.web } });
+  const policy = /default-src 'self'/;
+  for (const [url, type] of [
+    ['/push-worker.js', /javascript/],
+    ['/manifest.webmanifest', /manifest\+json/],
+    ['/icon-192.png', /image\/png/],
+  ] as const) {
+    const { headers } = await running.http.inject(url);
+    assert.match(String(headers['content-type']), type, url);
+    assert.equal(headers['cache-control'], 'no-cache', url);
+    assert.match(String(headers['content-security-policy']), policy, url);
+  }
 });
 
 test('a missing path answers 404: no page replaces an API answer or a script', async () => {

@@ -8,7 +8,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge, type KnownDevice } from './bridge.ts';
 import { createDroppedMessages } from './dropped-messages.ts';
-import type { StrangerAnswer } from './ports.ts';
+import type { UnregisteredAnswer } from './ports.ts';
 import { createReportWriter } from './report-writer.ts';
 
 /** A clock whose sleepers wake at once. */
@@ -25,7 +25,7 @@ function bridgeWith(options: {
   clock?: Clock;
   write?: (reports: readonly DeviceReport[]) => Promise<void>;
   find?: (externalId: string) => Promise<KnownDevice | null>;
-  strangers?: (externalId: string) => StrangerAnswer;
+  unregistered?: (externalId: string) => UnregisteredAnswer;
 }) {
   const written: DeviceReport[] = [];
   const published: string[] = [];
@@ -48,8 +48,8 @@ function bridgeWith(options: {
       [Symbol.dispose]: () => undefined,
     },
     types: { ...builtInTypes, announce: async () => undefined },
-    strangers: {
-      receive: async ({ externalId }) => options.strangers?.(externalId) ?? { kind: 'silence' },
+    unregistered: {
+      receive: async ({ externalId }) => options.unregistered?.(externalId) ?? { kind: 'silence' },
     },
     foreignStations: { seen: ({ stationId }) => void foreign.push(stationId) },
     writer,
@@ -160,7 +160,7 @@ test('a device that cannot be looked up does not count as unknown', async () => 
 
 const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
 
-test('a handshake is answered ok once it is on disk; a stranger gets no answer', async () => {
+test('a handshake is answered ok once it is on disk; an unknown device gets no answer', async () => {
   const all = bridgeWith({});
   await all.receive('x', 'handshake', handshake);
   await all.receive('a', 'handshake', handshake);
@@ -173,7 +173,7 @@ test('a removed device is told so after its handshake, and gets its command at a
   const command = { action: 'factory_reset', commandId: 'c' };
   const told = `station/s/device/x/command ${JSON.stringify(command)}`;
   for (const isHandshake of [true, false]) {
-    const all = bridgeWith({ strangers: () => ({ kind: 'removed', isHandshake, command }) });
+    const all = bridgeWith({ unregistered: () => ({ kind: 'removed', isHandshake, command }) });
     await all.receive('x', isHandshake ? 'handshake' : 'state', isHandshake ? handshake : state(1));
     const ack = 'station/s/device/x/handshake/ack {"status":"unknown_device"}';
     assert.deepEqual(all.published, isHandshake ? [ack, told] : [told]);
@@ -185,7 +185,7 @@ test('a device that was accepted just now is taken with its handshake', async ()
   let isThere = false;
   const all = bridgeWith({
     find: async (externalId) => (isThere ? { id: 'id-x', externalId, type: 'light' } : null),
-    strangers: () => {
+    unregistered: () => {
       isThere = true;
       return { kind: 'added' };
     },
@@ -200,7 +200,7 @@ test('a device that was accepted just now is taken with its handshake', async ()
 });
 
 test('a device of another station is noted, and never answered', async () => {
-  const all = bridgeWith({ strangers: () => ({ kind: 'removed', isHandshake: true, command: {} }) });
+  const all = bridgeWith({ unregistered: () => ({ kind: 'removed', isHandshake: true, command: {} }) });
   await all.receive('x', 'handshake', handshake, 'other');
   assert.deepEqual([all.foreign, all.published, all.dropped.count('foreign_station')], [['other'], [], 1]);
 });

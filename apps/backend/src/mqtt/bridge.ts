@@ -17,7 +17,7 @@ import type { DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 import type { ForeignStations } from './foreign-stations.ts';
 import type { HistoryRate } from './history-rate.ts';
-import type { MqttDevices, Strangers } from './ports.ts';
+import type { MqttDevices, UnregisteredDevices } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
 
@@ -33,7 +33,7 @@ type BridgeParts = {
   stationId: string;
   directory: DeviceDirectory;
   types: DeviceTypeRegistry;
-  strangers: Pick<Strangers, 'receive'>;
+  unregistered: Pick<UnregisteredDevices, 'receive'>;
   foreignStations: Pick<ForeignStations, 'seen'>;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
@@ -114,14 +114,14 @@ export function createBridge(parts: BridgeParts): Bridge {
     return done;
   };
   /** Only a device that was removed here is answered (contracts, section 8). */
-  const takeOneOfStranger = async (
+  const takeOneUnregistered = async (
     { externalId, end }: DeviceTopic,
     read: ReadPayload,
     from: IncomingMessage,
   ): Promise<void> => {
     const { body } = read;
     if (body === undefined) return;
-    const answer = await parts.strangers.receive({ externalId, end, body });
+    const answer = await parts.unregistered.receive({ externalId, end, body });
     if (answer.kind === 'added') {
       const device = await findDevice(externalId);
       if (device !== null) return take(device, end, read, from);
@@ -133,12 +133,12 @@ export function createBridge(parts: BridgeParts): Bridge {
     }
     return drop('unknown_device', from.topic);
   };
-  /** The latest handshake of each stranger, while it is handled. */
+  /** The latest handshake of each unregistered device, while it is handled. */
   const handshakes = new Map<string, Promise<void>>();
-  /** What a device sends right behind the handshake that adds it is not a stranger's any more. */
-  const takeStranger = (parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage): Promise<void> => {
+  /** What a device sends right after the handshake that adds it comes from a device of the station. */
+  const takeUnregistered = (parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage): Promise<void> => {
     const { externalId, end } = parsed;
-    const takeNow = () => takeOneOfStranger(parsed, read, from);
+    const takeNow = () => takeOneUnregistered(parsed, read, from);
     const takeLater = async (): Promise<void> => {
       const device = await findDevice(externalId);
       return device === null ? takeNow() : take(device, end, read, from);
@@ -153,7 +153,7 @@ export function createBridge(parts: BridgeParts): Bridge {
   };
   const takeOf = (device: KnownDevice | null, parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage) => {
     if (read.fault !== null) dropped.drop(read.fault, from.topic, device?.id);
-    return device === null ? takeStranger(parsed, read, from) : take(device, parsed.end, read, from);
+    return device === null ? takeUnregistered(parsed, read, from) : take(device, parsed.end, read, from);
   };
 
   return {

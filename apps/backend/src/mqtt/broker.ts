@@ -8,7 +8,7 @@ import { hashToken, isSameHash } from '../core/secrets.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createFairReading, type FairReading } from './fair-reading.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
-import type { Strangers } from './ports.ts';
+import type { UnregisteredDevices } from './ports.ts';
 
 export type BrokerOptions = {
   host: string;
@@ -17,7 +17,7 @@ export type BrokerOptions = {
   stationId: string;
   /** @returns SHA-256 (hex) of the token of the device with this external id; null: there is no such device. */
   findTokenHash: (externalId: string) => Promise<string | null>;
-  strangers: Pick<Strangers, 'mayLogIn'>;
+  unregistered: Pick<UnregisteredDevices, 'mayLogIn'>;
   expected: Pick<ExpectedDevices, 'mayLogIn'>;
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
@@ -189,7 +189,7 @@ function publish(
 }
 
 async function mayLogIn(
-  { findTokenHash, strangers, expected }: BrokerOptions,
+  { findTokenHash, unregistered, expected }: BrokerOptions,
   state: BrokerState,
   username: string | undefined,
   password: Buffer | undefined,
@@ -204,7 +204,7 @@ async function mayLogIn(
     disconnect(state, username);
     return true;
   }
-  return known === null && strangers.mayLogIn(username, tokenHash);
+  return known === null && unregistered.mayLogIn(username, tokenHash);
 }
 
 function loginError(): AuthenticateError {

@@ -32,7 +32,7 @@ const topicLength = 120;
 const nameLength = 64;
 
 /** A device that the station does not have goes on for days; the condition `unknown_devices` shows it. */
-const strangersEveryMs = 60 * 60_000;
+const unknownDeviceEveryMs = 60 * 60_000;
 
 /**
  * Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason and device, and once an hour for
@@ -47,11 +47,11 @@ export function createDroppedMessages({ clock, logger }: { clock: Clock; logger:
       report: ({ sinceReport: count, detail: { reason, topic } }) =>
         logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
     });
-  const [usual, strangers] = [counting(), counting(strangersEveryMs)];
+  const [usual, unknownDevices] = [counting(), counting(unknownDeviceEveryMs)];
   return {
     drop: (reason, topic, deviceId = '') => {
       totals.set(reason, (totals.get(reason) ?? 0) + 1);
-      const counter = reason === 'unknown_device' ? strangers : usual;
+      const counter = reason === 'unknown_device' ? unknownDevices : usual;
       counter.count(`${reason} ${deviceId}`, { reason, topic });
     },
     count: (reason) => totals.get(reason) ?? 0,

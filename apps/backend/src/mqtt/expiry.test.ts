@@ -17,7 +17,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     port: 0,
     stationId: 's',
     findTokenHash: async () => hashToken(login.token),
-    strangers: { mayLogIn: async () => false },
+    unregistered: { mayLogIn: async () => false },
     expected: { mayLogIn: async () => false },
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),

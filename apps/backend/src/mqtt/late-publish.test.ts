@@ -1,24 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { linkTo, startForgetfulBroker } from '../testing/forgetful-broker.ts';
 import { until } from '../testing/until.ts';
-import { connectBroker } from './broker-client.ts';
-
-const linkTo = (url: string) =>
-  connectBroker({
-    ...{
-      url,
-      username: null,
-      password: null,
-      authority: null,
-      clientId: 'station',
-      shared: null,
-      logger: recordedLog(),
-    },
-    handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
-    waiting: () => 0,
-  });
 
 for (const version of [4, 5] as const) {
   const name = version === 4 ? 'MQTT 3.1.1' : 'MQTT 5';

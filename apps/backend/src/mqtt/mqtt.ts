@@ -18,7 +18,7 @@ import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';
 import { createHistoryRate } from './history-rate.ts';
-import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, Strangers, WriteReports } from './ports.ts';
+import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, UnregisteredDevices, WriteReports } from './ports.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 /** The embedded broker, or an external one. */
@@ -66,7 +66,7 @@ export type MqttParts = {
   devices: MqttDevices;
   types: DeviceTypeRegistry;
   removedLogins: RemovedLogins;
-  strangers: Strangers;
+  unregistered: UnregisteredDevices;
   expected: ExpectedDevices;
   conditions: Pick<BackendConditions, 'set'>;
   writeReports: WriteReports;
@@ -115,7 +115,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     stationId,
     directory,
     types: parts.types,
-    strangers: parts.strangers,
+    unregistered: parts.unregistered,
     foreignStations: starting.use(createForeignStations(parts)),
     writer,
     keeper,
@@ -255,7 +255,7 @@ type LinkParts = {
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
-  { config, stationId, sharing, devices, strangers, expected, clock, logger }: MqttParts,
+  { config, stationId, sharing, devices, unregistered, expected, clock, logger }: MqttParts,
   { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
   if (config.kind === 'external') {
@@ -274,7 +274,7 @@ async function openLink(
     ...config,
     stationId,
     findTokenHash,
-    strangers,
+    unregistered,
     expected,
     handler,
     dropped,

@@ -19,19 +19,19 @@ export type MqttDevices = {
 };
 
 /** A message of a device that the station does not have. `body` matches the schema of `end`. */
-export type StrangerMessage = { externalId: string; end: DeviceTopicEnd; body: unknown };
+export type UnregisteredMessage = { externalId: string; end: DeviceTopicEnd; body: unknown };
 
-export type StrangerAnswer =
+export type UnregisteredAnswer =
   | { kind: 'silence' }
   /** Somebody accepted it: it is a device of the station now. */
   | { kind: 'added' }
   /** It was removed on this station: it gets the command, and its handshake is answered `unknown_device`. */
   | { kind: 'removed'; isHandshake: boolean; command: Readonly<Record<string, unknown>> };
 
-/** Devices that the station does not have; `devices/strangers.ts` implements it. */
-export type Strangers = {
+/** Devices that the station does not have; `devices/unregistered-devices.ts` implements it. */
+export type UnregisteredDevices = {
   /** Never rejects. */
-  receive(message: StrangerMessage): Promise<StrangerAnswer>;
+  receive(message: UnregisteredMessage): Promise<UnregisteredAnswer>;
   /** Whether a device that the station does not have may log in to the embedded broker. @param tokenHash SHA-256 (hex). */
   mayLogIn(externalId: string, tokenHash: string): Promise<boolean>;
 };

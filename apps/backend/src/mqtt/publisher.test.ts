@@ -1,25 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnansweredError } from '../core/commands.ts';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { linkTo, startForgetfulBroker } from '../testing/forgetful-broker.ts';
 import { until } from '../testing/until.ts';
-import { connectBroker } from './broker-client.ts';
-
-const linkTo = (url: string) =>
-  connectBroker({
-    ...{
-      url,
-      username: null,
-      password: null,
-      authority: null,
-      clientId: 'station',
-      shared: null,
-      logger: recordedLog(),
-    },
-    handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
-    waiting: () => 0,
-  });
 
 test('a message that was sent without an answer differs from one that was never sent', async () => {
   await using broker = await startForgetfulBroker(5);

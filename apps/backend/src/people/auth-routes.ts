@@ -17,16 +17,16 @@ import {
 import { refuseForeignOrigin, userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
-import { toUser, type UserStore } from '../store/station-store.ts';
+import { type StationStore, toUser, type UserStore } from '../store/station-store.ts';
 import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-service.ts';
 import type { Client } from './sessions.ts';
 
-type Parts = { auth: AuthService; users: UserStore; clock: Clock };
+type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock: Clock };
 
 /** /api/auth: first run, log in and out, the session's renewal (contracts, section 9). */
 export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise<void> {
   await app.register(cookie);
-  app.get('/api/auth/setup', setupStateRoute, async () => ({ needed: await parts.auth.isSetupNeeded() }));
+  app.get('/api/auth/setup', setupStateRoute, () => readSetupState(parts));
   app.post('/api/auth/setup', setupRoute, (request, reply) => setUp(parts, request, reply));
   app.post('/api/auth/login', loginRoute, (request, reply) => logIn(parts, request, reply));
   app.post('/api/auth/refresh', refreshRoute, (request, reply) => refresh(parts, request, reply));
@@ -37,7 +37,7 @@ export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise
   app.delete('/api/auth/sessions/:id', endSessionRoute, (request, reply) => endSession(parts, request, reply));
 }
 
-const clientOf = ({ ip, headers }: FastifyRequest): Client => ({
+export const clientOf = ({ ip, headers }: FastifyRequest): Client => ({
   address: ip,
   userAgent: headers['user-agent'] ?? null,
 });
@@ -46,9 +46,14 @@ const tags = ['auth'];
 const cookieName = 'station_refresh';
 const cookiePath = '/api/auth';
 const forAnyone = { access: 'public' } as const;
-const forUsers = { access: 'user' } as const;
+const forEveryone = { access: 'guest' } as const;
 
 const setupStateRoute = { config: forAnyone, schema: { tags, response: { 200: SetupState } } };
+
+async function readSetupState({ auth, station }: Parts): Promise<SetupState> {
+  const needed = await auth.isSetupNeeded();
+  return { needed, stationName: needed ? null : (await station.read()).name };
+}
 
 const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, response: { 201: Session } } };
 
@@ -96,6 +101,8 @@ async function logIn({ auth, clock }: Parts, request: RequestOf<typeof loginRout
       return sendSession(request, reply, result, clock);
     case 'limited':
       throw tooMany(result);
+    case 'access_ended':
+      throw new StationError('access_ended', 'The access of this guest has ended.');
     case 'wrong_credentials':
       throw new StationError('invalid_credentials', 'The address or the password is not right.');
   }
@@ -131,7 +138,7 @@ async function logOut({ auth }: Parts, request: RequestOf<typeof logoutRoute>, r
   return reply.clearCookie(cookieName, { path: cookiePath }).code(204).send(null);
 }
 
-const meRoute = { config: forUsers, schema: { tags, response: { 200: User } } };
+const meRoute = { config: forEveryone, schema: { tags, response: { 200: User } } };
 
 async function getMe({ users }: Parts, request: RequestOf<typeof meRoute>) {
   const user = await users.findById(userOf(request).userId);
@@ -139,7 +146,7 @@ async function getMe({ users }: Parts, request: RequestOf<typeof meRoute>) {
   return toUser(user);
 }
 
-const passwordRoute = { config: forUsers, schema: { tags, body: PasswordChange, response: { 204: Type.Null() } } };
+const passwordRoute = { config: forEveryone, schema: { tags, body: PasswordChange, response: { 204: Type.Null() } } };
 
 async function changePassword(
   { auth }: Parts,
@@ -154,12 +161,14 @@ async function changePassword(
       return reply.code(204).send(null);
     case 'limited':
       throw tooMany(result);
+    case 'same_password':
+      throw new StationError('conflict', 'The new password is the current one.');
     case 'wrong_password':
       throw new StationError('invalid_credentials', 'The current password is not right.');
   }
 }
 
-const sessionsRoute = { config: forUsers, schema: { tags, response: { 200: SessionList } } };
+const sessionsRoute = { config: forEveryone, schema: { tags, response: { 200: SessionList } } };
 
 async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsRoute>) {
   const { userId, sessionId } = userOf(request);
@@ -173,7 +182,7 @@ async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsR
 }
 
 const endSessionRoute = {
-  config: forUsers,
+  config: forEveryone,
   schema: { tags, params: Type.Object({ id: Type.String({ maxLength: 64 }) }), response: { 204: Type.Null() } },
 };
 
@@ -187,7 +196,12 @@ async function endSession(
   return reply.code(204).send(null);
 }
 
-function sendSession(request: FastifyRequest, reply: FastifyReply, session: OpenedSession, clock: Clock): FastifyReply {
+export function sendSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: OpenedSession,
+  clock: Clock,
+): FastifyReply {
   const body: SessionBody = {
     accessToken: session.accessToken,
     expiresAt: isoTime(session.accessExpiresAt),
@@ -205,7 +219,7 @@ function sendSession(request: FastifyRequest, reply: FastifyReply, session: Open
     .send(body);
 }
 
-function tooMany({ retryAfterMs }: Limited): StationError {
+export function tooMany({ retryAfterMs }: Limited): StationError {
   const details: RetryDetails = { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) };
   return new StationError('too_many_requests', 'Too many attempts. Wait a while and try again.', { details });
 }

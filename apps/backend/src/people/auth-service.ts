@@ -6,6 +6,7 @@ import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Database } from '../store/schema.ts';
 import {
   claimOwnership,
+  createUserStore,
   insertUser,
   normalEmail,
   type StationStore,
@@ -29,9 +30,9 @@ export type OpenedSession = {
 export type Limited = { kind: 'limited'; retryAfterMs: number };
 export type CodeRefused = Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
 type SetupResult = OpenedSession | CodeRefused;
-type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' };
+type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' | 'access_ended' };
 type RefreshResult = OpenedSession | { kind: 'ended' };
-type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' };
+type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' | 'same_password' };
 
 export type AuthService = {
   isSetupNeeded(): Promise<boolean>;
@@ -93,13 +94,13 @@ const isSetupNeeded = async ({ station }: Parts): Promise<boolean> => (await sta
 async function checkSetupCode(parts: Parts, code: string, address: string): Promise<{ kind: 'right' } | CodeRefused> {
   const { setupCode, limiter, logger } = parts;
   if (!(await isSetupNeeded(parts))) return { kind: 'already_done' };
-  const limit = countAttempt(parts, setupAccount, address);
+  const limit = await countAttempt(parts, setupAccount, address);
   if (limit !== null) return limit;
   if (!(await setupCode.matches(code))) {
     logger.event('login_failed', { address, reason: 'wrong set-up code' });
     return { kind: 'wrong_code' };
   }
-  limiter.succeeded(setupAccount, address);
+  await limiter.succeeded(setupAccount, address, null);
   return { kind: 'right' };
 }
 
@@ -122,21 +123,26 @@ async function logIn(
   { email, password }: { email: string; password: string },
   client: Client,
 ): Promise<LoginResult> {
-  const { users, sessions, accessTokens, passwords, limiter, logger } = parts;
+  const { users, sessions, accessTokens, passwords, limiter, clock, logger } = parts;
   const { address } = client;
   const account = normalEmail(email);
-  const limit = countAttempt(parts, account, address);
+  const limit = await countAttempt(parts, account, address);
   if (limit !== null) return limit;
   const since = accessTokens.moment();
   const user = await users.findByEmail(account);
   const hash = user?.station_password_hash ?? null;
   const matches = await passwords.matches(password, hash);
   const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash, client) : null;
+  // Told only to those who know the password.
+  if (matches && user?.ends_at != null && user.ends_at <= clock.now()) {
+    await limiter.succeeded(account, address, user.id);
+    return { kind: 'access_ended' };
+  }
   if (user === null || session === null) {
     logger.event('login_failed', { address, reason: 'wrong address or password' });
     return { kind: 'wrong_credentials' };
   }
-  limiter.succeeded(account, address);
+  await limiter.succeeded(account, address, user.id);
   return openedSession(parts, user, session, since);
 }
 
@@ -159,15 +165,11 @@ async function changePassword(
   { current, next }: NewPassword,
   { address, refreshToken }: RequestContext,
 ): Promise<PasswordResult> {
-  const { users, sessions, accessTokens, passwords, limiter } = parts;
-  const user = await users.findById(userId);
-  const account = user?.email ?? userId;
-  const limit = countAttempt(parts, account, address);
-  if (limit !== null) return limit;
-  const hash = user?.station_password_hash ?? null;
-  const matches = await passwords.matches(current, hash);
-  if (hash === null || !matches) return { kind: 'wrong_password' };
-  limiter.succeeded(account, address);
+  const { sessions, accessTokens, passwords } = parts;
+  const checked = await checkPassword(parts, userId, current, address);
+  if (checked.kind !== 'right') return checked;
+  const { hash } = checked;
+  if (next === current) return { kind: 'same_password' };
   const options = { replaced: hash, exceptToken: refreshToken };
   // False when another request changed the password meanwhile.
   if (!(await sessions.replacePassword(userId, await passwords.hash(next), options))) return { kind: 'wrong_password' };
@@ -176,21 +178,44 @@ async function changePassword(
   return { kind: 'changed' };
 }
 
+/** The present password of a user who is logged in; wrong ones are counted as log-ins. */
+export async function checkPassword(
+  parts: Pick<Parts, 'users' | 'passwords' | 'limiter' | 'logger'>,
+  userId: string,
+  password: string,
+  address: string,
+): Promise<{ kind: 'right'; user: UserRow; hash: string } | Limited | { kind: 'wrong_password' }> {
+  const { users, passwords, limiter } = parts;
+  const user = await users.findById(userId);
+  const account = user?.email ?? userId;
+  const limit = await countAttempt(parts, account, address);
+  if (limit !== null) return limit;
+  const hash = user?.station_password_hash ?? null;
+  const matches = await passwords.matches(password, hash);
+  if (user === null || hash === null || !matches) return { kind: 'wrong_password' };
+  await limiter.succeeded(account, address, userId);
+  return { kind: 'right', user, hash };
+}
+
 /** Counts an attempt. @returns the refusal when there were too many, else null. */
-function countAttempt({ limiter, logger }: Parts, account: string, address: string): Limited | null {
-  const decision = limiter.attempt(account, address);
+export async function countAttempt(
+  { limiter, logger }: Pick<Parts, 'limiter' | 'logger'>,
+  account: string | null,
+  address: string,
+): Promise<Limited | null> {
+  const decision = await limiter.attempt(account, address);
   if (decision.allowed) return null;
   logger.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
   return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
 }
 
-async function openedSession(
-  { accessTokens }: Parts,
+export async function openedSession(
+  { accessTokens }: Pick<Parts, 'accessTokens'>,
   user: UserRow,
   { id: sessionId, ...refreshToken }: { id: string; token: string; expiresAt: number },
   since: number,
 ): Promise<OpenedSession> {
-  const access = await accessTokens.issue({ userId: user.id, role: user.role, sessionId }, since);
+  const access = await accessTokens.issue({ userId: user.id, role: user.role, endsAt: user.ends_at, sessionId }, since);
   return {
     kind: 'opened',
     user,
@@ -209,12 +234,13 @@ async function createOwner(
   now: number,
 ): Promise<UserRow | null> {
   const id = randomUUIDv7();
-  const { email, name, stationName } = request;
+  const { email, name, stationName, timeZone } = request;
   try {
     return await db.transaction().execute(async (transaction) => {
       const inserted = await insertUser(transaction, { id, email, name, role: 'owner', passwordHash, createdAt: now });
-      if (!inserted || !(await claimOwnership(transaction, { userId: id, stationName }))) throw new OwnedAlready();
-      return transaction.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+      if (!inserted || !(await claimOwnership(transaction, { userId: id, stationName, timeZone })))
+        throw new OwnedAlready();
+      return createUserStore(transaction).findById(id);
     });
   } catch (error) {
     if (error instanceof OwnedAlready) return null;

@@ -1,28 +1,109 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLoginLimiter } from './login-limiter.ts';
+import { createMember } from '../testing/test-member.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createLoginLimiter, type LoginLimiter } from './login-limiter.ts';
+import { createLoginMemory, type LoginMemory } from './login-memory.ts';
 
 const minutes = 60_000;
+const account = 'olena@example.org';
 
-test('a change of the wall clock does not change the waiting time', () => {
+const noMemory: LoginMemory = {
+  read: async () => [],
+  keep: async () => undefined,
+  forget: async () => undefined,
+  isKnown: async () => false,
+  remember: async () => undefined,
+};
+const newLimiter = (clock = manualClock()): LoginLimiter => createLoginLimiter({ clock, memory: noMemory });
+
+/** @returns how many of the attempts at once were allowed. */
+async function allowedOf(limiter: LoginLimiter, attempts: readonly [string, string][]): Promise<number> {
+  let allowed = 0;
+  for (const attempt of attempts) if ((await limiter.attempt(...attempt)).allowed) allowed++;
+  return allowed;
+}
+const hex = (index: number): string => index.toString(16);
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+test('a change of the wall clock does not change the waiting time', async () => {
   const time = { wall: 100 * minutes, steady: 0 };
-  const clock = { now: () => time.wall, monotonic: () => time.steady };
-  const limiter = createLoginLimiter(clock);
-  const attempt = () => limiter.attempt('olena@example.org', '192.0.2.1');
-  for (let guess = 0; guess < 5; guess++) assert.deepEqual(attempt(), { allowed: true });
+  const clock = { ...manualClock(), now: () => time.wall, monotonic: () => time.steady };
+  const limiter = newLimiter(clock);
+  assert.equal(
+    await allowedOf(
+      limiter,
+      times(7, () => [account, '192.0.2.1']),
+    ),
+    5,
+  );
   for (const set of [-60 * minutes, 120 * minutes]) {
     time.wall += set;
-    assert.deepEqual(attempt(), { allowed: false, retryAfterMs: 15 * minutes });
+    assert.deepEqual(await limiter.attempt(account, '192.0.2.1'), { allowed: false, retryAfterMs: 30_000 });
   }
   time.wall -= 60 * minutes;
-  time.steady += 15 * minutes + 1;
-  assert.deepEqual(attempt(), { allowed: true });
+  time.steady += 30_000;
+  assert.deepEqual(await limiter.attempt(account, '192.0.2.1'), { allowed: true });
 });
 
-test('an attacker with a whole IPv6 network has the attempts of one address', () => {
-  const limiter = createLoginLimiter({ monotonic: () => 0 });
-  const attempt = (address: string) => limiter.attempt('olena@example.org', address).allowed;
-  for (let guess = 0; guess < 5; guess++) assert.equal(attempt(`2001:db8::${guess}`), true);
-  assert.equal(attempt('2001:db8::ffff'), false);
-  assert.equal(attempt('2001:db8:0:1::1'), true, 'another network');
+test('an attacker with a whole IPv6 network has the attempts of one address', async () => {
+  const limiter = newLimiter();
+  const attempts = times(9, (index): [string, string] => [account, `2001:db8::${hex(index)}`]);
+  assert.equal(await allowedOf(limiter, attempts), 5);
+  assert.equal(await allowedOf(limiter, [[account, '2001:db8:0:1::1']]), 1, 'another network');
+});
+
+test('an attacker who takes another /64 for each attempt has the budget of the /56 or the /48', async () => {
+  const attemptsOf = (networkOf: (index: number) => string): Promise<number> =>
+    allowedOf(
+      newLimiter(),
+      times(200, (index) => [`${index}@example.org`, `${networkOf(index)}::1`]),
+    );
+  assert.equal(await attemptsOf((index) => `2001:db8:0:${hex(index)}`), 40, 'one /56');
+  assert.equal(await attemptsOf((index) => `2001:db8:0:${hex(256 * index)}`), 50, 'one /48');
+  assert.equal(await attemptsOf((index) => `2001:db8:${hex(index)}:1`), 200, 'other subscribers');
+});
+
+test('guesses at an account from everywhere do not delay its owner in a network used before', async () => {
+  const clock = manualClock();
+  await using store = await openTestStore();
+  const limiter = createLoginLimiter({ clock, memory: createLoginMemory(store.db, assert.ifError) });
+  const userId = await createMember(store.db, account);
+  assert.equal((await limiter.attempt(account, '2001:db8:aa::1')).allowed, true);
+  await limiter.succeeded(account, '2001:db8:aa::1', userId);
+  assert.equal(
+    await allowedOf(
+      limiter,
+      times(300, (index) => [account, `198.51.100.${index % 250}`]),
+    ),
+    60,
+  );
+  assert.equal((await limiter.attempt(account, '203.0.113.5')).allowed, false, 'a network not known before');
+  assert.equal(
+    await allowedOf(
+      limiter,
+      times(9, () => [account, '2001:db8:aa::2']),
+    ),
+    5,
+    'a known one has its own attempts',
+  );
+});
+
+test('a delay outlasts a restart, also beside a clock that jumps back; it ends with a log-in', async () => {
+  const clock = manualClock();
+  await using store = await openTestStore();
+  const restart = (): LoginLimiter =>
+    createLoginLimiter({ clock, memory: createLoginMemory(store.db, assert.ifError) });
+  const attempts = times(5, (): [string, string] => [account, '192.0.2.1']);
+  assert.equal(await allowedOf(restart(), attempts), 5);
+  assert.deepEqual(await restart().attempt(account, '192.0.2.1'), { allowed: false, retryAfterMs: 30_000 });
+  clock.advance(-1_000 * minutes);
+  assert.deepEqual(await restart().attempt(account, '192.0.2.1'), { allowed: false, retryAfterMs: 30_000 });
+  clock.advance(1_001 * minutes);
+  const limiter = restart();
+  assert.equal((await limiter.attempt(account, '192.0.2.1')).allowed, true);
+  await limiter.succeeded(account, '192.0.2.1', null);
+  assert.equal(await allowedOf(restart(), attempts), 5, 'all attempts again');
 });

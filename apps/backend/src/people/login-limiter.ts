@@ -1,69 +1,104 @@
 import type { Clock } from '@station/kit/clock';
-import { networkOf } from '../core/client-network.ts';
+import { networkOf, widerNetworksOf } from '../core/client-network.ts';
+import { delayLeft, delayRules, failuresAt, type FailureCount } from './login-decide.ts';
+import type { LoginMemory } from './login-memory.ts';
 
 /** Whether an attempt is allowed. `retryAfterMs`: time until the next one is. */
 type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 export type LoginLimiter = {
-  /** Counts an attempt as failed before it is made, so that concurrent ones cannot pass the limit. */
-  attempt(account: string, address: string): LimiterDecision;
-  /** The attempt succeeded: it does not count, and the count of this account at this address is reset. */
-  succeeded(account: string, address: string): void;
+  /**
+   * Counts an attempt as failed before it is made, so that concurrent ones cannot pass the limit.
+   * @param account null: it is not known yet, and only networks have a delay.
+   */
+  attempt(account: string | null, address: string): Promise<LimiterDecision>;
+  /**
+   * The attempt succeeded: it does not count, and the count of this account at this address is reset.
+   * @param userId whose log-in from this network is remembered; null: nobody's.
+   */
+  succeeded(account: string | null, address: string, userId: string | null): Promise<void>;
 };
 
-const windowMs = 15 * 60 * 1000;
-/**
- * Failures within the window. Few for one account at one address; more for an address, because a household may share it; most for an
- * account, so that a stranger elsewhere cannot easily lock its owner out.
- */
-const limits = { pair: 5, address: 30, account: 60 } as const;
 const maxKeys = 20_000;
 
 /**
- * Limits log-in attempts by account and address (contracts, section 9), in memory, equally for accounts that do not exist. IPv6 addresses of
- * one /64 count as one. A change of the wall clock has no effect.
+ * Delays log-in attempts by account and address (contracts, section 9), equally for accounts that do not exist. IPv6 addresses of one /64
+ * count as one. A network from which an account was logged in to before does not wait for what others do to this account. Counts with a
+ * delay are kept over a restart; a change of the wall clock has no effect while it runs.
  */
-export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimiter {
-  const failures = new Map<string, number[]>();
+export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: LoginMemory }): LoginLimiter {
+  const counts = new Map<string, FailureCount>();
+  let reading: Promise<void> | undefined;
 
-  const recent = (key: string, now: number): number[] => (failures.get(key) ?? []).filter((at) => at > now - windowMs);
-
-  const keep = (key: string, times: number[]): void => {
-    failures.delete(key);
-    if (times.length === 0) return;
-    failures.set(key, times);
-    const oldest = failures.keys().next();
-    if (failures.size > maxKeys && !oldest.done) failures.delete(oldest.value);
+  const read = async (): Promise<void> => {
+    const [now, wall] = [clock.monotonic(), clock.now()];
+    for (const { key, failures, at } of await memory.read()) {
+      if (!counts.has(key)) counts.set(key, { failures, at: now - Math.max(0, wall - at) });
+    }
+  };
+  const countOf = (key: string, now: number): FailureCount => {
+    const count = counts.get(key) ?? { failures: 0, at: now };
+    return { failures: failuresAt(count, now), at: count.at };
+  };
+  const set = (key: string, count: FailureCount | null): void => {
+    counts.delete(key);
+    if (count === null) return;
+    counts.set(key, count);
+    const oldest = counts.keys().next();
+    if (counts.size > maxKeys && !oldest.done) counts.delete(oldest.value);
+  };
+  /** @returns the longest delay of these keys. Counts the attempt at each of them when there is none. */
+  const count = async (keys: readonly Key[]): Promise<number> => {
+    const now = clock.monotonic();
+    const delayMs = Math.max(...keys.map(({ key, kind }) => delayLeft(counts.get(key) ?? none, delayRules[kind], now)));
+    if (delayMs > 0) return delayMs;
+    const kept = keys.filter(({ key, kind }) => {
+      const failures = countOf(key, now).failures + 1;
+      set(key, { failures, at: now });
+      return Math.round(failures) >= delayRules[kind].free;
+    });
+    const at = clock.now();
+    await memory.keep(kept.map(({ key }) => ({ key, failures: counts.get(key)?.failures ?? 0, at })));
+    return 0;
   };
 
   return {
-    attempt: (account, address) => {
-      const now = clock.monotonic();
-      const counted = keysOf(account, address).map(({ key, limit }) => ({ key, limit, times: recent(key, now) }));
-      const waits = counted
-        .filter(({ times, limit }) => times.length >= limit)
-        .map(({ times, limit }) => times[times.length - limit]! + windowMs - now);
-      if (waits.length > 0) return { allowed: false, retryAfterMs: Math.max(...waits) };
-      for (const { key, times } of counted) keep(key, [...times, now]);
-      return { allowed: true };
+    attempt: async (account, address) => {
+      await (reading ??= read());
+      const keys = keysOf(account, address);
+      const delayMs = await count(keys);
+      if (delayMs === 0) return { allowed: true };
+      const own = keys.filter(({ kind }) => kind !== 'account');
+      const isKnown = account !== null && (await memory.isKnown(account, networkOf(address)));
+      const ownDelayMs = isKnown ? await count(own) : delayMs;
+      return ownDelayMs === 0 ? { allowed: true } : { allowed: false, retryAfterMs: ownDelayMs };
     },
-    succeeded: (account, address) => {
+    succeeded: async (account, address, userId) => {
       const now = clock.monotonic();
-      for (const { key, kind } of keysOf(account, address)) {
-        keep(key, kind === 'pair' ? [] : recent(key, now).slice(0, -1));
+      const keys = keysOf(account, address);
+      for (const { key, kind } of keys) {
+        const { failures, at } = countOf(key, now);
+        set(key, kind === 'pair' || failures <= 1 ? null : { failures: failures - 1, at });
       }
+      await memory.forget(keys.flatMap(({ key, kind }) => (kind === 'pair' ? [key] : [])));
+      if (userId !== null) await memory.remember(userId, networkOf(address), clock.now());
     },
   };
 }
 
-type Kind = keyof typeof limits;
+const none: FailureCount = { failures: 0, at: 0 };
 
-function keysOf(account: string, address: string): { kind: Kind; key: string; limit: number }[] {
+type Kind = keyof typeof delayRules;
+type Key = { kind: Kind; key: string };
+
+function keysOf(account: string | null, address: string): Key[] {
   const network = networkOf(address);
-  const keys: Record<Kind, string> = {
-    pair: `pair ${network} ${account}`,
+  const wider = widerNetworksOf(address);
+  const keys: Partial<Record<Kind, string>> = {
+    ...(account !== null && { pair: `pair ${network} ${account}` }),
     address: `address ${network}`,
-    account: `account ${account}`,
+    ...(wider && { subnet: `subnet ${wider.subnet}`, site: `site ${wider.site}` }),
+    ...(account !== null && { account: `account ${account}` }),
   };
-  return (Object.keys(keys) as Kind[]).map((kind) => ({ kind, key: keys[kind], limit: limits[kind] }));
+  return (Object.entries(keys) as [Kind, string][]).map(([kind, key]) => ({ kind, key }));
 }

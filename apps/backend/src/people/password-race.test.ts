@@ -9,6 +9,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createAuthService } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
+import { createLoginMemory } from './login-memory.ts';
 import { createMemberService } from './member-service.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions, findSessionHolder, refreshKeyOf } from './sessions.ts';
@@ -56,12 +57,16 @@ async function accounts() {
       },
     },
     setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code`, stationCode: null }),
-    limiter: createLoginLimiter(clock),
+    limiter: createLoginLimiter({ clock, memory: createLoginMemory(db, assert.ifError) }),
     clock,
     logger: recordedLog(),
   });
   const members = createMemberService({ db, passwords, sessions, accessTokens, clock });
-  const added = await members.add({ email, name: 'Maria', password: old, role: 'member' }, { role: 'owner' });
+  const added = await members.add(
+    { email, name: 'Maria', password: old },
+    { role: 'member', zoneIds: [], endsAt: null },
+    { role: 'owner' },
+  );
   assert.equal(added.kind, 'added');
   const userId = added.kind === 'added' ? added.member.userId : '';
   const opened = opening.move();

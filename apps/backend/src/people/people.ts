@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
 import type { AccessTokens } from '../core/access-tokens.ts';
+import { hashToken } from '../core/secrets.ts';
+import type { StationEvents } from '../core/station-events.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Database } from '../store/schema.ts';
@@ -10,9 +13,14 @@ import { createUserStore, type StationStore } from '../store/station-store.ts';
 import { registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
 import { createAuthService } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
+import { createLoginMemory } from './login-memory.ts';
 import { createMemberService } from './member-service.ts';
+import { challengeKeyOf, createPasskeyChallenges } from './passkey-challenges.ts';
+import { registerPasskeyRoutes } from './passkey-routes.ts';
+import { createPasskeyService } from './passkey-service.ts';
+import { createPasskeyStore } from './passkey-store.ts';
 import { createPasswords } from './passwords.ts';
-import { createSessions } from './sessions.ts';
+import { type Client, createSessions } from './sessions.ts';
 import { createSetupCode, type SetupCode } from './setup-code.ts';
 import { registerStationRoutes } from './station-routes.ts';
 
@@ -29,6 +37,9 @@ export type PeopleParts = {
   version: string;
   clock: Clock;
   trustedTime: TrustedTime;
+  /** Its name, time zone or place. */
+  onStationChanged: () => Promise<void>;
+  events: StationEvents;
   disk: Disk;
   logger: BackendLogger;
 };
@@ -37,16 +48,41 @@ export type PeopleParts = {
 export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts): Promise<SetupGate> {
   const { db, station, dataDir, version, clock, trustedTime, disk, logger } = parts;
   const users = createUserStore(db);
-  const sessions = createSessions({ db, key: parts.refreshKey, clock, trustedTime });
+  const onOpened = (userId: string, client: Client): void => noteLogin(parts.events, userId, client);
+  const sessions = createSessions({ db, key: parts.refreshKey, clock, trustedTime, onOpened });
   const passwords = createPasswords();
   const { stationCode, setupSeed: seed } = parts;
   const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed });
   const people = { db, users, station, sessions, accessTokens: parts.accessTokens, passwords, clock };
-  const auth = createAuthService({ ...people, setupCode, limiter: createLoginLimiter(clock), logger });
-  await registerAuthRoutes(app, { auth, users, clock });
-  await registerStationRoutes(app, { station, members: createMemberService(people), version });
+  const memory = createLoginMemory(db, (error) =>
+    logger.event('unexpected_error', { where: 'limits of log-ins', message: describeError(error) }),
+  );
+  const limiter = createLoginLimiter({ clock, memory });
+  const auth = createAuthService({ ...people, setupCode, limiter, logger });
+  await registerAuthRoutes(app, { auth, users, station, clock });
+  const challenges = createPasskeyChallenges({ key: challengeKeyOf(parts.refreshKey), clock });
+  const passkeys = createPasskeyStore({ db, clock, trustedTime });
+  registerPasskeyRoutes(app, {
+    passkeys: createPasskeyService({ ...people, passkeys, challenges, limiter, logger }),
+    clock,
+  });
+  await registerStationRoutes(app, {
+    station,
+    members: createMemberService(people),
+    version,
+    events: parts.events,
+    onChanged: parts.onStationChanged,
+    clock,
+  });
   if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode, stationCode);
   return setupGateOf(auth);
+}
+
+/** Kept once for each kind of browser: without its version, which changes with each of its updates. */
+function noteLogin(events: StationEvents, userId: string, { userAgent, address }: Client): void {
+  const browser = (userAgent ?? '').replaceAll(/[\d._]+/g, '');
+  const once = `login ${userId} ${hashToken(browser)}`;
+  events.note('new_login', { userId, userAgent: userAgent ?? null, address }, { userId, once });
 }
 
 /** A lasting code stays out of the log. */

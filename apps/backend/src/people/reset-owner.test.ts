@@ -2,16 +2,19 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { bearer, owner, refreshCookie, runBackend } from '../testing/running-backend.ts';
+import { testPasskey } from '../testing/test-passkey.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { testOnSqlite } from '../testing/test-postgres.ts';
 import { resetOwner } from './reset-owner.ts';
 
 testOnSqlite(
-  'the owner gets a new password while the backend runs; the old one and all sessions have ended',
+  'the owner gets a new password while the backend runs; the old one, passkeys and all sessions have ended',
   async () => {
     await using running = await runBackend();
     const { http, dataDir } = running;
-    await running.setUp();
+    const { user } = await running.setUp();
+    const { db } = running.backend;
+    await db.insertInto('passkeys').values(testPasskey(user.id)).execute();
     const logIn = (password: string) =>
       http.inject({ method: 'POST', url: '/api/auth/login', payload: { email: owner.email, password } });
     const before = await logIn(owner.password);
@@ -19,6 +22,7 @@ testOnSqlite(
     assert.ok(made.kind === 'made');
     assert.equal(made.email, owner.email);
     assert.equal((await logIn(owner.password)).statusCode, 401);
+    assert.deepEqual(await db.selectFrom('passkeys').select('id').execute(), []);
     const headers = { cookie: refreshCookie(before) };
     assert.equal((await http.inject({ method: 'POST', url: '/api/auth/refresh', headers })).statusCode, 401);
     const after = await logIn(made.password);

@@ -15,7 +15,7 @@ export type ResetOwnerResult =
   | { kind: 'no_owner' };
 
 /**
- * Makes a new password for the owner and ends all their sessions; also while the backend runs. It needs the database itself, which only
+ * Makes a new password for the owner and ends all their sessions and passkeys; also while the backend runs. It needs the database itself, which only
  * the machine's administrator has. @throws when the database cannot be opened.
  */
 export async function resetOwner(config: DatabaseConfig): Promise<ResetOwnerResult> {

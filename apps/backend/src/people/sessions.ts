@@ -1,10 +1,12 @@
 import { createHmac, hkdfSync, randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Role } from '@station/protocol/rest';
+import type { Role } from '@station/protocol/roles';
 import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
 import { isSameHash, hashToken, newToken } from '../core/secrets.ts';
+import { storageFaultOf } from '../core/storage-faults.ts';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { createUserStore } from '../store/station-store.ts';
 
 type Opened = { id: string; token: string; expiresAt: number };
 type Rotation =
@@ -30,11 +32,14 @@ export type KnownSession = {
 };
 
 export type Sessions = {
-  /** @returns null when `passwordHash`, with which the user logged in, is no longer the stored one. */
+  /**
+   * @returns null when `passwordHash`, the one at the log-in, is no longer the stored one, the cloud closed the account, or the end of a
+   * guest has passed.
+   */
   open(userId: string, passwordHash: string, client: Client): Promise<Opened | null>;
   /**
    * Exchanges a refresh token for the next one, or again for the same one when the answer was lost or two tabs asked at once. An older
-   * token of a session ends that session.
+   * token of a session ends that session. While the storage cannot be written, the valid token stays as it is.
    */
   rotate(token: string, client: Client): Promise<Rotation>;
   /** Ends the session of this token, if it is the valid one. @returns its id; null when nothing ended. */
@@ -47,7 +52,8 @@ export type Sessions = {
   endAll(userId: string, exceptToken?: string): Promise<void>;
   /**
    * Stores the hash of a new password and ends the sessions opened with an old one, except the one of `exceptToken`.
-   * @param replaced the hash that must be the stored one; left out: any.
+   * @param replaced the hash that must be the stored one; left out: any. That is a reset, which also removes the passkeys: from then on
+   * nothing but the new password opens the account.
    * @returns false when it is not, or the user is gone.
    */
   replacePassword(
@@ -67,7 +73,14 @@ const repeatMs = 20_000;
 /** A list of sessions for people ends here. */
 const maxListed = 100;
 
-type Parts = { db: Database; key: Buffer; clock: Clock; trustedTime?: TrustedTime };
+type Parts = {
+  db: Database;
+  key: Buffer;
+  clock: Clock;
+  trustedTime?: TrustedTime;
+  /** Somebody logged in. */
+  onOpened?: (userId: string, client: Client) => void;
+};
 
 /**
  * Sessions behind the refresh cookie. A token is `<session id>.<256 bits>`: the first is random, each next one is derived from the previous
@@ -107,12 +120,15 @@ export async function replacePassword(
     const set = { station_password_hash: passwordHash, home_password_hash: null };
     const isReplaced = await setPassword(transaction, userId, set, replaced);
     if (isReplaced) await endAll(transaction, userId, exceptToken);
+    if (isReplaced && replaced === undefined) {
+      await transaction.deleteFrom('passkeys').where('user_id', '=', userId).execute();
+    }
     return isReplaced;
   });
 }
 
 async function open(
-  { db, clock, trustedTime = alwaysTrusted }: Parts,
+  { db, clock, trustedTime = alwaysTrusted, onOpened }: Parts,
   userId: string,
   passwordHash: string,
   client: Client,
@@ -123,16 +139,17 @@ async function open(
   const times = { created_at: now, used_at: now, expires_at: now + sessionLifetimeMs };
   if (trustedTime.areAgesTrue()) await db.deleteFrom('refresh_tokens').where('expires_at', '<=', now).execute();
   const isOpened = await db.transaction().execute(async (transaction) => {
-    // Written, not read: a concurrent change of the password then comes before or after this transaction, never between.
-    const same = { station_password_hash: passwordHash };
-    if (!(await setPassword(transaction, userId, same, passwordHash))) return false;
+    if (!(await keepPassword(transaction, userId, passwordHash))) return false;
+    if (await hasEnded(transaction, userId, now)) return false;
     await transaction
       .insertInto('refresh_tokens')
       .values({ id, user_id: userId, token_hash: hashToken(token), ...times, ...columnsOf(client) })
       .execute();
     return true;
   });
-  return isOpened ? { id, token, expiresAt: times.expires_at } : null;
+  if (!isOpened) return null;
+  onOpened?.(userId, client);
+  return { id, token, expiresAt: times.expires_at };
 }
 
 /** Of what a client calls itself. */
@@ -161,14 +178,10 @@ async function list({ db, clock }: Parts, userId: string): Promise<KnownSession[
 export async function findSessionHolder(
   db: Database,
   sessionId: string,
-): Promise<{ userId: string; role: Role } | null> {
-  const found = await db
-    .selectFrom('refresh_tokens')
-    .innerJoin('users', 'users.id', 'refresh_tokens.user_id')
-    .select(['users.id as userId', 'users.role'])
-    .where('refresh_tokens.id', '=', sessionId)
-    .executeTakeFirst();
-  return found ?? null;
+): Promise<{ userId: string; role: Role; endsAt: number | null } | null> {
+  const session = db.selectFrom('refresh_tokens').select('user_id').where('id', '=', sessionId);
+  const user = await createUserStore(db).findById((await session.executeTakeFirst())?.user_id ?? '');
+  return user && { userId: user.id, role: user.role, endsAt: user.ends_at };
 }
 
 async function rotate(
@@ -185,15 +198,25 @@ async function rotate(
     if (trustedTime.areAgesTrue()) await remove(db, id);
     return { kind: 'expired' };
   }
+  // The session stays: the end may be moved.
+  if (await hasEnded(db, userId, now)) return { kind: 'expired' };
   const next = `${id}.${createHmac('sha256', key).update(token).digest('base64url')}`;
   const expiresAt = now + sessionLifetimeMs;
-  const updated = await db
+  const isUpdated = await db
     .updateTable('refresh_tokens')
     .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt, ...columnsOf(client) })
     .where('id', '=', id)
     .where('token_hash', '=', hashToken(token))
-    .executeTakeFirst();
-  if (updated.numUpdatedRows === 1n) return { kind: 'rotated', id, token: next, userId, expiresAt };
+    .executeTakeFirst()
+    .then(({ numUpdatedRows }) => numUpdatedRows === 1n)
+    .catch((error: unknown) => {
+      // A full disk must log nobody out who can still read: this token stays the valid one.
+      const isCurrent = isSameHash(session.token_hash, hashToken(token));
+      if (isCurrent && storageFaultOf(error) !== null) return null;
+      throw error;
+    });
+  if (isUpdated === null) return { kind: 'rotated', id, token, userId, expiresAt: session.expires_at };
+  if (isUpdated) return { kind: 'rotated', id, token: next, userId, expiresAt };
   const current = await find(db, token);
   if (current === null) return { kind: 'unknown' };
   // The absolute value, because the clock may have been set meanwhile.
@@ -203,6 +226,12 @@ async function rotate(
   }
   await remove(db, id);
   return { kind: 'reused', userId, sessionId: id };
+}
+
+/** Whether the end of a guest has passed. */
+async function hasEnded(db: Database, userId: string, now: number): Promise<boolean> {
+  const user = await createUserStore(db).findById(userId);
+  return user?.ends_at != null && user.ends_at <= now;
 }
 
 async function find(db: Database, token: string) {
@@ -222,6 +251,13 @@ async function endAll(db: Database, userId: string, exceptToken: string | undefi
   await (kept === null ? all : all.where('id', '!=', kept)).execute();
 }
 
+/**
+ * Writes the stored password once more: a concurrent change of it then comes before or after this transaction, never between.
+ * @returns false when another one is stored, or the account is closed.
+ */
+export const keepPassword = (db: DatabaseTransaction, userId: string, passwordHash: string): Promise<boolean> =>
+  setPassword(db, userId, { station_password_hash: passwordHash }, passwordHash);
+
 async function setPassword(
   db: DatabaseTransaction,
   userId: string,
@@ -229,7 +265,11 @@ async function setPassword(
   before: string | undefined,
 ): Promise<boolean> {
   const user = db.updateTable('users').set(set).where('id', '=', userId);
-  const updated = before === undefined ? user : user.where('station_password_hash', '=', before);
+  const updated = (before === undefined ? user : user.where('station_password_hash', '=', before)).where(
+    'closed_at',
+    'is',
+    null,
+  );
   return (await updated.executeTakeFirst()).numUpdatedRows === 1n;
 }
 

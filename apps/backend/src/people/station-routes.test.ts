@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AddedMember, MadePassword, Member, Session } from '@station/protocol/rest';
+import type { AddedMember, MadePassword, Member, Session, Station } from '@station/protocol/rest';
 import { bearer, owner, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 
 const password = 'a long enough password';
@@ -28,12 +28,24 @@ test('the owner names the station and its time zone', async () => {
     id: stationId,
     name: 'Cabin',
     timeZone: 'America/New_York',
+    place: null,
     ownerId,
     version: '2.5.0',
   });
   assert.equal((await call('PATCH', '/api/station', { timeZone: 'Moon/Base' })).statusCode, 400);
   assert.equal((await call('PATCH', '/api/station', {})).statusCode, 400);
   assert.deepEqual((await call('GET', '/api/station')).json(), changed.json());
+});
+
+test('the owner sets the place of the station, and takes it back', async () => {
+  await using running = await runBackend();
+  const { call } = await setUp(running);
+  const placed = async (place: object | null) => (await call('PATCH', '/api/station', { place })).json<Station>().place;
+  assert.deepEqual(await placed({ latitude: 50.45, longitude: 30.52 }), { latitude: 50.45, longitude: 30.52 });
+  assert.equal((await call('PATCH', '/api/station', { place: { latitude: 91, longitude: 0 } })).statusCode, 400);
+  assert.equal((await call('PATCH', '/api/station', { place: { latitude: 1 } })).statusCode, 400);
+  assert.equal((await call('PATCH', '/api/station', { name: 'Cabin' })).json<Station>().place?.latitude, 50.45);
+  assert.equal(await placed(null), null);
 });
 
 test('a member added without a password gets a generated one, shown once; a forgotten one is replaced', async () => {

@@ -84,7 +84,7 @@ for (const [moment, reach] of Object.entries(moments)) {
     await using remote = await remoteHelper({ isPolite: false });
     await using supervised = superviseRemote(remote);
     const { helper, log, found } = supervised;
-    helper.wish(scanning);
+    helper.want(scanning);
     await until('it runs', () => remote.isRunning());
     const outcome = await reach(remote, supervised);
     if (outcome !== null) assert.deepEqual(outcome, { ok: false, error: 'helper_failed' });
@@ -107,7 +107,7 @@ test('lines that are no frames are counted and skipped, also long ones and those
   await using remote = await remoteHelper();
   await using supervised = superviseRemote(remote);
   const { helper, found, log } = supervised;
-  helper.wish(scanning);
+  helper.want(scanning);
   await until('it scans', () => helper.report().isScanning);
   remote.sendText(`${'x'.repeat(200_000)}\n${'{}\n'.repeat(2_000)}\u0000\n[]\nnull\n{"event":"discovered"}\n`);
   remote.sendText(`{"event":"write_result","address":"C0:FF:EE:00:00:01","ok":true}\n`);
@@ -126,7 +126,7 @@ test('it gets its own environment, and no secret of the backend', async () => {
     process.stdin.resume();`;
   await using supervised = supervise(await programOf(folder.path, source), { BLE_ADAPTER: 'hci0', TZ: 'UTC' });
   const { helper, log } = supervised;
-  helper.wish(scanning);
+  helper.want(scanning);
   await until('it tells its environment', () => log.events('ble_helper_note').length > 0);
   assert.equal(log.events('ble_helper_note')[0]?.['message'], 'BLE_ADAPTER TZ');
 });
@@ -143,7 +143,7 @@ test('notes say how the radio is; the output of a helper that knows secrets is n
     });`;
   await using supervised = supervise(await programOf(folder.path, source));
   const { helper, log } = supervised;
-  helper.wish({ isNeeded: true, isScanning: false });
+  helper.want({ isNeeded: true, isScanning: false });
   await until('it reports the radio', () => helper.report().radio === 'adapter_off');
   const ignored = () => log.events('ble_helper_line_ignored');
   await until('its warning is logged', () => ignored().length > 0);
@@ -158,7 +158,7 @@ test('notes say how the radio is; the output of a helper that knows secrets is n
 test('a helper that cannot be started is tried again', async () => {
   await using supervised = supervise('/no/such/helper.mjs');
   const { helper, log } = supervised;
-  helper.wish(scanning);
+  helper.want(scanning);
   await until('it was tried twice', () => log.events('ble_helper_failed').length === 2);
   const [first, second] = log.events('ble_helper_failed').map(({ retryInMs }) => Number(retryInMs));
   assert.ok(Number(first) < Number(second), 'with growing delays');
@@ -171,11 +171,11 @@ test('a helper that does not read its input is killed', async () => {
     await programOf(folder.path, `console.log('{"event":"ready"}'); setInterval(() => {}, 1e6);`),
   );
   const { helper, log } = supervised;
-  helper.wish(scanning);
+  helper.want(scanning);
   const isKilled = (): boolean => log.events('ble_helper_killed').length > 0;
   await until('it is killed', () => {
     for (let count = 0; count < 2_000 && !isKilled(); count++)
-      helper.wish({ isNeeded: true, isScanning: count % 2 > 0 });
+      helper.want({ isNeeded: true, isScanning: count % 2 > 0 });
     return isKilled();
   });
   assert.equal(log.events('ble_helper_killed')[0]?.['reason'], 'does not read its input');
@@ -185,7 +185,7 @@ test('disposing ends a helper that ignores its end, and a write under way', asyn
   await using folder = await temporaryFolder();
   const source = `process.on('SIGTERM', () => {}); console.log('{"event":"ready"}'); setInterval(() => {}, 1e6);`;
   const { helper } = supervise(await programOf(folder.path, source));
-  helper.wish(scanning);
+  helper.want(scanning);
   const { promise: started, resolve } = Promise.withResolvers<void>();
   const written = write(helper, resolve);
   await started;

@@ -23,13 +23,13 @@ export type WriteOutcome = { ok: true } | { ok: false; error: ProvisioningError 
 export type WriteOptions = { onStart: () => void; signal: AbortSignal };
 
 /** What is wanted of the helper. */
-type HelperWish = { isNeeded: boolean; isScanning: boolean };
+type DesiredState = { isNeeded: boolean; isScanning: boolean };
 
 /** `radio`: null until the helper reports it. `isFailing`: it ended unexpectedly, and did not become ready since. */
 export type HelperReport = { isScanning: boolean; isFailing: boolean; radio: RadioState | null };
 
 export type BleHelper = AsyncDisposable & {
-  wish(wish: HelperWish): void;
+  want(desired: DesiredState): void;
   report(): HelperReport;
   /**
    * One at a time. Resolves exactly once, never rejects.
@@ -77,7 +77,7 @@ type Supervision = Options & {
   backoff: Backoff;
   badLines: RateLimitedCounter<string, string>;
   notes: RateLimitedCounter<'note', string>;
-  wish: HelperWish;
+  desired: DesiredState;
   idleSinceMs: number | null;
   mayStartAtMs: number;
   session: Session | null;
@@ -110,7 +110,7 @@ export function startBleHelper(options: Options): BleHelper {
       everyMs: 10_000,
       report: ({ detail: message, total: count }) => logger.event('ble_helper_note', { message, count }),
     }),
-    wish: { isNeeded: false, isScanning: false },
+    desired: { isNeeded: false, isScanning: false },
     idleSinceMs: clock.monotonic(),
     mayStartAtMs: 0,
     session: null,
@@ -121,7 +121,7 @@ export function startBleHelper(options: Options): BleHelper {
   const closing = new AbortController();
   const running = supervise(supervision, closing.signal);
   return {
-    wish: (wish) => applyWish(supervision, wish),
+    want: (desired) => setDesired(supervision, desired),
     report: () => ({
       isScanning: supervision.session?.isScanning ?? false,
       isFailing: supervision.isFailing,
@@ -181,19 +181,19 @@ function apply(supervision: Supervision, step: Exclude<HelperStep, { kind: 'wait
   }
 }
 
-function applyWish(supervision: Supervision, wish: HelperWish): void {
+function setDesired(supervision: Supervision, desired: DesiredState): void {
   const { clock, idleSinceMs, waker } = supervision;
-  supervision.wish = wish;
-  supervision.idleSinceMs = wish.isNeeded ? null : (idleSinceMs ?? clock.monotonic());
-  tellWish(supervision);
+  supervision.desired = desired;
+  supervision.idleSinceMs = desired.isNeeded ? null : (idleSinceMs ?? clock.monotonic());
+  sendDesired(supervision);
   waker.wake();
 }
 
-function tellWish(supervision: Supervision): void {
-  const { session, wish, serviceUuid } = supervision;
-  if (session === null || session.readyAtMs === null || session.isToldToScan === wish.isScanning) return;
-  session.isToldToScan = wish.isScanning;
-  send(supervision, wish.isScanning ? { event: 'start_scan', service_uuid: serviceUuid } : { event: 'stop_scan' });
+function sendDesired(supervision: Supervision): void {
+  const { session, desired, serviceUuid } = supervision;
+  if (session === null || session.readyAtMs === null || session.isToldToScan === desired.isScanning) return;
+  session.isToldToScan = desired.isScanning;
+  send(supervision, desired.isScanning ? { event: 'start_scan', service_uuid: serviceUuid } : { event: 'stop_scan' });
 }
 
 function send(supervision: Supervision, command: HelperCommand): void {
@@ -287,7 +287,7 @@ function onReady(supervision: Supervision, session: Session): void {
   if (session.readyAtMs !== null) return badLines.count('ready twice', '');
   session.readyAtMs = clock.monotonic();
   supervision.isFailing = false;
-  tellWish(supervision);
+  sendDesired(supervision);
   startWrite(supervision);
   waker.wake();
   onChanged();

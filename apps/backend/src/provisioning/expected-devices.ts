@@ -1,6 +1,7 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceEvents } from '../core/device-events.ts';
+import type { StationEvents } from '../core/station-events.ts';
 import type { ExpectedDevices } from '../core/expected-devices.ts';
 import type { EndStep, ProvisioningRow } from './provisioning-ends.ts';
 import { type ProvisioningStore, toProvisioning } from './provisioning-store.ts';
@@ -15,7 +16,14 @@ export type Expected = ExpectedDevices &
     announce(row: ProvisioningRow): void;
   };
 
-type Parts = { store: ProvisioningStore; events: DeviceEvents; clock: Clock; logger: BackendLogger };
+type Parts = {
+  store: ProvisioningStore;
+  events: DeviceEvents;
+  /** For the activity. */
+  stationEvents: StationEvents;
+  clock: Clock;
+  logger: BackendLogger;
+};
 
 /** A flood of messages of unknown devices must not cost a query each. */
 const unexpectedMs = 1_000;
@@ -60,6 +68,7 @@ export function openExpectedDevices(parts: Parts): Expected {
       const added = await store.succeed(row, handshake);
       if (added === null) return 'expected';
       logEnd(parts, added);
+      noteAdded(parts, added);
       events.emit({ kind: 'added', deviceId: added.device_id ?? '', externalId, isLoginKept: true });
       announce(added);
       return 'added';
@@ -82,6 +91,11 @@ export function openExpectedDevices(parts: Parts): Expected {
     announce,
     [Symbol.dispose]: () => following[Symbol.dispose](),
   };
+}
+
+function noteAdded({ stationEvents }: Parts, { device_id: deviceId, name, started_by: userId }: ProvisioningRow): void {
+  if (deviceId === null) return;
+  stationEvents.note('device_added', { deviceId, name }, userId === null ? {} : { userId });
 }
 
 function announceProgress({ events, clock }: Parts, row: ProvisioningRow): void {

@@ -11,7 +11,9 @@ import { until } from '../testing/until.ts';
 /** A clock that can be put forward. */
 function movableClock() {
   let ahead = 0;
-  return { ...systemClock, now: () => systemClock.now() + ahead, put: (ms: number) => void (ahead += ms) };
+  const now = (): number => systemClock.now() + ahead;
+  const monotonic = (): number => systemClock.monotonic() + ahead;
+  return { ...systemClock, now, monotonic, put: (ms: number) => void (ahead += ms) };
 }
 
 test('a device gets the Wi-Fi and its login, connects, and is in the list with its name and zone', async () => {

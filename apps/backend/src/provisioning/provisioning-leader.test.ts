@@ -19,7 +19,9 @@ test('of several backends the leader writes, and a new leader goes on with what 
   const store = createProvisioningStore({ db, box, clock, isBrokerExternal: true });
   const start = () => {
     const [leadership, radio] = [createLeadership(), simulateRadio({ externalId: 'lamp-1' })];
-    const expected = opened.use(openExpectedDevices({ store, events, clock, logger }));
+    const expected = opened.use(
+      openExpectedDevices({ store, events, stationEvents: { note: () => undefined }, clock, logger }),
+    );
     const broker = { kind: 'external', isReady: () => true } as const;
     const logins = { addLogins: async () => undefined, reconnect: async () => undefined };
     const provisionings = opened.use(

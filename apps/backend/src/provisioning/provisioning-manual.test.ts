@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DeviceEvent } from '@station/protocol/devices';
 import type { DeviceLoginSheet, ManualProvisionings } from '@station/protocol/provisioning';
 import { WebSocket } from 'ws';
 import { provisioningStation, handshake, wifi } from '../testing/provisioning-station.ts';
@@ -32,6 +33,12 @@ test('logins made for a list of devices work, in the order of the list', async (
   await all.reaches(provisioning.id, 'succeeded');
   const [device, ...others] = await all.devices();
   assert.deepEqual([device?.name, device?.type, others], ['Lamp 1', 'pir', []]);
+  const activity = async () => (await all.call('GET', '/api/activity?about=devices')).json<DeviceEvent[]>();
+  await until('who added it is in the activity', async () => (await activity()).length > 0);
+  assert.deepEqual(
+    (await activity()).map(({ kind, data, by }) => [kind, data, by?.kind]),
+    [['device_added', { deviceId: device?.id, name: 'Lamp 1' }, 'person']],
+  );
   assert.ok(!all.running.logger.lines.some((line) => line.includes(login.device_token)));
 });
 

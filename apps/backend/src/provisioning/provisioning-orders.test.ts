@@ -48,7 +48,7 @@ async function world({ db }: Store, { seed, kind, method, isKnown }: Case) {
   const start = () => {
     const events = createDeviceEvents(logger);
     const radio = simulateRadio({ externalId });
-    const expected = openExpectedDevices({ store, events, clock, logger });
+    const expected = openExpectedDevices({ store, events, stationEvents: { note: () => undefined }, clock, logger });
     const broker = {
       kind,
       isReady: () => true,

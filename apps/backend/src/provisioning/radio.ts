@@ -247,7 +247,7 @@ function update(radio: RunningRadio): void {
   if (!decision.isKeeping) book.clear();
   const isListening = report.isScanning && decision.isScanning && !radio.isWriting;
   radio.listeningSinceMs = isListening ? (radio.listeningSinceMs ?? radio.clock.monotonic()) : null;
-  helper?.wish({ isNeeded: decision.isNeeded, isScanning: decision.isScanning });
+  helper?.want({ isNeeded: decision.isNeeded, isScanning: decision.isScanning });
   tellReport(radio, decision.report, isLeader);
   if (decision.isAsking && before?.isAsking !== true) recheck(radio);
 }

@@ -4,6 +4,7 @@ import type { ServerMessage } from '@station/protocol/socket';
 import type { Discovered } from '@station/protocol/ble-frames';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createLeadership } from '../core/leadership.ts';
+import { wholeStation } from '../core/sight.ts';
 import { watchersOf } from '../core/watchers.ts';
 import { createSocketHub, type HubClient } from '../socket/hub.ts';
 import { playedHelper } from '../testing/played-helper.ts';
@@ -27,6 +28,7 @@ function createView(number: number): View {
     shown,
     userId: `user ${number}`,
     sessionId: `session ${number}`,
+    sight: wholeStation,
     close: () => undefined,
     send: (batch) => {
       for (const { text } of batch.messages) {
@@ -145,8 +147,8 @@ const seen = { scanning: 0, shown: 0 };
 function check({ hub, leadership, helper, radio, views, paused }: World, trace: () => string): void {
   const isWatched = hub.size() > 0;
   const isLeader = leadership.isLeader();
-  const isWished = isWatched && isLeader && paused() === null;
-  assert.equal(helper.isTold(), isWished && helper.isReady(), trace());
+  const isWanted = isWatched && isLeader && paused() === null;
+  assert.equal(helper.isTold(), isWanted && helper.isReady(), trace());
   seen.scanning += helper.isTold() ? 1 : 0;
   if (!isLeader) return;
   if (!isWatched) {

@@ -22,7 +22,6 @@ export async function registerSettingsRoutes(
     app.post(url, { config: { access: 'agent' }, schema: agentSchema }, async (request, reply) => {
       const { wifi } = request.body;
       const isChanged = await offers.noteStationWifi(wifi);
-      await settings.writeSecret(wifiSetting, wifi);
       if (isChanged) await onOffer();
       return reply.code(204).send(null);
     });

@@ -51,6 +51,7 @@ async function startChange(
   if (!(await changes.start(network, userOf(request).userId))) {
     throw new StationError('conflict', 'Another change of the Wi-Fi is running. Wait for its end, or cancel it.');
   }
+  if (request.body === null) await offers.useForDevices(network);
   return reply.code(202).send(await changes.view());
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { DevicesWifi } from '@station/protocol/devices-wifi';
-import { maxAnswerBytes } from '@station/protocol/rest';
+import { type DeviceWifi, maxAnswerBytes } from '@station/protocol/rest';
 import { newDeviceRow } from '../store/device-store.ts';
 import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -33,6 +33,9 @@ const request = ({ running, headers }: Station, method: 'GET' | 'POST' | 'DELETE
 const view = async (station: Station): Promise<DevicesWifi> => (await request(station, 'GET')).json<DevicesWifi>();
 const forward = ({ running }: Pick<Station, 'running'>, wifi: object) =>
   running.http.inject({ method: 'POST', url: '/api/agent/wifi', headers: bearer(agentToken), payload: { wifi } });
+
+const newDevicesWifi = async ({ running, headers }: Station): Promise<string | null> =>
+  (await running.http.inject({ url: '/api/settings/wifi', headers })).json<DeviceWifi>().ssid;
 
 /** Results by device id. */
 async function results(station: Station): Promise<Record<string, string>> {
@@ -246,6 +249,45 @@ test('a station that moves to another network offers to bring its devices along'
   await until('the device is told the network of the station', () => commandsOf(device).length === 1);
   const { ssid, password } = commandsOf(device)[0]?.body ?? {};
   assert.deepEqual([ssid, password, await offer()], [old.ssid, old.password, null]);
+});
+
+test('the network of devices is never replaced by a join of the station alone: a person is asked', async () => {
+  await using running = await runBackend({ env });
+  const station = await setUp(running);
+  const [home, foreign] = [
+    { ssid: 'Home', password: 'password of the home' },
+    { ssid: 'Foreign', password: 'password of somebody' },
+  ];
+  const forNewDevices = () => newDevicesWifi(station);
+  await forward(station, foreign);
+  assert.equal(await forNewDevices(), 'Foreign', 'nothing depends on it yet');
+  await forward(station, home);
+  assert.equal(await forNewDevices(), 'Home');
+  await addDevice(running.backend.db, 'a');
+  await forward(station, foreign);
+  assert.deepEqual([await forNewDevices(), (await view(station)).offer], ['Home', { ssid: 'Foreign' }]);
+  assert.equal((await request(station, 'DELETE', '/offer')).statusCode, 204);
+  await forward(station, foreign);
+  assert.equal(await forNewDevices(), 'Home', 'the answer was no');
+  await forward(station, home);
+  await forward(station, foreign);
+  assert.equal((await request(station, 'POST')).statusCode, 202);
+  assert.equal(await forNewDevices(), 'Foreign', 'the answer was yes');
+});
+
+test('a network that a person chose for new devices stays, with devices or without, and the other one is offered', async () => {
+  await using running = await runBackend({ env });
+  const station = await setUp(running);
+  const [own, other] = [
+    { ssid: 'For devices', password: 'password of devices' },
+    { ssid: 'Of the station', password: 'password of the station' },
+  ];
+  const forNewDevices = () => newDevicesWifi(station);
+  await running.http.inject({ method: 'PUT', url: '/api/settings/wifi', headers: station.headers, payload: own });
+  await forward(station, other);
+  assert.deepEqual([await forNewDevices(), (await view(station)).offer], [own.ssid, { ssid: other.ssid }]);
+  await forward(station, { ...other, password: 'a newer password' });
+  assert.equal(await forNewDevices(), own.ssid);
 });
 
 test('a change of very many devices stays below the limit of an answer, and counts all of them', async () => {

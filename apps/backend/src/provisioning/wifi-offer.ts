@@ -6,8 +6,13 @@ import { type SettingsStore, wifiSetting } from './settings-store.ts';
 export type WifiOffers = {
   /** Null: the agent has forwarded none. */
   stationWifi(): Promise<Wifi | null>;
-  /** The agent has joined this network. @returns whether the offer changed. */
+  /**
+   * The agent has joined this network. New devices get it too while there are no devices and no person has chosen another;
+   * otherwise it is offered. @returns whether the offer changed.
+   */
   noteStationWifi(wifi: Wifi): Promise<boolean>;
+  /** A person has accepted the offer: new devices get the network of the station too. */
+  useForDevices(wifi: Wifi): Promise<void>;
   current(): Promise<{ ssid: string } | null>;
   withdraw(): Promise<void>;
 };
@@ -35,15 +40,25 @@ export function createWifiOffers({
   const updateOffer = async (previous: Wifi, next: Wifi): Promise<void> => {
     const from = (await settings.readSecret(offerSetting, Offer))?.from ?? previous;
     if (isSame(from, next)) await withdraw();
-    else if (await hasDevices()) await settings.writeSecret(offerSetting, { ssid: next.ssid, from });
+    else await settings.writeSecret(offerSetting, { ssid: next.ssid, from });
+  };
+  /** Whether a person has chosen the network of new devices. */
+  const isChosen = async (forDevices: Wifi): Promise<boolean> => {
+    const ofStation = await settings.readSecret(stationSetting, Wifi);
+    return ofStation === null || !isSame(forDevices, ofStation);
   };
   return {
     stationWifi,
+    useForDevices: (wifi) => settings.writeSecret(wifiSetting, wifi),
     noteStationWifi: async (next) => {
       const previous = await stationWifi();
       const isChanged = previous !== null && !isSame(previous, next);
+      const forDevices = await settings.readSecret(wifiSetting, Wifi);
+      // Whoever had the setup page for a moment does not choose the network of devices: a person is asked.
+      const isAsked = (await hasDevices()) || (forDevices !== null && (await isChosen(forDevices)));
       // Before the network itself: after a crash in between, the agent forwards it again, and it still differs.
-      if (isChanged) await updateOffer(previous, next);
+      if (isChanged && isAsked) await updateOffer(previous, next);
+      if (forDevices === null || !isAsked) await settings.writeSecret(wifiSetting, next);
       await settings.writeSecret(stationSetting, next);
       return isChanged;
     },

@@ -102,7 +102,7 @@ function takeOver(state: TakeoverState, id: string): void {
   const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - checkEveryMs;
   const session = state.open(id, { sureAt: goneAt - checkEveryMs, goneAt }, onTaken);
   entries.set(id, { session, sinceMs: clock.monotonic(), isRetiring: false });
-  logger.event('replica_adopted', { replicaId: id });
+  logger.event('replica_session_taken_over', { replicaId: id });
 }
 
 function retire(state: TakeoverState, id: string, entry: Entry): void {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { ServerMessage } from '@station/protocol/socket';
 import { createDeviceEvents, type DeviceEvents } from '../core/device-events.ts';
 import { createLeadership, type SettableLeadership } from '../core/leadership.ts';
+import { wholeStation } from '../core/sight.ts';
 import { watchersOf } from '../core/watchers.ts';
 import { type Radio, startRadio } from '../provisioning/radio.ts';
 import { createSocketHub, type HubClient, type SocketHub } from '../socket/hub.ts';
@@ -72,6 +73,7 @@ function enter({ hub }: Replica): { names: Set<string>; leave(): void } {
   const client: HubClient = {
     userId: 'olena',
     sessionId: 'her phone',
+    sight: wholeStation,
     close: () => undefined,
     send: ({ messages }) => {
       for (const { text } of messages) {

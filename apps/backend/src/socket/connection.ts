@@ -15,6 +15,7 @@ import {
 } from '@station/protocol/socket';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
 import { networkOf } from '../core/client-network.ts';
+import type { FindSight } from '../core/sight.ts';
 import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { HubClient, SocketHub } from './hub.ts';
@@ -24,6 +25,7 @@ import { createWaitingRoom } from './waiting-room.ts';
 type ConnectionDependencies = {
   hub: SocketHub;
   tokens: Pick<AccessTokens, 'verify' | 'holds'>;
+  findSight: FindSight;
   /** Content of `hello` besides the user. */
   describe(): Promise<Pick<HelloMessage, 'version' | 'station'>>;
   clock: Clock;
@@ -120,12 +122,13 @@ async function handleMessage(session: Session, data: RawData, isBinary: boolean)
 async function logIn(session: Session, token: string): Promise<void> {
   const { hub, tokens, clock, socket, outbox, close } = session;
   const claims = await tokens.verify(token);
-  if (claims === null || (session.client !== null && session.client.userId !== claims.userId)) {
-    close(closeCodes.unauthorized, 'The token is not valid');
-    return;
-  }
+  if (claims === null) return close(closeCodes.unauthorized, 'The token is not valid');
   const described = await session.describe();
+  const sight = await session.findSight(claims);
   if (socket.readyState !== socket.OPEN) return;
+  // Of several log-ins at once the first one says whose connection it is.
+  if (session.client !== null && session.client.userId !== claims.userId)
+    return close(closeCodes.unauthorized, 'The token is not valid');
   // A user revoked during the log-in was not in the list of clients to close.
   if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
   if (session.client === null && hub.size() >= maxClients) return close(closeCodes.tryLater, 'Too many connections');
@@ -136,9 +139,10 @@ async function logIn(session: Session, token: string): Promise<void> {
   const { userId, sessionId } = claims;
   if (session.client !== null) {
     session.client.sessionId = sessionId;
+    // Another sight comes with a revocation, which closed this connection.
     return;
   }
-  session.client = { userId, sessionId, send: outbox.send, close };
+  session.client = { userId, sessionId, sight, send: outbox.send, close };
   session.onLogIn();
   hub.add(session.client);
 }

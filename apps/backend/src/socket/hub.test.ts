@@ -2,21 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServerMessage } from '@station/protocol/socket';
+import { type Sight, wholeStation } from '../core/sight.ts';
 import { createGathering, createSocketHub } from './hub.ts';
 import type { Batch } from './outbox.ts';
 
 /** Pauses last until the test ends them. */
-function withHub() {
+function withHub(zones: ReadonlyMap<string, string> = new Map()) {
   let wake = (): void => undefined;
   const clock = { monotonic: () => 0, sleep: () => new Promise<void>((resolve) => (wake = resolve)) };
   const endPause = async (): Promise<void> => {
     wake();
     await nextTurn();
   };
-  return { hub: createSocketHub(clock), endPause };
+  return { hub: createSocketHub(clock, (deviceId) => zones.get(deviceId) ?? null), endPause };
 }
 
-function testClient(userId = 'olena', sessionId = `session of ${userId}`) {
+function testClient(userId = 'olena', sessionId = `session of ${userId}`, sight: Sight = wholeStation) {
   const batches: Batch[] = [];
   const closed: number[] = [];
   const received = (): unknown[] =>
@@ -24,6 +25,7 @@ function testClient(userId = 'olena', sessionId = `session of ${userId}`) {
   const client = {
     userId,
     sessionId,
+    sight,
     send: (batch: Batch) => void batches.push(batch),
     close: (code: number) => void closed.push(code),
   };
@@ -177,4 +179,43 @@ test('flush delivers waiting items now and not again; clear drops them', async (
   await nextTurn();
   await endPause();
   assert.deepEqual(delivered, [[1]]);
+});
+
+const kitchenOnly: Sight = { zones: new Set(['kitchen']) };
+
+test('somebody who sees one zone is told of its devices only, and of nothing else of the station', async () => {
+  const zones = new Map([
+    ['kettle', 'kitchen'],
+    ['lamp', 'bedroom'],
+  ]);
+  const { hub } = withHub(zones);
+  const guest = testClient('guest', 'phone', kitchenOnly);
+  const owner = testClient('owner');
+  hub.replay(() => [{ type: 'agent_link', at: '2026-03-01T12:00:00.000Z', connected: true }]);
+  for (const { client } of [guest, owner]) hub.add(client);
+  assert.deepEqual([guest.batches.length, owner.batches.length], [0, 1], 'what is replayed concerns the station');
+  for (const id of ['kettle', 'lamp', 'shed', 'kettle']) hub.broadcast(changed(id));
+  hub.broadcast({ type: 'conditions_changed', at: '2026-03-01T12:00:00.000Z' });
+  await nextTurn();
+  assert.deepEqual(guest.received(), ['kettle', 'kettle']);
+  assert.equal(owner.received().length, 1 + 5);
+  hub.remove(owner.client);
+  hub.broadcast(changed('kettle'));
+  assert.equal(hub.size(), 1, 'who sees a part counts as a client');
+});
+
+test('a device that moves is told to those who see it now, and removed for those who do not any more', () => {
+  const { hub } = withHub();
+  const typesOf = ({ batches }: { batches: Batch[] }): unknown[] =>
+    batches.flatMap(({ messages }) => messages.map(({ text }) => (JSON.parse(text) as { type: string }).type));
+  const guest = testClient('guest', 'phone', kitchenOnly);
+  const owner = testClient('owner');
+  for (const { client } of [guest, owner]) hub.add(client);
+  const [deviceId, at] = ['lamp', '2026-03-01T12:00:00.000Z'];
+  hub.moved({ deviceId, from: 'bedroom', to: 'hall', at });
+  assert.deepEqual(typesOf(guest), []);
+  hub.moved({ deviceId, from: 'hall', to: 'kitchen', at });
+  hub.moved({ deviceId, from: 'kitchen', to: null, at });
+  assert.deepEqual(typesOf(guest), ['device_changed', 'device_removed']);
+  assert.deepEqual(typesOf(owner), [], 'the others know from the change itself');
 });

@@ -2,12 +2,16 @@ import { setImmediate as afterReading } from 'node:timers/promises';
 import { type Clock, systemClock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import type { ServerMessage } from '@station/protocol/socket';
-import { type Batch, batchesOf, outgoing, type Outgoing } from './outbox.ts';
+import { type Sight, sees } from '../core/sight.ts';
+import { audienceOf } from './audience-decide.ts';
+import { type Batch, batchesOf, batchOf, outgoing, type Outgoing } from './outbox.ts';
 
 /** A client that has logged in. */
 export type HubClient = {
   userId: string;
   sessionId: string | null;
+  /** It receives only what concerns devices that it sees. */
+  sight: Sight;
   send(batch: Batch): void;
   close(code: number, reason: string): void;
 };
@@ -22,6 +26,8 @@ export type SocketHub = {
    * @param key of several waiting messages with the same key a slow client gets only the latest.
    */
   broadcast(message: ServerMessage, key?: string): void;
+  /** A device is now in another zone: tells those who see a part of the station whether they see it. */
+  moved(device: { deviceId: string; from: string | null; to: string | null; at: string }): void;
   add(client: HubClient): void;
   remove(client: HubClient): void;
   /** @param holder id of a user or of a session. */
@@ -34,13 +40,21 @@ export type SocketHub = {
  * All clients at `/ws` (contracts, section 10). Messages are framed once for all clients, and gathered (see `createGathering`): otherwise
  * hundreds of clients times a thousand messages a second would need more writes than one core can do.
  */
-export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = systemClock): SocketHub {
+export function createSocketHub(
+  clock: Pick<Clock, 'monotonic' | 'sleep'> = systemClock,
+  zoneOf: ZoneOf = () => null,
+): SocketHub {
   const clients = new Set<HubClient>();
+  /** Those who see a part of the station: the others share the frames of each batch. */
+  const limited = new Set<HubClient>();
   const watched = createEmitter<boolean>();
   const sources = new Set<() => readonly ServerMessage[]>();
   const gathered = createGathering<Outgoing>(clock, (messages) => {
-    for (const batch of batchesOf(messages)) for (const client of clients) client.send(batch);
+    if (clients.size > 0) for (const batch of batchesOf(messages)) for (const client of clients) client.send(batch);
+    for (const client of limited) sendSeen(client, messages, zoneOf);
   });
+  const size = (): number => clients.size + limited.size;
+  const all = (): HubClient[] => [...clients, ...limited];
   return {
     onWatched: watched.subscribe,
     replay: (source) => {
@@ -48,34 +62,57 @@ export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = syst
       return { [Symbol.dispose]: () => void sources.delete(source) };
     },
     broadcast: (message, key) => {
-      if (clients.size > 0) gathered.add(outgoing(message, key ?? null));
+      if (size() > 0) gathered.add(outgoing(message, key ?? null, audienceOf(message)));
+    },
+    moved: ({ deviceId, from, to, at }) => {
+      gathered.flush();
+      for (const client of limited) {
+        if (sees(client.sight, to)) client.send(batchOf([outgoing({ type: 'device_changed', at, deviceId })]));
+        else if (sees(client.sight, from)) client.send(batchOf([outgoing({ type: 'device_removed', at, deviceId })]));
+      }
     },
     add: (client) => {
       // Earlier broadcasts are older than the messages replayed to the new client.
       gathered.flush();
-      clients.add(client);
-      const replayed = [...sources].flatMap((source) => source().map((message) => outgoing(message)));
-      for (const batch of batchesOf(replayed)) client.send(batch);
-      if (clients.size === 1) watched.emit(true);
+      (client.sight.zones === null ? clients : limited).add(client);
+      const replayed = [...sources].flatMap((source) =>
+        source().map((message) => outgoing(message, null, audienceOf(message))),
+      );
+      sendSeen(client, replayed, zoneOf);
+      if (size() === 1) watched.emit(true);
     },
     remove: (client) => {
-      if (!clients.delete(client)) return;
-      if (clients.size > 0) return;
+      if (!clients.delete(client) && !limited.delete(client)) return;
+      if (size() > 0) return;
       gathered.clear();
       watched.emit(false);
     },
     closeClientsOf: (holder, code, reason) => {
       gathered.flush();
-      for (const client of clients) {
+      for (const client of all()) {
         if (client.userId === holder || client.sessionId === holder) client.close(code, reason);
       }
     },
     closeAll: (code, reason) => {
       gathered.flush();
-      for (const client of [...clients]) client.close(code, reason);
+      for (const client of all()) client.close(code, reason);
     },
-    size: () => clients.size,
+    size,
   };
+}
+
+/** The zone of a device; null: it has none, is not known, or its zone is being read. */
+export type ZoneOf = (deviceId: string) => string | null;
+
+function sendSeen(client: HubClient, messages: readonly Outgoing[], zoneOf: ZoneOf): void {
+  const { sight } = client;
+  const seen =
+    sight.zones === null
+      ? messages
+      : messages.filter(({ audience }) =>
+          typeof audience === 'string' ? audience === 'everyone' : sees(sight, zoneOf(audience.deviceId)),
+        );
+  for (const batch of batchesOf(seen)) client.send(batch);
 }
 
 type Gathering<T> = {

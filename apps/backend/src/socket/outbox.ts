@@ -1,3 +1,5 @@
+import type { Audience } from './audience-decide.ts';
+
 /** The part of a connection that sending needs. */
 export type SendingSocket = {
   /** Bytes that the kernel has not accepted yet. */
@@ -11,6 +13,7 @@ export type Outgoing = {
   bytes: number;
   /** A later message with the same key replaces this one; null: nothing replaces it. */
   key: string | null;
+  audience: Audience;
 };
 
 /** Messages in order, and their bytes on the wire. */
@@ -83,9 +86,9 @@ export function createOutbox(socket: SendingSocket, onOverflow: () => void): Out
   };
 }
 
-export function outgoing(message: object, key: string | null = null): Outgoing {
+export function outgoing(message: object, key: string | null = null, audience: Audience = 'whole'): Outgoing {
   const text = JSON.stringify(message);
-  return { text, bytes: Buffer.byteLength(text), key };
+  return { text, bytes: Buffer.byteLength(text), key, audience };
 }
 
 export const batchOf = (messages: readonly Outgoing[]): Batch => ({ messages, frames: textFrames(messages) });

@@ -56,6 +56,10 @@ export function roomOf({ budgetBytes, isCopied }: Pick<StorageFacts, 'budgetByte
 export const outboxRoom = (facts: Pick<StorageFacts, 'budgetBytes' | 'isCopied'>): number =>
   Math.floor(roomOf(facts).rowBytes / 4);
 
+/** How much of the rows may be runs of automations: each keeps its flow, which may be large. */
+export const runsRoom = (facts: Pick<StorageFacts, 'budgetBytes' | 'isCopied'>): number =>
+  Math.floor(roomOf(facts).rowBytes / 8);
+
 /** The next step towards the budget: copies that are not the newest go first, then history, then free pages. */
 export function decideStorage(facts: StorageFacts): StorageStep {
   const { fileBytes, freeBytes, isQuiet, isShedding, hasHistory } = facts;

@@ -20,7 +20,7 @@ import { beginRelief, endRelief } from '../store/relief.ts';
 import { trimRows } from '../store/row-limits.ts';
 import { shedOldest } from '../store/shed-history.ts';
 import { decideRelief, type ReliefFacts } from './relief-decide.ts';
-import { decideStorage, kindToShed, roomOf, type StorageStep } from './storage-decide.ts';
+import { decideStorage, kindToShed, roomOf, runsRoom, type StorageStep } from './storage-decide.ts';
 
 export type StorageKeeper = AsyncDisposable &
   DiskTenant & {
@@ -87,7 +87,7 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
           isMeasured ||= await measureOnce(parts, stopping.signal);
           if (clock.monotonic() - trimmedMs >= trimEveryMs) {
             trimmedMs = clock.monotonic();
-            await trimRows(store);
+            await trimRows(store, runsRoom({ budgetBytes: parts.budgetBytes, isCopied: store.kind === 'sqlite' }));
           }
           const { kind } = await step();
           if (kind === 'shed' || kind === 'give_back' || kind === 'remove_copy') pauseMs = stepPauseMs;

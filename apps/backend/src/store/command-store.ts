@@ -1,5 +1,6 @@
 import type { Database, DatabaseTransaction } from './schema.ts';
 import type { Confirmation } from '../core/command-decide.ts';
+import type { CommandCause } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 
 export type Ending = Pick<CommandChange, 'status' | 'reason'>;
@@ -7,9 +8,17 @@ export type Ending = Pick<CommandChange, 'status' | 'reason'>;
 /** The device confirmed by event. Emitted like any confirmation; the reason stays on disk. */
 export const acknowledged = { status: 'confirmed', reason: 'acknowledged' } as const satisfies Ending;
 
+type AddedCommand = {
+  expiresAt: number;
+  confirmation: Confirmation;
+  cause: CommandCause | null;
+  /** Those that may be kept. */
+  params: Readonly<Record<string, unknown>>;
+};
+
 export type CommandStore = {
   /** Writes a command before it is sent, and publishes it. */
-  add(command: CommandChange, expiresAt: number, confirmation: Confirmation): Promise<void>;
+  add(command: CommandChange, more: AddedCommand): Promise<void>;
   /** Ends the ones that are still pending, and publishes those. If several replicas end a command, only the first succeeds. */
   end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
   /** What confirms it from now on. */
@@ -31,15 +40,21 @@ export function localCommandTransaction(db: Database, events: DeviceEvents): Com
   };
 }
 
-/** Commands on disk, so that the next run can finish pending ones. Parameters are not stored. */
+/** Commands on disk, so that the next run can finish pending ones. Other parameters than those of the state are not stored. */
 export function createCommandStore({ db, transact }: { db: Database; transact: CommandTransaction }): CommandStore {
   const rowsPending = () => db.selectFrom('device_commands').selectAll().where('status', '=', 'pending');
   return {
-    add: (command, expiresAt, confirmation) =>
+    add: (command, { expiresAt, confirmation, cause, params }) =>
       transact(async (transaction) => {
         const { commandId: id, deviceId: device_id, action, userId: user_id, status, reason, at } = command;
         const row = { id, device_id, action, user_id, status, reason, at, expires_at: expiresAt };
-        const stored = { ...row, confirmation: JSON.stringify(confirmation) };
+        const stored = {
+          ...row,
+          confirmation: JSON.stringify(confirmation),
+          cause: cause?.kind ?? null,
+          cause_id: cause?.id ?? null,
+          params: JSON.stringify(params),
+        };
         await transaction.insertInto('device_commands').values(stored).execute();
         return [command];
       }),

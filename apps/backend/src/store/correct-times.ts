@@ -14,9 +14,12 @@ type Columns = {
   waits?: { began: readonly string[]; isOpen: string };
 };
 
-/** Every time in the database except those of the history. Those of JSON texts (`value_times`) are replaced by the next report. */
+/**
+ * Every time in the database except those of the history, and except the end of a guest, which a person chose on a clock of their own.
+ * Those of JSON texts (`value_times`) are replaced by the next report.
+ */
 const times: Partial<Record<keyof Schema, Columns>> = {
-  users: { own: ['created_at'] },
+  users: { own: ['created_at', 'closed_at'] },
   station: { own: ['created_at'] },
   station_members: { own: ['joined_at'] },
   refresh_tokens: {
@@ -24,8 +27,14 @@ const times: Partial<Record<keyof Schema, Columns>> = {
     along: [{ column: 'expires_at', began: 'used_at' }],
     waits: { began: ['used_at'], isOpen: '1 = 1' },
   },
+  login_counts: { own: ['at'] },
+  login_networks: { own: ['at'] },
+  passkeys: { own: ['created_at', 'used_at'] },
+  used_challenges: { own: ['used_at'] },
   settings: { own: ['updated_at'] },
   zones: { own: ['created_at'] },
+  scenes: { own: ['created_at', 'updated_at'] },
+  station_events: { own: ['at'] },
   station_runs: { own: ['started_at', 'alive_at'] },
   device_types: { own: ['updated_at'] },
   devices: { own: ['created_at', 'last_seen_at', 'state_at', 'status_at'] },
@@ -42,6 +51,16 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   },
   automation_runs: { own: ['started_at', 'ended_at'] },
   notifications: { own: ['at'] },
+  notification_queue: {
+    own: ['created_at'],
+    along: [
+      { column: 'not_before', began: 'created_at' },
+      { column: 'expires_at', began: 'created_at' },
+    ],
+    waits: { began: ['created_at'], isOpen: '1 = 1' },
+  },
+  push_subscriptions: { own: ['created_at'] },
+  alert_states: { own: ['at'] },
   firmware_images: { own: ['ready_at'] },
   firmware_modes: { own: ['updated_at'] },
   firmware_rollouts: { own: ['created_at', 'ended_at'] },

@@ -1,12 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql, type SqlBool } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { Device as DeviceBody, DroppedHistory } from '@station/protocol/devices';
 import { readFault } from '../core/device-faults.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
+import { type Sight, sees, zoneList } from '../core/sight.ts';
 import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
-import { forgetStrangers, removeDevice, type RemovedDeviceRow } from './removed-device-store.ts';
+import { forgetUnregistered, removeDevice, type RemovedDeviceRow } from './removed-device-store.ts';
 import type { Database, DatabaseTransaction, DeviceStorageTable, DevicesTable } from './schema.ts';
 
 /** A device with what its history lost; null: nothing was counted yet. */
@@ -28,10 +29,23 @@ export type DeviceStore = {
   /**
    * The next devices by name whose stored states have about `maxBytes` together, at least one.
    * @param after name and id of the last device of the previous page; null: from the first.
+   * @param zones of these zones only; null: all.
    * @returns also whether no more follow.
    */
-  page(after: { name: string; id: string } | null, maxBytes: number): Promise<{ rows: DeviceRow[]; isLast: boolean }>;
+  page(
+    after: { name: string; id: string } | null,
+    maxBytes: number,
+    zones: readonly string[] | null,
+  ): Promise<{ rows: DeviceRow[]; isLast: boolean }>;
+  /** For the station itself; people get `findSeen`. */
   findById(id: string): Promise<DeviceRow | null>;
+  /** Null: there is no such device, or the caller may not know that there is one. */
+  findSeen(sight: Sight, id: string): Promise<DeviceRow | null>;
+  /** The zone of one device, and of each. */
+  zoneOf(id: string): Promise<string | null>;
+  zones(): Promise<{ id: string; zoneId: string | null }[]>;
+  /** Ids of all devices that a caller sees. */
+  seen(sight: Sight): Promise<ReadonlySet<string>>;
   findByExternalId(externalId: string): Promise<DeviceRow | null>;
   /** @returns id of the device whose token has this hash. */
   findByTokenHash(tokenHash: string): Promise<string | null>;
@@ -69,9 +83,10 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
 
   return {
     list: () => all().orderBy('name').orderBy('id').execute(),
-    page: async (after, maxBytes) => {
+    page: async (after, maxBytes, zones) => {
       // Compared as the list is ordered. SQLite knows the length of a text without reading it.
-      const rest = after === null ? sql`` : sql`where (name, id) > (${after.name}, ${after.id})`;
+      const behind = after === null ? sql`1 = 1` : sql`(name, id) > (${after.name}, ${after.id})`;
+      const rest = zones === null ? sql`where ${behind}` : sql`where ${behind} and ${inZones(zones)}`;
       const sizes = await sql<{ id: string; bytes: number }>`
         select id, octet_length(state) as bytes from devices ${rest} order by name, id limit ${pageRows + 1}`.execute(
         db,
@@ -81,6 +96,19 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       return { rows, isLast: ids.length === sizes.rows.length };
     },
     findById: (id) => first(all().where('id', '=', id)),
+    findSeen: async (sight, id) => {
+      const device = await first(all().where('id', '=', id));
+      return device !== null && sees(sight, device.zone_id) ? device : null;
+    },
+    zoneOf: async (id) =>
+      (await db.selectFrom('devices').select('zone_id').where('id', '=', id).executeTakeFirst())?.zone_id ?? null,
+    zones: () => db.selectFrom('devices').select(['id', 'zone_id as zoneId']).execute(),
+    seen: async (sight) => {
+      const zones = zoneList(sight);
+      const query = db.selectFrom('devices').select('id');
+      const rows = await (zones === null ? query : query.where(inZones(zones))).execute();
+      return new Set(rows.map(({ id }) => id));
+    },
     findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
     provision: async (device) => {
@@ -94,7 +122,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
           .onConflict((conflict) => conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id }))
           .returning('id')
           .executeTakeFirstOrThrow();
-        await forgetStrangers(transaction, [device.externalId]);
+        await forgetUnregistered(transaction, [device.externalId]);
         return { id, token };
       });
     },
@@ -108,6 +136,10 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
   };
 }
 
+/** A condition on `zone_id`. */
+export const inZones = (zones: readonly string[]): RawBuilder<SqlBool> =>
+  zones.length === 0 ? sql`1 = 0` : sql`zone_id in (${sql.join([...zones])})`;
+
 /** As {@link DeviceStore.accept}, within a transaction. */
 export async function acceptDevice(
   transaction: DatabaseTransaction,
@@ -120,7 +152,7 @@ export async function acceptDevice(
     .values({ ...row, firmware_version: firmwareVersion, chip })
     .onConflict((conflict) => conflict.column('external_id').doNothing())
     .execute();
-  await forgetStrangers(transaction, [device.externalId]);
+  await forgetUnregistered(transaction, [device.externalId]);
   const query = transaction.selectFrom('devices').select('id').where('external_id', '=', device.externalId);
   return (await query.executeTakeFirstOrThrow()).id;
 }

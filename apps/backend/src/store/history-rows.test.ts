@@ -38,7 +38,11 @@ async function withDevices(...names: string[]) {
     ...{ kind: 'state', deviceId, at, state: { temperature: at % 97, humidity: 40, name: 'no number' } },
     ...more,
   });
-  const stored = () => store.db.selectFrom('device_storage').selectAll().orderBy('device_id').execute();
+  /** In the order of the names: ids that are made in the same millisecond have none. */
+  const stored = async () => {
+    const rows = await store.db.selectFrom('device_storage').selectAll().execute();
+    return rows.toSorted((one, other) => ids.indexOf(one.device_id) - ids.indexOf(other.device_id));
+  };
   return {
     store,
     clock,

@@ -75,7 +75,10 @@ export async function removeDevice(
 }
 
 /** Devices that are added are not removed or unknown any more. */
-export async function forgetStrangers(transaction: DatabaseTransaction, externalIds: readonly string[]): Promise<void> {
+export async function forgetUnregistered(
+  transaction: DatabaseTransaction,
+  externalIds: readonly string[],
+): Promise<void> {
   for (const table of ['removed_devices', 'unknown_devices'] as const) {
     await transaction.deleteFrom(table).where('external_id', 'in', externalIds).execute();
   }

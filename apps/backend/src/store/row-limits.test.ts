@@ -78,18 +78,18 @@ async function withRows(count: number) {
 
 test('the oldest rows go; pending commands, open runs, open rollouts and those of present firmware stay', async () => {
   await using all = await withRows(12);
-  await trimRows(all.store, limits);
+  await trimRows(all.store, Infinity, limits);
   const newest = [7, 8, 9, 10, 11];
   const expected = [[0, ...newest], newest, newest, [3, ...newest], [1, 2, ...newest]];
   assert.deepEqual(await all.left(), expected);
-  await trimRows(all.store, limits);
+  await trimRows(all.store, Infinity, limits);
   assert.deepEqual(await all.left(), expected);
 });
 
 test('nothing goes up to the limit', async () => {
   await using all = await withRows(most);
   const before = await all.left();
-  await trimRows(all.store, limits);
+  await trimRows(all.store, Infinity, limits);
   assert.deepEqual(await all.left(), before);
 });
 
@@ -102,6 +102,17 @@ test('many rows over the limit are deleted in blocks', async () => {
       .values(rows.slice(n, n + 500))
       .execute();
   }
-  await trimRows(all.store, limits);
+  await trimRows(all.store, Infinity, limits);
   assert.deepEqual((await all.left())[2], [4_495, 4_496, 4_497, 4_498, 4_499]);
+});
+
+test('runs with large flows go by their size, the oldest first; open ones stay', async () => {
+  await using all = await withRows(12);
+  const flow = 'ї'.repeat(5_000);
+  await all.store.db.updateTable('automation_runs').set({ flow }).where('started_at', '<', 10).execute();
+  // Two small ones and three large ones, each with its steps.
+  await trimRows(all.store, 70_000);
+  assert.deepEqual((await all.left())[3], [3, 7, 8, 9, 10, 11]);
+  await trimRows(all.store, 70_000);
+  assert.deepEqual((await all.left())[3], [3, 7, 8, 9, 10, 11]);
 });

@@ -1,9 +1,10 @@
+import type { CommandCause } from '../core/commands.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
 import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
 import type { Provisioning } from '@station/protocol/provisioning';
-import type { Role } from '@station/protocol/rest';
+import type { Role } from '@station/protocol/roles';
 
 /**
  * The tables as this release sees them. Ids are UUIDv7 texts, times are milliseconds since the epoch, structured values are JSON
@@ -13,9 +14,13 @@ export type Schema = {
   users: UsersTable;
   station: StationTable;
   station_members: StationMembersTable;
+  member_limits: MemberLimitsTable;
+  member_zones: MemberZonesTable;
   refresh_tokens: RefreshTokensTable;
   settings: SettingsTable;
   zones: ZonesTable;
+  favourites: FavouritesTable;
+  scenes: ScenesTable;
   device_types: DeviceTypesTable;
   devices: DevicesTable;
   device_events: DeviceEventsTable;
@@ -29,10 +34,19 @@ export type Schema = {
   replicas: ReplicasTable;
   leadership: LeadershipTable;
   token_revocations: TokenRevocationsTable;
+  login_counts: LoginCountsTable;
+  login_networks: LoginNetworksTable;
+  station_events: StationEventsTable;
+  passkeys: PasskeysTable;
+  used_challenges: UsedChallengesTable;
   automations: AutomationsTable;
   automation_runs: AutomationRunsTable;
   automation_steps: AutomationStepsTable;
   notifications: NotificationsTable;
+  notification_preferences: NotificationPreferencesTable;
+  notification_queue: NotificationQueueTable;
+  push_subscriptions: PushSubscriptionsTable;
+  alert_states: AlertStatesTable;
   firmware_images: FirmwareImagesTable;
   firmware_modes: FirmwareModesTable;
   firmware_rollouts: FirmwareRolloutsTable;
@@ -56,13 +70,16 @@ export type Database = Kysely<Schema>;
 export type DatabaseKind = 'sqlite' | 'postgres';
 export type DatabaseTransaction = Transaction<Schema>;
 
+/** The roles that columns have; the others are a member with limits. */
+export type StoredRole = Exclude<Role, 'limited' | 'guest'>;
+
 export type UsersTable = {
   id: string;
   /** Lower case; unique. */
   email: string;
   name: string;
-  /** Global role; the access token contains it. */
-  role: Role;
+  /** Global role. With a row of `member_limits` a member is limited or a guest. */
+  role: StoredRole;
   /** PHC string (argon2id); null for a user who only logs in through the cloud. */
   station_password_hash: string | null;
   cloud_user_id: string | null;
@@ -71,7 +88,9 @@ export type UsersTable = {
   /** Such a user's password before the cloud replaced it; null if it did not, or if a new one was set locally. */
   home_password_hash: string | null;
   /** Role of such a user, or of the local owner, before the cloud changed it; null if it did not, or if one was set locally. */
-  home_role: Role | null;
+  home_role: StoredRole | null;
+  /** Since when the cloud has closed such a user's account; null: it is open. */
+  closed_at: number | null;
   created_at: number;
 };
 
@@ -82,12 +101,19 @@ export type StationTable = {
   station_id: string;
   name: string;
   time_zone: string;
+  /** Degrees; null: not set. */
+  latitude: number | null;
+  longitude: number | null;
   owner_id: string | null;
   created_at: number;
 };
 
 /** All members except the owner, whose id is in `station.owner_id`. */
-type StationMembersTable = { user_id: string; role: Role; joined_at: number };
+type StationMembersTable = { user_id: string; role: StoredRole; joined_at: number };
+
+/** Limits of members; ignored while somebody is more than a member. `ends_at`: of a guest; null: a limited member. */
+type MemberLimitsTable = { user_id: string; ends_at: number | null };
+type MemberZonesTable = { user_id: string; zone_id: string };
 
 /** One row a session; its token changes with each use. */
 type RefreshTokensTable = {
@@ -106,7 +132,14 @@ type RefreshTokensTable = {
 
 type SettingsTable = { key: string; value: string; updated_at: number };
 
-export type ZonesTable = { id: string; name: string; created_at: number };
+/** `position`: null for zones that nobody moved. */
+export type ZonesTable = { id: string; name: string; created_at: number; position: number | null };
+
+/** `commands`: JSON of `SceneCommand[]`. */
+export type ScenesTable = { id: string; name: string; commands: string; created_at: number; updated_at: number };
+
+/** Devices that a person wants first. */
+type FavouritesTable = { user_id: string; device_id: string; position: number };
 
 /** Device types from a firmware manifest or a handshake. */
 type DeviceTypesTable = {
@@ -401,6 +434,8 @@ export type AutomationStepsTable = {
   late_ms: number | null;
   /** For people; never a secret. */
   detail: string | null;
+  /** JSON of `StepSeen`; null: nothing was seen. */
+  seen: string | null;
 };
 
 /** Notifications of automations for people; the activity list shows them. */
@@ -412,6 +447,43 @@ export type NotificationsTable = {
   run_id: string;
   message: string;
   at: number;
+  /** 0: not yet in the queue of notifications. */
+  is_forwarded: Generated<number>;
+};
+
+/** JSON of what a user wants to be told; no row: the usual. */
+type NotificationPreferencesTable = { user_id: string; preferences: string };
+
+/** A browser that shows notifications, until its session or its user ends. */
+type PushSubscriptionsTable = {
+  id: string;
+  user_id: string;
+  session_id: string;
+  /** SHA-256 (hex) of the address at the push service. */
+  endpoint_hash: string;
+  /** Encrypted JSON: address and keys. */
+  sealed: string;
+  language: string;
+  created_at: number;
+};
+
+/** What people were already told, by subject (`alerts-decide.ts`). */
+type AlertStatesTable = { key: string; state: string; at: number };
+
+/** One row for each message and receiver, until it is sent or expires. */
+type NotificationQueueTable = {
+  /** UUIDv7: sorts by time. */
+  id: string;
+  channel: 'push' | 'email' | 'ntfy' | 'webhook';
+  /** Of `push` and `email`. */
+  user_id: string | null;
+  subscription_id: string | null;
+  /** JSON of an `Alert`. */
+  alert: string;
+  created_at: number;
+  not_before: number;
+  expires_at: number;
+  attempts: Generated<number>;
 };
 
 /** One row for each time that a device is added. Open: `queued`, `writing` or `waiting`; one of them for each external id. */
@@ -458,6 +530,25 @@ type DeviceCommandsTable = {
   expires_at: number;
   /** JSON of `Confirmation`; null for a command of an older release. */
   confirmation: string | null;
+  /** What gave it; null: the station itself, or an older release. Ids of commands with a cause sort by time. */
+  cause: CommandCause['kind'] | null;
+  /** Of the automation or scene. */
+  cause_id: string | null;
+  /** JSON of the parameters that the state shows anyway. */
+  params: string | null;
+};
+
+/** Events of the station and its people, by time. */
+type StationEventsTable = {
+  id: string;
+  kind: string;
+  /** Who did it or whom it concerns; the user may be gone. */
+  user_id: string | null;
+  /** JSON, as `activityEvents` describes it. */
+  data: string;
+  /** Unique. */
+  once: string | null;
+  at: number;
 };
 
 /** Backends that share this database. */
@@ -479,6 +570,41 @@ type TokenRevocationsTable = {
   user_id: string;
   at: number;
 };
+
+/** Failed log-ins that have a delay. */
+type LoginCountsTable = {
+  key: string;
+  failures: number;
+  at: number;
+};
+
+/** From where a user has logged in. */
+type LoginNetworksTable = {
+  user_id: string;
+  /** An IPv4 address or an IPv6 /64. */
+  network: string;
+  at: number;
+};
+
+/** Public keys with which users log in (Web Authentication). */
+export type PasskeysTable = {
+  id: string;
+  user_id: string;
+  name: string;
+  /** Host name for which the key was made. */
+  rp_id: string;
+  /** Chosen by the device; base64url, unique. */
+  credential_id: string;
+  /** COSE_Key (RFC 9052), base64url. */
+  public_key: string;
+  /** How often the device used the key, as it said last; devices that do not count say 0. */
+  counter: number;
+  created_at: number;
+  used_at: number | null;
+};
+
+/** Challenges of passkeys that were answered; kept for as long as they could be answered again. */
+type UsedChallengesTable = { challenge: string; used_at: number };
 
 /** One row; none while the station never used a cloud. */
 type CloudConfigTable = {

@@ -1,12 +1,14 @@
 import { type Clock, isoTime } from '@station/kit/clock';
-import type { Role, User } from '@station/protocol/rest';
-import type { Database, DatabaseTransaction, StationTable, UsersTable } from './schema.ts';
+import type { Place, User } from '@station/protocol/rest';
+import type { Role } from '@station/protocol/roles';
+import { type Limitation, limitedRole } from './member-limits.ts';
+import type { Database, DatabaseTransaction, StationTable, StoredRole, UsersTable } from './schema.ts';
 
 type StationRow = StationTable;
 
 export type StationStore = {
   read(): Promise<StationRow>;
-  change(patch: { name?: string; timeZone?: string }): Promise<void>;
+  change(patch: { name?: string; timeZone?: string; place?: Place | null }): Promise<void>;
   /** Role on the station: owner by the station record, others by station_members; null for anyone else. */
   roleOf(userId: string): Promise<Role | null>;
   /** Whether the user was the owner before the cloud named another one. */
@@ -18,17 +20,25 @@ export function createStationStore(db: Database): StationStore {
     db.selectFrom('station').selectAll().where('id', '=', 'station').executeTakeFirstOrThrow();
   return {
     read,
-    change: async ({ name, timeZone }) => {
+    change: async ({ name, timeZone, place }) => {
       const set = {
         ...(name === undefined ? {} : { name: name.trim() }),
         ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+        ...(place === undefined ? {} : { latitude: place?.latitude ?? null, longitude: place?.longitude ?? null }),
       };
       await db.updateTable('station').set(set).where('id', '=', 'station').execute();
     },
     roleOf: async (userId) => {
       if ((await read()).owner_id === userId) return 'owner';
-      const member = db.selectFrom('station_members').select('role').where('user_id', '=', userId);
-      return (await member.executeTakeFirst())?.role ?? null;
+      const member = db
+        .selectFrom('station_members')
+        .innerJoin('users', 'users.id', 'station_members.user_id')
+        .leftJoin('member_limits', 'member_limits.user_id', 'users.id')
+        .select(['station_members.role', 'member_limits.user_id as limited', 'member_limits.ends_at'])
+        .where('station_members.user_id', '=', userId)
+        .where('closed_at', 'is', null);
+      const found = await member.executeTakeFirst();
+      return found === undefined ? null : limitedRole(found);
     },
     wasOwner: async (userId) => {
       const user = db.selectFrom('users').select('home_role').where('id', '=', userId);
@@ -36,6 +46,9 @@ export function createStationStore(db: Database): StationStore {
     },
   };
 }
+
+export const placeOf = ({ latitude, longitude }: StationRow): Place | null =>
+  latitude === null || longitude === null ? null : { latitude, longitude };
 
 /** Row of `settings`: the id of the station whose backup was restored here. */
 const restoredIdKey = 'restored_station_id';
@@ -65,6 +78,8 @@ export async function ensureStation(
       station_id: options.stationId ?? options.generateId(),
       name: 'Station',
       time_zone: options.timeZone,
+      latitude: null,
+      longitude: null,
       owner_id: null,
       created_at: options.clock.now(),
     })
@@ -82,22 +97,36 @@ export async function ensureStation(
     .execute();
 }
 
+/** Whether this machine knows the time zone. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** @returns false when the station already has an owner. */
 export async function claimOwnership(
   db: DatabaseTransaction,
-  owner: { userId: string; stationName: string | undefined },
+  owner: { userId: string; stationName: string | undefined; timeZone: string | undefined },
 ): Promise<boolean> {
   const name = owner.stationName?.trim();
   const updated = await db
     .updateTable('station')
-    .set({ owner_id: owner.userId, ...(name === undefined ? {} : { name }) })
+    .set({
+      owner_id: owner.userId,
+      ...(name !== undefined && { name }),
+      ...(owner.timeZone !== undefined && isTimeZone(owner.timeZone) && { time_zone: owner.timeZone }),
+    })
     .where('id', '=', 'station')
     .where('owner_id', 'is', null)
     .executeTakeFirst();
   return updated.numUpdatedRows === 1n;
 }
 
-export type UserRow = UsersTable;
+/** `ends_at`: the end of a guest; null for all others. */
+export type UserRow = Omit<UsersTable, 'role'> & { role: Role; ends_at: number | null };
 
 /** Users by id and address. Addresses are kept and compared in lower case. */
 export type UserStore = {
@@ -106,18 +135,29 @@ export type UserStore = {
 };
 
 export function createUserStore(db: Database): UserStore {
+  const find = async (column: 'users.id' | 'users.email', value: string): Promise<UserRow | null> => {
+    const found = await db
+      .selectFrom('users')
+      .leftJoin('member_limits', 'member_limits.user_id', 'users.id')
+      .selectAll('users')
+      .select(['member_limits.user_id as limited', 'member_limits.ends_at'])
+      .where(column, '=', value)
+      .executeTakeFirst();
+    return found === undefined ? null : withLimits(found);
+  };
   return {
-    findById: async (id) => {
-      return (await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
-    },
-    findByEmail: async (email) => {
-      const query = db.selectFrom('users').selectAll().where('email', '=', normalEmail(email));
-      return (await query.executeTakeFirst()) ?? null;
-    },
+    findById: (id) => find('users.id', id),
+    findByEmail: (email) => find('users.email', normalEmail(email)),
   };
 }
 
-type NewUser = { id: string; email: string; name: string; role: Role; passwordHash: string; createdAt: number };
+/** A guest who becomes more than a member has no end any more. */
+function withLimits({ limited, ...row }: UsersTable & Limitation): UserRow {
+  const role = limitedRole({ ...row, limited });
+  return { ...row, role, ends_at: role === 'guest' ? row.ends_at : null };
+}
+
+type NewUser = { id: string; email: string; name: string; role: StoredRole; passwordHash: string; createdAt: number };
 
 /** @returns false when another user has this address. */
 export async function insertUser(db: DatabaseTransaction, user: NewUser): Promise<boolean> {

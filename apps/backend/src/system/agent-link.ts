@@ -39,7 +39,7 @@ function startAgentLink(dependencies: {
   };
 
   const listen = async (): Promise<never> => {
-    const stream = await client.openEvents(signal);
+    const stream = await client.openStream('/events', signal);
     logger.event('agent_link_up', {});
     delays.reset();
     setConnected(true);

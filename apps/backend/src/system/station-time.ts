@@ -265,7 +265,8 @@ async function endPeriods(state: State, stepMs: number): Promise<void> {
   const beganMs = (period?.from_at ?? state.line.atMs) + wholeMs;
   const steps = decideEarlierSteps(beganMs, periods);
   const ofEarlier = periods.map(({ id, toMs: endMs }) => ({ id, toMs: endMs, stepMs: steps.get(id) ?? 0 }));
-  const waitsFromMs = lineOf(state) - (machine.monotonic() - state.beganMs);
+  // Whole, as the columns of PostgreSQL are.
+  const waitsFromMs = Math.floor(lineOf(state) - (machine.monotonic() - state.beganMs));
   const ends = [
     ...ofEarlier.map((end) => ({ ...end, waitsFromMs: null })),
     { id: period?.id ?? null, toMs, stepMs: wholeMs, waitsFromMs },

@@ -31,11 +31,36 @@ test('status and version of the agent are forwarded unchanged, over its socket a
   agent.answer('/version', 200, { currentVersion: '1.2.3', latestVersion: null, agentVersion: '1.0.0' });
   assert.deepEqual((await http.inject({ url: '/api/system/status', headers })).json(), status);
   assert.equal((await http.inject({ url: '/api/system/version', headers })).json().agentVersion, '1.0.0');
-  const asked = agent.seen.filter(({ path }) => !['/events', '/clock'].includes(path));
-  assert.deepEqual(
-    asked.map(({ authorization }) => authorization),
-    [`Bearer ${agentToken}`, `Bearer ${agentToken}`],
-  );
+  // The backend asks for itself, too.
+  const paths = new Set(agent.seen.map(({ path }) => path));
+  assert.ok(paths.has('/status') && paths.has('/version'));
+  assert.deepEqual([...new Set(agent.seen.map(({ authorization }) => authorization))], [`Bearer ${agentToken}`]);
+});
+
+test('the password of the hotspot is for owners alone, and in no log line', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers, running } = all;
+  const login = { ssid: 'Station-9c3d', password: 'KPWM2345XY' };
+  agent.answer('/hotspot', 200, login);
+  const url = '/api/system/hotspot';
+  const shown = await http.inject({ url, headers });
+  assert.deepEqual(shown.json(), login);
+  assert.equal(shown.headers['cache-control'], 'no-store');
+  for (const role of ['admin', 'member'] as const) {
+    const login = { email: `${role}@example.org`, password: 'a long enough password' };
+    await http.inject({
+      method: 'POST',
+      url: '/api/station/members',
+      headers,
+      payload: { ...login, name: role, role },
+    });
+    const { accessToken } = (await http.inject({ method: 'POST', url: '/api/auth/login', payload: login })).json();
+    const other = bearer(String(accessToken));
+    assert.equal((await http.inject({ url: '/api/devices', headers: other })).statusCode, 200, role);
+    assert.equal((await http.inject({ url, headers: other })).statusCode, 403, role);
+  }
+  assert.equal((await http.inject({ url })).statusCode, 401);
+  assert.ok(!running.logger.lines.some((line) => line.includes(login.password)));
 });
 
 test('an update is requested without waiting for its end', async () => {
@@ -144,6 +169,21 @@ test('an event stream ends with its access token, and when its user is removed',
   const expiring = await listen(headers);
   await until('all are closed', () => agent.streams() === 1);
   await assert.rejects(expiring.text());
+});
+
+test('a user has six event streams; a seventh ends the oldest one', async () => {
+  await using all = await backendWithAgent();
+  const { agent, running, headers } = all;
+  await until('the backend itself listens', () => agent.streams() === 1);
+  const streams: Response[] = [];
+  for (let index = 1; index <= 6; index++) {
+    streams.push(await fetch(`${running.backend.url}/api/system/events`, { headers }));
+    await until('it is passed on', () => agent.streams() === 1 + index);
+  }
+  streams.push(await fetch(`${running.backend.url}/api/system/events`, { headers }));
+  await assert.rejects(streams[0]!.text());
+  await until('six are open', () => agent.streams() === 7);
+  for (const stream of streams.slice(1)) await stream.body?.cancel();
 });
 
 test('open event streams do not delay the stop of the backend', async () => {

@@ -1,12 +1,14 @@
 import type { FlowEdge, FlowNode } from '@station/protocol/automation-flow';
 import type { RunMode, RunTrigger } from '@station/protocol/automations';
-import type { EffectResult, PerformEffect } from '../automations/actions.ts';
+import type { Effect, EffectResult, PerformEffect } from '../automations/actions.ts';
 import { createAutomationStore } from '../automations/automation-store.ts';
 import { publishedOf, createRegistry, type Published } from '../automations/registry.ts';
 import { createRunStore, type NotificationRow, type RunRow, type RunStore } from '../automations/run-store.ts';
 import { createRunner, type Runner } from '../automations/runner.ts';
 import { startTimer, type Timer } from '../automations/timer.ts';
 import type { ConditionFacts } from '../automations/conditions.ts';
+import { watchConditionWaits } from '../automations/condition-waits.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
@@ -31,6 +33,14 @@ export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: F
   nodes: [...nodes],
   edges: edges(...nodes.slice(1).map(({ id }, index) => `${nodes[index]?.id}-${id}`)),
 });
+/** The device of `report`. */
+const deviceId = '01890000-0000-7000-8000-000000000001';
+/** Waits until the device reports this motion. */
+export const untilMotion = (id: string, value: boolean, seconds: number): FlowNode =>
+  node(id, 'condition', 'wait_until', {
+    until: { kind: 'state_equals', config: { deviceId, capability: 'motion', value } },
+    seconds,
+  });
 export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
 
 /** The automations of one backend process, from its start to its end. */
@@ -46,6 +56,8 @@ export type AutomationWorld = AsyncDisposable & {
   /** Results of the next effects, by name; others succeed. */
   results: Map<string, Promise<EffectResult> | EffectResult>;
   facts: ConditionFacts;
+  /** A device reports this, after `facts.state`; it is on disk. */
+  report(state: Record<string, unknown>): void;
   publish(flow: { nodes: FlowNode[]; edges: FlowEdge[] }, mode?: RunMode): Promise<Published>;
   live(options?: { runs?: RunStore; perform?: PerformEffect; leadership?: Leadership; isShared?: boolean }): Life;
   run(id: string): Promise<RunRow>;
@@ -53,6 +65,9 @@ export type AutomationWorld = AsyncDisposable & {
   /** `<node> <status>` of each step. */
   steps(runId: string): Promise<string[]>;
 };
+
+const nameOf = (effect: Exclude<Effect, { kind: 'webhook' }>): string =>
+  effect.kind === 'scene' ? effect.config.sceneId : effect.config.action;
 
 /** A real store and a manual clock; effects are recorded instead of performed. */
 export async function automationWorld(): Promise<AutomationWorld> {
@@ -64,12 +79,14 @@ export async function automationWorld(): Promise<AutomationWorld> {
   const newId = createEventIds(() => clock.now());
   const performed: string[] = [];
   const results: AutomationWorld['results'] = new Map();
-  const facts: ConditionFacts = { state: null, time: { weekday: 'mon', minutes: 0 } };
+  const facts: ConditionFacts = { state: null, time: { weekday: 'mon', minutes: 0 }, sun: null };
   const perform: PerformEffect = async (effect) => {
-    const name = effect.kind === 'webhook' ? effect.config.url.split('/').at(-1)! : effect.config.action;
+    const name = effect.kind === 'webhook' ? effect.config.url.split('/').at(-1)! : nameOf(effect);
     performed.push(name);
     return (await results.get(name)) ?? { status: 'done', detail: null };
   };
+
+  const events = createDeviceEvents(logger);
 
   const live: AutomationWorld['live'] = (options = {}) => {
     const { leadership = alwaysLeader, isShared = false } = options;
@@ -83,7 +100,16 @@ export async function automationWorld(): Promise<AutomationWorld> {
       newId,
       onRun: (run) => void life.reported.push(run),
       onNotification: (notification) => void life.notified.push(notification),
+      onCondition: () => conditions.note(),
       onWaiting: (id, until, time) => timer.noteWaiting(id, until, time),
+      clock,
+      logger,
+    });
+    const conditions = watchConditionWaits({
+      runs: options.runs ?? runs,
+      events,
+      factsOf: async () => facts,
+      meet: (run, nodeId, judgement) => runner.meet(run, nodeId, judgement, timer.takeTime(run.id)),
       clock,
       logger,
     });
@@ -92,13 +118,15 @@ export async function automationWorld(): Promise<AutomationWorld> {
       runner,
       registry,
       leadership,
-      timeZone: async () => 'Europe/Kyiv',
+      where: async () => ({ timeZone: 'Europe/Kyiv', place: null }),
+      conditions,
       isShared,
       clock,
       logger,
     });
     const dispose = async (): Promise<void> => {
       await timer[Symbol.asyncDispose]();
+      conditions[Symbol.dispose]();
       await runner[Symbol.asyncDispose]();
     };
     return { ...life, runner, timer, [Symbol.asyncDispose]: dispose };
@@ -112,6 +140,11 @@ export async function automationWorld(): Promise<AutomationWorld> {
     results,
     facts,
     live,
+    report: (state) => {
+      const before = new Map([[deviceId, JSON.stringify(facts.state ?? {})]]);
+      facts.state = { ...facts.state, ...state };
+      events.emit({ kind: 'reports', reports: [{ kind: 'state', deviceId, at: clock.now(), state }], before });
+    },
     publish: async (flow, mode = 'restart') => {
       const { id } = await automations.add({ name: 'One', mode, flow });
       const row = await automations.change(id, { published: { mode, flow: JSON.stringify(flow) } }, null);

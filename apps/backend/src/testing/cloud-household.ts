@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { CloudMember } from '@station/protocol/cloud-messages';
-import type { Role } from '@station/protocol/rest';
 import { createSessions } from '../people/sessions.ts';
 import { createCloudConfigStore } from '../cloud/cloud-config-store.ts';
 import { createIdentity, type IdentityMessage } from '../cloud/identity.ts';
+import type { StoredRole } from '../store/schema.ts';
 import { openSecretBox } from '../store/secret-box.ts';
 import { ensureStation } from '../store/station-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -30,7 +30,7 @@ export async function openHousehold() {
       return `${email} ${role} ${here} ${cloudId ?? '-'}`;
     });
   };
-  const local = async (email: string, role: Role): Promise<string> => {
+  const local = async (email: string, role: StoredRole): Promise<string> => {
     const values = {
       id: email,
       email,

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet';
+import { connectBroker } from '../mqtt/broker-client.ts';
+import { recordedLog } from './recorded-log.ts';
 
 /**
  * A broker that accepts every client and message, forwards nothing, and acknowledges only while `acknowledges` is set.
@@ -51,3 +53,17 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
   };
   return Object.assign(broker, { publish, cut, [Symbol.asyncDispose]: dispose });
 }
+
+/** The backend's client, connected to it. */
+export const linkTo = (url: string) =>
+  connectBroker({
+    url,
+    username: null,
+    password: null,
+    authority: null,
+    clientId: 'station',
+    shared: null,
+    logger: recordedLog(),
+    handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
+    waiting: () => 0,
+  });

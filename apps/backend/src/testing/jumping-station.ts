@@ -16,7 +16,7 @@ export type JumpingStation = AsyncDisposable & {
   agentSays(word: 'right' | 'wrong'): void;
   /** The clock jumps, and the backend has had time to notice it. */
   jump(wallMs: number | null, says: AgentSays): Promise<void>;
-  /** Time passes until `ms` after the start; the loops run in the last half minute. */
+  /** Time passes until `ms` after the start; the loops run in the last minute, which is the longest wait of a loop. */
   passTo(ms: number): Promise<void>;
   /** As the owner, who logs in with the refresh cookie when the access token is not valid. */
   call(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<{ statusCode: number; body: string }>;
@@ -25,7 +25,9 @@ export type JumpingStation = AsyncDisposable & {
 
 const agentToken = 'the-token-of-the-agent';
 /** Milliseconds of the station in which its loops run, and of the test meanwhile. */
-const [turnMs, realMs, turns] = [2_000, 4, 15];
+const [turnMs, realMs] = [2_000, 4];
+/** The loops run for so long after a jump, and before the time that is passed to. */
+const [afterJumpMs, beforeMs] = [30_000, 60_000];
 
 /** The whole backend on a machine whose clock jumps; its monotonic clock only goes forward. */
 export async function jumpingStation(wallMs: number, says: AgentSays): Promise<JumpingStation> {
@@ -38,8 +40,8 @@ export async function jumpingStation(wallMs: number, says: AgentSays): Promise<J
   const first = await http.inject({ method: 'POST', url: '/api/auth/setup', payload: setUp });
   let [cookie, token] = [refreshCookie(first), first.json<{ accessToken: string }>().accessToken];
   const startedMs = machine.monotonic();
-  const letRun = async (): Promise<void> => {
-    for (let turn = 0; turn < turns; turn++) {
+  const letRun = async (ms: number): Promise<void> => {
+    for (let turn = 0; turn < ms / turnMs; turn++) {
       await machine.advance(turnMs);
       await sleep(realMs);
     }
@@ -53,13 +55,13 @@ export async function jumpingStation(wallMs: number, says: AgentSays): Promise<J
     jump: async (to, word) => {
       if (word !== null) agent?.says(word);
       if (to !== null) machine.set(to);
-      await letRun();
+      await letRun(afterJumpMs);
     },
     passTo: async (ms) => {
-      const leftMs = startedMs + ms - machine.monotonic() - turns * turnMs;
+      const leftMs = startedMs + ms - machine.monotonic() - beforeMs;
       if (leftMs < 0) throw new Error(`The station is already past ${ms} ms`);
       machine.pass(leftMs);
-      await letRun();
+      await letRun(beforeMs);
     },
     call: async (method, url, payload) => {
       const answer = await ask(method, url, payload);

@@ -97,6 +97,13 @@ export async function readMetrics({ http }: Pick<RunningBackend, 'http'>): Promi
   return (await http.inject({ url: '/metrics', headers: bearer(metricsToken) })).body;
 }
 
+export const post = (
+  { http }: Pick<RunningBackend, 'http'>,
+  url: string,
+  payload?: object,
+  headers: Record<string, string> = {},
+) => http.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) });
+
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 /** The refresh cookie of a response, in the form of a request header. */

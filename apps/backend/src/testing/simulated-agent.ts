@@ -30,7 +30,7 @@ export async function simulateAgent(socketPath?: string): Promise<SimulatedAgent
     let body = '';
     for await (const chunk of request) body += String(chunk);
     seen.push({ method: request.method ?? '', path, body, authorization: request.headers.authorization });
-    if (path === '/events') {
+    if (path === '/events' || path.startsWith('/logs')) {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
       open.add(response);
       response.on('close', () => open.delete(response));

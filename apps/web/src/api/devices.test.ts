@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Device } from '@station/protocol/devices';
-import { missingTypes, withMessage, withRead } from './devices.ts';
+import { missingTypes, outlining, withMessages, withRead } from './devices.ts';
 
 const time = (second: number): string => new Date(Date.UTC(2026, 10, 21, 9, 0, second)).toISOString();
 const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Device => ({
@@ -35,10 +35,7 @@ test('a read that began before a message does not undo the message', () => {
     at: time(5),
   } as const;
   const gone = { type: 'device_status', deviceId: 'lamp', status: 'offline', at: time(6) } as const;
-  const live = [state, gone].reduce<readonly Device[]>(
-    (devices, message) => withMessage(devices, message) as readonly Device[],
-    [lamp(false, 1)],
-  );
+  const { devices: live } = withMessages([lamp(false, 1)], [state, gone]);
   const [shown] = withRead(live, read);
   assert.deepEqual([shown?.state, shown?.stateAt, shown?.lastSeenAt], [{ power: true }, time(5), time(5)]);
   assert.deepEqual(shown?.stateTimes, { brightness: time(1) });
@@ -62,4 +59,34 @@ test('types are read again when a device has one that is not known, once for eac
   assert.equal(missing([light, { type: 'fan' }], [light]), true);
   assert.equal(missing([light, { type: 'fan' }], [light]), false);
   assert.equal(missing([{ type: 'kettle' }], [light]), true);
+});
+
+test('messages change their own devices only, and nothing else becomes another object', () => {
+  const [one, two] = [lamp(false, 1), lamp(true, 1, { id: 'two' })];
+  const state = { type: 'device_state', state: { power: true }, stateTimes: {} } as const;
+  const { devices, isIncomplete } = withMessages(
+    [one, two],
+    [
+      { ...state, deviceId: 'lamp', stateAt: time(5), at: time(5) },
+      { ...state, state: { power: false }, deviceId: 'two', stateAt: time(0), at: time(0) },
+    ],
+  );
+  assert.equal(isIncomplete, false);
+  assert.deepEqual(devices[0]?.state, { power: true });
+  assert.equal(devices[1], two);
+  const known = [one, two];
+  assert.equal(withMessages(known, [{ type: 'pong', at: time(9) }]).devices, known);
+  assert.deepEqual(withMessages(known, [{ type: 'device_removed', deviceId: 'two', at: time(9) }]).devices, [one]);
+  const unknown = withMessages(known, [{ ...state, deviceId: 'new', stateAt: time(5), at: time(5) }]);
+  assert.deepEqual([unknown.devices, unknown.isIncomplete], [known, true]);
+});
+
+test('the outline is the same list until more than a state changes', () => {
+  const outlineOf = outlining();
+  const first = outlineOf([lamp(false, 1)]);
+  assert.equal(outlineOf([lamp(true, 5)]), first);
+  const renamed = outlineOf([lamp(true, 5, { name: 'Night light' })]);
+  assert.notEqual(renamed, first);
+  assert.equal(outlineOf([lamp(false, 9, { name: 'Night light' })]), renamed);
+  assert.equal(outlineOf([]).length, 0);
 });

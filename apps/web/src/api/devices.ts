@@ -1,4 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
+import { useCallback, useState, useSyncExternalStore } from 'react';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
@@ -8,7 +9,47 @@ import { useServices } from './services.ts';
 
 /** Without devices it is `shown` with an empty list. */
 export const useDevices = (): Reading<readonly Device[]> =>
-  useReading(devicesKey, '/api/devices', { merge: (known, read) => withRead(known ?? [], read) });
+  useReading<readonly Device[]>(devicesKey, '/api/devices', { merge: withRead });
+
+/** The list, drawn again only when the tiles of home would stand elsewhere or its headline changes. Their states may be old. */
+export function useDeviceOutline(): Reading<readonly Device[]> {
+  const [select] = useState(outlining);
+  return useReading<readonly Device[], readonly Device[]>(devicesKey, '/api/devices', { merge: withRead, select });
+}
+
+/** One device, and only its own changes; undefined when there is none of this id. */
+export function useDevice(id: string): Device | undefined {
+  const { devices } = useServices();
+  const subscribe = useCallback((listener: () => void) => devices.subscribe(id, listener), [devices, id]);
+  return useSyncExternalStore(subscribe, () => devices.get(id));
+}
+
+/** Returns the list of before while the new one differs from it in states only. */
+export function outlining(): (devices: readonly Device[]) => readonly Device[] {
+  let last: readonly Device[] = [];
+  return (devices) => {
+    const isSame = devices.length === last.length && devices.every((one, index) => isSameOutline(one, last[index]));
+    if (!isSame) last = devices;
+    return last;
+  };
+}
+
+const isSameOutline = (one: Device, other: Device | undefined): boolean =>
+  other !== undefined &&
+  one.id === other.id &&
+  one.zoneId === other.zoneId &&
+  one.type === other.type &&
+  one.name === other.name &&
+  one.status === other.status &&
+  one.firmwareVersion === other.firmwareVersion &&
+  hasLowBattery(one) === hasLowBattery(other) &&
+  (one.fault === null) === (other.fault === null);
+
+/** In percent; at this charge a battery should be changed soon. */
+const lowBattery = 20;
+
+export const hasLowBattery = ({ state: { battery } }: Pick<Device, 'state'>): boolean =>
+  typeof battery === 'number' && battery <= lowBattery;
 
 const seldomMs = 300_000;
 
@@ -48,11 +89,19 @@ export function useZones(): readonly Zone[] | null {
 export const devicesKey = ['devices'] as const;
 const deviceTypesKey = ['device-types'] as const;
 export const zonesKey = ['zones'] as const;
-export const activityKey = (deviceId: string | null) => ['activity', deviceId] as const;
+/** @param path of the first page, with its filter */
+export const activityKey = (path: string) => ['activity', path] as const;
 export const historyKey = (deviceId: string, capability: string) => ['history', deviceId, capability] as const;
 
 /** Messages within this time are drawn together: a hundred devices that report at once are one change of the page. */
 const gatherMs = 50;
+const activityMessages: readonly string[] = [
+  'hello',
+  'device_event',
+  'device_command',
+  'notification',
+  'activity_changed',
+];
 /** Limit of reads during many events. */
 const readEventsEveryMs = 1_000;
 
@@ -68,25 +117,21 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
     gathered = [];
     const before = queries.getQueryData<readonly Device[]>(devicesKey);
     if (before === undefined) return;
-    let devices = before;
-    let incomplete = false;
-    for (const message of messages) {
-      const changed = withMessage(devices, message);
-      if (changed === 'read_again') incomplete = true;
-      else devices = changed;
-    }
+    const { devices, isIncomplete } = withMessages(before, messages);
     if (devices !== before) queries.setQueryData(devicesKey, devices);
-    if (incomplete) readDevices();
+    if (isIncomplete) readDevices();
   };
   live.onMessage((message) => {
     if (message.type === 'hello') {
       readDevices();
       void queries.invalidateQueries({ queryKey: zonesKey });
+      void queries.invalidateQueries({ queryKey: ['favourites'] });
       if (!isFirstHello) readTypes();
       isFirstHello = false;
     }
     if (message.type === 'device_types_changed') return readTypes();
-    if (['hello', 'device_event', 'notification'].includes(message.type)) readEvents();
+    if (message.type === 'zones_changed') return void queries.invalidateQueries({ queryKey: zonesKey });
+    if (activityMessages.includes(message.type)) readEvents();
     if (!message.type.startsWith('device_')) return;
     if (gathered.length === 0) setTimeout(apply, gatherMs);
     gathered.push(message);
@@ -113,25 +158,48 @@ export function missingTypes(): (
   };
 }
 
-/** The list after a message; the same object when the message changes nothing. */
-export function withMessage(devices: readonly Device[], message: ServerMessage): readonly Device[] | 'read_again' {
-  if (message.type === 'device_state') {
-    const { state, stateAt, stateTimes, at } = message;
-    return withChange(devices, message.deviceId, { state, stateAt, stateTimes, lastSeenAt: at });
+/**
+ * The list after some messages; the same object when they change nothing. `isIncomplete`: it has to be read again, because a message
+ * says less than the list shows.
+ */
+export function withMessages(
+  before: readonly Device[],
+  messages: readonly ServerMessage[],
+): { devices: readonly Device[]; isIncomplete: boolean } {
+  const devices = new Map(before.map((device) => [device.id, device]));
+  let isChanged = false;
+  let isIncomplete = false;
+  for (const message of messages) {
+    if (message.type === 'device_state' || message.type === 'device_status') {
+      const device = devices.get(message.deviceId);
+      if (device === undefined) isIncomplete = true;
+      else devices.set(device.id, withMessage(device, message));
+      isChanged ||= device !== undefined;
+    }
+    if (message.type === 'device_changed') isIncomplete = true;
+    if (message.type === 'device_removed' && devices.delete(message.deviceId)) isChanged = true;
   }
-  if (message.type === 'device_status') {
-    return withChange(devices, message.deviceId, { status: message.status, statusAt: message.at });
-  }
-  if (message.type === 'device_changed') return 'read_again';
-  if (message.type !== 'device_removed' || !devices.some(({ id }) => id === message.deviceId)) return devices;
-  return devices.filter(({ id }) => id !== message.deviceId);
+  return { devices: isChanged ? [...devices.values()] : before, isIncomplete };
+}
+
+/** What a read has told since then stays. */
+function withMessage(
+  device: Device,
+  message: Extract<ServerMessage, { type: 'device_state' | 'device_status' }>,
+): Device {
+  const { at } = message;
+  if (message.type === 'device_status')
+    return isLater(device.statusAt, at) ? device : { ...device, status: message.status, statusAt: at };
+  const { state, stateAt, stateTimes } = message;
+  return isLater(device.stateAt, stateAt) ? device : { ...device, state, stateAt, stateTimes, lastSeenAt: at };
 }
 
 /**
  * The devices that were read, with every state and status that is known to be later: the answer to a read that began before a
  * message may come after it.
  */
-export function withRead(known: readonly Device[], read: readonly Device[]): Device[] {
+export function withRead(known: readonly Device[] | undefined, read: readonly Device[]): readonly Device[] {
+  if (known === undefined) return read;
   const before = new Map(known.map((device) => [device.id, device]));
   return read.map((device) => {
     const was = before.get(device.id);
@@ -148,8 +216,3 @@ export function withRead(known: readonly Device[], read: readonly Device[]): Dev
 
 // The station's form of ISO 8601 sorts as text.
 const isLater = (one: string | null, other: string | null): boolean => (one ?? '') > (other ?? '');
-
-function withChange(devices: readonly Device[], id: string, change: Partial<Device>): readonly Device[] | 'read_again' {
-  if (!devices.some((device) => device.id === id)) return 'read_again';
-  return devices.map((device) => (device.id === id ? { ...device, ...change } : device));
-}

@@ -1,11 +1,13 @@
 import { asProblem, Problem } from './request.ts';
 import type { SessionService } from './session.ts';
 
+type File = { name: string; content: Blob };
+
 /**
- * Saves the answer to a GET request as a file, under the name that the station gives it. A link could not send the access token.
+ * Reads the answer to a GET request as a file, with the name that the station gives it. A link could not send the access token.
  * Rejects with a Problem.
  */
-export async function download(session: Pick<SessionService, 'token'>, path: string): Promise<void> {
+export async function readFile(session: Pick<SessionService, 'token'>, path: string): Promise<File> {
   const headers = { authorization: `Bearer ${await session.token()}` };
   const response = await fetch(path, { headers, cache: 'no-store', credentials: 'same-origin' }).catch(
     (error: unknown) => {
@@ -13,10 +15,16 @@ export async function download(session: Pick<SessionService, 'token'>, path: str
     },
   );
   if (!response.ok) throw await problemOf(response);
-  const file = URL.createObjectURL(await response.blob());
+  const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'history.csv';
+  return { name, content: await response.blob() };
+}
+
+/** Hands a file to the browser's downloads. */
+export function saveFile({ name, content }: File): void {
+  const file = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = file;
-  link.download = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'history.csv';
+  link.download = name;
   link.click();
   // The browser reads it after the click.
   setTimeout(() => URL.revokeObjectURL(file), 60_000);

@@ -1,12 +1,18 @@
 import ReconnectingWebSocket, { type CloseEvent } from 'partysocket/ws';
 import type { HelloMessage, ServerMessage } from '@station/protocol/socket';
+import { beatMs, createHeartbeat, type Heartbeat } from './heartbeat.ts';
 import { createStore, type Store, type WritableStore } from './store.ts';
+
+/** When it was noticed, and when the latest message had come; epoch milliseconds here. */
+type Silence = { noticedAt: number; heardAt: number };
 
 export type LiveState = {
   /** `live` once the handshake is done; `connecting` before the first answer; `down` while it reconnects automatically. */
   link: 'off' | 'connecting' | 'live' | 'down';
   /** Whether the backend is connected to the agent; null until it reports that. */
   agent: boolean | null;
+  /** The station did not answer in time; null: it does. */
+  silence: Silence | null;
   hello: HelloMessage | null;
 };
 
@@ -16,15 +22,15 @@ export type LiveService = {
   close(): void;
   /** Reconnects at once instead of waiting for the next attempt, and pings a link that looks open. */
   nudge(): void;
+  /** The browser lost its network: the station counts as silent until it is heard again. */
+  doubt(): void;
   /** Calls `listener` with every message, until the returned function is called. */
   onMessage(listener: (message: ServerMessage) => void): () => void;
 };
 
-const pingEveryMs = 10_000;
-const silenceMs = 6_000;
 const reauthBeforeMs = 60_000;
 const unauthorized = 4401;
-const shut: LiveState = { link: 'off', agent: null, hello: null };
+const shut: LiveState = { link: 'off', agent: null, silence: null, hello: null };
 
 type LiveParts = {
   url: () => string;
@@ -32,12 +38,14 @@ type LiveParts = {
   tokenRefused: (token: string) => void;
   stationNow: () => number;
   onServerTime: (iso: string) => void;
+  /** Whether nobody sees the page. */
+  isHidden: () => boolean;
 };
 
 /** The one WebSocket of the page (contracts, section 10). */
 export function createLiveService(parts: LiveParts): LiveService {
   const state = createStore<LiveState>(shut);
-  const link: Link = { ...parts, state, listeners: new Set(), socket: null, sentToken: null };
+  const link: Link = { ...parts, state, listeners: new Set(), socket: null, sentToken: null, heardAt: 0 };
   return {
     state,
     open: () => open(link),
@@ -51,8 +59,15 @@ export function createLiveService(parts: LiveParts): LiveService {
     nudge: () => {
       const { socket } = link;
       if (!socket) return;
-      if (state.get().link === 'live') ping(link, socket);
+      if (state.get().link === 'live') ping(socket);
       else if (socket.readyState !== socket.OPEN) socket.reconnect();
+    },
+    doubt: () => {
+      const { socket } = link;
+      if (!socket || state.get().link !== 'live') return;
+      // A station on this very machine answers all the same.
+      noticeSilence(link);
+      ping(socket);
     },
     onMessage: (listener) => {
       link.listeners.add(listener);
@@ -69,9 +84,10 @@ type Link = LiveParts & {
   /** Null while the service is closed. It reconnects automatically. */
   socket: ReconnectingWebSocket | null;
   sentToken: string | null;
-  pingTimer?: Timer | undefined;
-  /** Runs while an answer to a ping is due. */
-  silenceTimer?: Timer | undefined;
+  /** Epoch milliseconds of the latest message. */
+  heardAt: number;
+  heartbeat?: Heartbeat | undefined;
+  beatTimer?: Timer | undefined;
   reauthTimer?: Timer | undefined;
 };
 
@@ -104,8 +120,9 @@ async function authenticate(link: Link, socket: ReconnectingWebSocket): Promise<
 }
 
 function receive(link: Link, socket: ReconnectingWebSocket, data: unknown): void {
-  clearTimeout(link.silenceTimer);
-  link.silenceTimer = undefined;
+  link.heardAt = Date.now();
+  link.heartbeat?.heard();
+  if (link.state.get().silence !== null) patch(link, { silence: null });
   const message = parse(data);
   if (!message) return;
   link.onServerTime(message.at);
@@ -116,8 +133,9 @@ function receive(link: Link, socket: ReconnectingWebSocket, data: unknown): void
 
 function completeHandshake(link: Link, socket: ReconnectingWebSocket, hello: HelloMessage): void {
   patch(link, { link: 'live', hello });
-  clearInterval(link.pingTimer);
-  link.pingTimer = setInterval(() => ping(link, socket), pingEveryMs);
+  clearInterval(link.beatTimer);
+  link.heartbeat = createHeartbeat({ ping: () => ping(socket), isHidden: link.isHidden });
+  link.beatTimer = setInterval(() => beat(link, socket), beatMs);
   clearTimeout(link.reauthTimer);
   const leftMs = Date.parse(hello.tokenExpiresAt) - link.stationNow() - reauthBeforeMs;
   const reauthenticate = (): void => {
@@ -127,11 +145,20 @@ function completeHandshake(link: Link, socket: ReconnectingWebSocket, hello: Hel
   link.reauthTimer = setTimeout(reauthenticate, Math.max(leftMs, 1_000));
 }
 
-function ping(link: Link, socket: ReconnectingWebSocket): void {
-  if (socket.readyState !== socket.OPEN || link.silenceTimer !== undefined) return;
-  socket.send(JSON.stringify({ type: 'ping' }));
-  // A connection that died silently (a phone changed networks) never fires `close`.
-  link.silenceTimer = setTimeout(() => socket.reconnect(), silenceMs);
+function beat(link: Link, socket: ReconnectingWebSocket): void {
+  const state = link.heartbeat?.beat();
+  if (state === 'silent') noticeSilence(link);
+  if (state !== 'dead') return;
+  clearInterval(link.beatTimer);
+  socket.reconnect();
+}
+
+function noticeSilence(link: Link): void {
+  if (link.state.get().silence === null) patch(link, { silence: { noticedAt: Date.now(), heardAt: link.heardAt } });
+}
+
+function ping(socket: ReconnectingWebSocket): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify({ type: 'ping' }));
 }
 
 function handleClose(link: Link, { code }: CloseEvent): void {
@@ -141,10 +168,8 @@ function handleClose(link: Link, { code }: CloseEvent): void {
 }
 
 function stopTimers(link: Link): void {
-  clearInterval(link.pingTimer);
-  clearTimeout(link.silenceTimer);
+  clearInterval(link.beatTimer);
   clearTimeout(link.reauthTimer);
-  link.silenceTimer = undefined;
 }
 
 const patch = ({ state }: Link, change: Partial<LiveState>): void => state.set({ ...state.get(), ...change });

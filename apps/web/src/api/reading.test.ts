@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Problem } from './request.ts';
 import { freshnessOf, pollEveryMs } from './reading.ts';
 
-const facts = { link: 'live', agent: true, readAt: 1_000_000, failure: null, now: 1_001_000 } as const;
+const facts = { link: 'live', agent: true, silence: null, readAt: 1_000_000, failure: null, now: 1_001_000 } as const;
 
 test('what is on the screen is live, asked for, or old', () => {
   assert.deepEqual(freshnessOf(facts), { kind: 'live' });
@@ -18,6 +18,14 @@ test('a failed read makes it stale, with the time of the last update and what do
   assert.deepEqual(freshnessOf({ ...facts, failure }), { kind: 'stale', because: 'no_answer', lastUpdateAt });
   const agent = new Problem('agent_unreachable', '');
   assert.deepEqual(freshnessOf({ ...facts, failure: agent }), { kind: 'stale', because: 'agent_silent', lastUpdateAt });
+});
+
+test('a station that stopped to answer makes it stale, with the time of its last message', () => {
+  const silence = { noticedAt: facts.readAt + 900, heardAt: facts.readAt + 500 };
+  const lastUpdateAt = silence.heardAt;
+  assert.deepEqual(freshnessOf({ ...facts, silence }), { kind: 'stale', because: 'no_answer', lastUpdateAt });
+  const readAt = silence.noticedAt + 1;
+  assert.deepEqual(freshnessOf({ ...facts, silence, readAt, link: 'down' }), { kind: 'polling' });
 });
 
 test('a request that hangs makes it old as well, sooner without the socket', () => {

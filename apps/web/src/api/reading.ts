@@ -1,7 +1,9 @@
-import { replaceEqualDeep, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useRef, useSyncExternalStore } from 'react';
 import type { LiveState } from './live.ts';
 import { asProblem, type Problem } from './request.ts';
-import { useServices, useStore, useTick } from './services.ts';
+import { everySecond } from './second-clock.ts';
+import { useServices, useStore } from './services.ts';
 
 /** Data of the station, in the states that a view has to draw. */
 export type Reading<T> =
@@ -9,42 +11,74 @@ export type Reading<T> =
   | { kind: 'fault'; problem: Problem; retry: () => void; retrying: boolean }
   | { kind: 'shown'; value: T; freshness: Freshness };
 
-export type ReadingOptions<T> = {
-  /** What is kept of a new answer; TanStack Query's own comparison when left out. */
+export type ReadingOptions<T, Shown = T> = {
+  /** The part that the view draws; it is drawn again only when this part is another one. Keep the function the same. */
+  select?: (value: T) => Shown;
+  /** What is kept of a new answer; all of it when left out. */
   merge?: (known: T | undefined, read: T) => T;
   /** The data comes from the agent, so it is outdated while the backend cannot reach the agent. */
   isFromAgent?: boolean;
+  /** The station would refuse it: it is not asked, and stays `loading`. */
+  isRefused?: boolean;
   /** Whether the value is changing right now, so that it is read more often. */
   isBusy?: (value: T | undefined) => boolean;
 };
 
-/** Reads a path of the API, and reads it again automatically: often without the socket, rarely with it. */
-export function useReading<T>(key: readonly unknown[], path: string, options: ReadingOptions<T> = {}): Reading<T> {
-  const { session, live } = useServices();
+/**
+ * Reads a path of the API, and reads it again automatically: often without the socket, rarely with it. It draws the view again when
+ * the value or its freshness is another one, never for the time alone.
+ */
+export function useReading<T, Shown = T>(
+  key: readonly unknown[],
+  path: string,
+  options: ReadingOptions<T, Shown> = {},
+): Reading<Shown> {
+  const { session, live, queries } = useServices();
   const state = useStore(live.state);
-  const { link } = state;
-  const { merge } = options;
+  const { link, silence } = state;
+  const { merge, select } = options;
   const agent = options.isFromAgent ? state.agent : true;
-  const query = useQuery<T, Problem>({
+  const query = useQuery<T, Problem, Shown>({
     queryKey: key,
-    queryFn: ({ signal }) => session.call<T>('GET', path, { signal }),
-    ...(merge && {
-      structuralSharing: (known: unknown, read: unknown) =>
-        replaceEqualDeep(known, merge(known as T | undefined, read as T)),
-    }),
+    queryFn: async ({ signal }) => {
+      const read = await session.call<T>('GET', path, { signal });
+      return merge ? merge(queries.getQueryData<T>(key), read) : read;
+    },
+    ...(select && { select }),
+    enabled: options.isRefused !== true,
     refetchInterval: ({ state: { data, status } }) =>
       pollEveryMs({ link, agent, busy: options.isBusy?.(data) ?? false, failed: status === 'error' }),
   });
-  useTick(1_000);
-  if (query.data === undefined) {
-    if (!query.error) return { kind: 'loading' };
-    const retry = (): void => void query.refetch();
-    return { kind: 'fault', problem: asProblem(query.error), retry, retrying: query.isFetching };
-  }
   const failure = query.error ? asProblem(query.error) : null;
-  const freshness = freshnessOf({ link, agent, readAt: query.dataUpdatedAt, failure, now: Date.now() });
+  const freshness = useFreshness(key, { link, agent, silence, failure });
+  if (query.data === undefined) {
+    if (!failure) return { kind: 'loading' };
+    const retry = (): void => void query.refetch();
+    return { kind: 'fault', problem: failure, retry, retrying: query.isFetching };
+  }
   return { kind: 'shown', value: query.data, freshness };
 }
+
+/** The same object until it is another freshness. The time of the read is not among what the query tells: it changes all the time. */
+function useFreshness(
+  key: readonly unknown[],
+  facts: Pick<LiveState, 'link' | 'agent' | 'silence'> & { failure: Problem | null },
+): Freshness {
+  const { queries } = useServices();
+  const last = useRef<Freshness>({ kind: 'connecting' });
+  const subscribe = useCallback((listener: () => void) => everySecond(listener), []);
+  return useSyncExternalStore(subscribe, () => {
+    const readAt = queries.getQueryState(key)?.dataUpdatedAt ?? 0;
+    const next = freshnessOf({ ...facts, readAt, now: Date.now() });
+    if (!isSameFreshness(last.current, next)) last.current = next;
+    return last.current;
+  });
+}
+
+const isSameFreshness = (one: Freshness, other: Freshness): boolean =>
+  one.kind === 'stale' && other.kind === 'stale'
+    ? one.because === other.because && one.lastUpdateAt === other.lastUpdateAt
+    : one.kind === other.kind;
 
 /** How up to date the shown data is. */
 export type Freshness =
@@ -63,13 +97,17 @@ export function freshnessOf(facts: {
   link: LiveState['link'];
   /** Whether the backend is connected to the agent. */
   agent: boolean | null;
+  silence: LiveState['silence'];
   /** When the shown state was read, epoch milliseconds here. */
   readAt: number;
   /** Why the latest read failed; null: it succeeded. */
   failure: Problem | null;
   now: number;
 }): Freshness {
-  const { link, agent, readAt, failure, now } = facts;
+  const { link, agent, silence, readAt, failure, now } = facts;
+  // An answer to a request since then shows that it is there.
+  if (silence !== null && readAt < silence.noticedAt)
+    return { kind: 'stale', because: 'no_answer', lastUpdateAt: Math.max(readAt, silence.heardAt) };
   const age = now - readAt;
   if (failure) {
     return {

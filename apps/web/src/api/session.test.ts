@@ -106,6 +106,32 @@ describe('a session', () => {
     assert.deepEqual(seen, ['unreachable', 'unreachable', 'signed_in']);
   });
 
+  test('who was logged in before is shown while the station is away, until it says who is', async () => {
+    answers = { 'POST /api/auth/refresh': [{ status: 502, body: '' }, { status: 502, body: '' }, session('a')] };
+    const it = service();
+    const seen: string[] = [];
+    it.state.subscribe(() => {
+      const state = it.state.get();
+      seen.push(state.kind === 'signed_in' ? state.user.name : state.kind);
+      if (state.kind === 'unreachable') it.assume({ ...user, name: 'Olena of yesterday' });
+    });
+    await it.start();
+    assert.deepEqual(seen, ['unreachable', 'Olena of yesterday', 'Olena']);
+  });
+
+  test('a station that was reset meanwhile is not that person’s any more', async () => {
+    answers = {
+      'POST /api/auth/refresh': [{ status: 502, body: '' }, refused('session_expired')],
+      'GET /api/auth/setup': [{ status: 200, body: { needed: true } }],
+    };
+    const it = service();
+    it.state.subscribe(() => it.assume(user));
+    await it.start();
+    assert.deepEqual(it.state.get(), { kind: 'setup_needed' });
+    it.assume(user);
+    assert.deepEqual(it.state.get(), { kind: 'setup_needed' }, 'only while the station is away');
+  });
+
   test('a token that is about to end is replaced once for all who ask at the same time', async () => {
     answers = {
       'POST /api/auth/refresh': [session('short', 5_000), session('long')],

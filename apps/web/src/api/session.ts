@@ -1,3 +1,4 @@
+import type { PasskeyLogin, PasskeyRequest } from '@station/protocol/passkeys';
 import type { LoginRequest, Session, SetupRequest, SetupState, User } from '@station/protocol/rest';
 import type { Memory } from './memory.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
@@ -7,7 +8,8 @@ import { createStore, type Store, type WritableStore } from './store.ts';
 
 type SessionState =
   | { kind: 'checking' }
-  | { kind: 'unreachable'; problem: Problem }
+  /** `since`: when the first request failed, epoch milliseconds here. */
+  | { kind: 'unreachable'; problem: Problem; since: number }
   | { kind: 'setup_needed' }
   | { kind: 'signed_out'; because: 'never_in' | 'expired' | 'left' }
   | { kind: 'signed_in'; user: User };
@@ -16,8 +18,15 @@ export type SessionService = {
   state: Store<SessionState>;
   /** Reads the current user. Retries automatically while the station does not answer. */
   start(): Promise<void>;
+  /** Shows the pages to a person who was logged in before, until the station says who is. For while it does not answer. */
+  assume(user: User): void;
   setUp(request: SetupRequest): Promise<void>;
+  /** Whose log-in page this is. @throws Problem */
+  stationName(): Promise<string | null>;
   logIn(request: LoginRequest): Promise<void>;
+  /** What the browser asks the person's device. @throws Problem */
+  passkeyRequest(): Promise<PasskeyRequest>;
+  logInWithPasskey(login: PasskeyLogin): Promise<void>;
   logOut(): Promise<void>;
   /** A valid access token; refreshed silently when it is about to expire. Rejects with a Problem. */
   token(): Promise<string>;
@@ -49,9 +58,9 @@ type SessionParts = {
 export function createSessionService(parts: SessionParts): SessionService {
   const { send, turns } = parts;
   const state = createStore<SessionState>({ kind: 'checking' });
-  const page: Page = { ...parts, state, current: null, refreshing: null };
+  const page: Page = { ...parts, state, current: null, refreshing: null, isAssumed: false };
   turns.onAnnounced((session) => (session ? adopt(page, session) : leave(page, 'left')));
-  const enter = async (path: string, body: SetupRequest | LoginRequest): Promise<void> => {
+  const enter = async (path: string, body: SetupRequest | LoginRequest | PasskeyLogin): Promise<void> => {
     const session = await send<Session>('POST', path, { body });
     turns.announce(session);
     adopt(page, session);
@@ -59,8 +68,16 @@ export function createSessionService(parts: SessionParts): SessionService {
   return {
     state,
     start: () => start(page),
+    assume: (user) => {
+      if (!['checking', 'unreachable'].includes(state.get().kind)) return;
+      page.isAssumed = true;
+      state.set({ kind: 'signed_in', user });
+    },
+    stationName: async () => (await send<SetupState>('GET', '/api/auth/setup')).stationName,
     setUp: (request) => enter('/api/auth/setup', request),
     logIn: (request) => enter('/api/auth/login', request),
+    passkeyRequest: () => send('POST', '/api/auth/passkeys/login-options'),
+    logInWithPasskey: (login) => enter('/api/auth/passkeys/login', login),
     logOut: async () => {
       await turns.exclusively(() => send<void>('POST', '/api/auth/logout'));
       turns.announce(null);
@@ -78,19 +95,24 @@ type Page = SessionParts & {
   current: Session | null;
   /** The refresh under way, which everyone who needs a token waits for. */
   refreshing: Promise<Session> | null;
+  /** The station has not said yet who is logged in. */
+  isAssumed: boolean;
 };
 
 async function start(page: Page): Promise<void> {
   const { state } = page;
+  let since: number | null = null;
   for (;;) {
     try {
       const found = await find(page);
       // Another tab may have logged in meanwhile.
-      if (state.get().kind !== 'signed_in') state.set(found);
+      if (page.isAssumed || state.get().kind !== 'signed_in') state.set(found);
+      page.isAssumed = false;
       return;
     } catch (error) {
       const problem = asProblem(error);
-      state.set({ kind: 'unreachable', problem });
+      since ??= Date.now();
+      if (!page.isAssumed) state.set({ kind: 'unreachable', problem, since });
       await page.pause(isOutage(problem) ? startRetryMs : startRetryMs * 5);
     }
   }
@@ -158,6 +180,7 @@ const fresh = ({ current, clock }: Page): Session | null =>
 function adopt(page: Page, session: Session): Session {
   const { state, memory } = page;
   page.current = session;
+  page.isAssumed = false;
   memory.set('signed-in-before', 'yes');
   const before = state.get();
   if (before.kind !== 'signed_in' || JSON.stringify(before.user) !== JSON.stringify(session.user))
@@ -167,6 +190,7 @@ function adopt(page: Page, session: Session): Session {
 
 function leave(page: Page, because: 'expired' | 'left'): void {
   page.current = null;
+  page.isAssumed = false;
   page.memory.set('signed-in-before', null);
   page.state.set({ kind: 'signed_out', because });
 }

@@ -2,21 +2,24 @@ import type { QueryClient } from '@tanstack/react-query';
 import { useQuery } from '@tanstack/react-query';
 import type { Operation, OperationPhase, Status } from '@station/protocol/agent-api';
 import type { BackendCondition } from '@station/protocol/backend-conditions';
+import type { OperationFile } from '@station/protocol/operation-file';
 import type { Member } from '@station/protocol/rest';
+import { isLimited } from '@station/protocol/roles';
 import type { AgentEvent } from '@station/protocol/socket';
 import type { LiveService } from './live.ts';
 import { atMostEvery, type Reading, useReading } from './reading.ts';
-import { useServices } from './services.ts';
+import { useServices, useUser } from './services.ts';
 
 /* Data that several features share: the state of the station and its members. */
 
 export const statusKey = ['system', 'status'] as const;
 
-/** The agent's state of the station. */
+/** The agent's state of the station; never known to somebody who sees some zones only. */
 export const useStatus = (): Reading<Status> =>
-  useReading(statusKey, '/api/system/status', {
+  useReading<Status>(statusKey, '/api/system/status', {
     isFromAgent: true,
-    isBusy: (status) => status?.operation != null,
+    isRefused: isLimited(useUser().role),
+    isBusy: (status) => status?.operation != null || status?.stack.restart?.endedAt === null,
   });
 
 /** Whether the backend is being replaced in a phase, so that its silence is expected. */
@@ -53,6 +56,35 @@ export function followAgent(live: LiveService, queries: QueryClient): void {
   });
 }
 
+/** How often the agent's file is read while the backend does not answer. */
+const fileEveryMs = 1_000;
+
+/**
+ * While the backend is silent, its agent tells through the reverse proxy how far an update or a rollback is. A station whose proxy
+ * does not serve the file tells nothing.
+ */
+export function followOperationFile(live: LiveService, queries: QueryClient, read: () => Promise<unknown>): void {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const look = async (): Promise<void> => {
+    const operation = operationIn(await read().catch(() => null));
+    if (timer === undefined || operation === null) return;
+    queries.setQueryData<Status>(statusKey, (status) => status && { ...status, operation });
+  };
+  live.state.subscribe(() => {
+    const { link, silence } = live.state.get();
+    const isAway = link === 'down' || (link === 'live' && silence !== null);
+    if (!isAway) timer = clearInterval(timer) as undefined;
+    else timer ??= setInterval(() => void look(), fileEveryMs);
+  });
+}
+
+/** The operation in the agent's file; null: none, or it is not the file. */
+function operationIn(file: unknown): Operation | null {
+  if (typeof file !== 'object' || file === null || !('operation' in file)) return null;
+  const { operation } = file as OperationFile;
+  return isPhase(operation?.phase) ? operation : null;
+}
+
 /** The status after an `update_phase` event; anything else leaves it as it was. */
 export function withPhase(status: Status, event: AgentEvent): Status {
   const { operation } = status;
@@ -65,12 +97,14 @@ export function withPhase(status: Status, event: AgentEvent): Status {
 export const conditionsKey = ['conditions'];
 export const unknownDevicesKey = ['unknown-devices'];
 
-/** What is wrong at the backend; empty until it is known. */
+/** What is wrong at the backend; empty until it is known, and for somebody who sees some zones only. */
 export function useBackendConditions(): readonly BackendCondition[] {
   const { session } = useServices();
+  const { role } = useUser();
   const { data } = useQuery({
     queryKey: conditionsKey,
     queryFn: ({ signal }) => session.call<BackendCondition[]>('GET', '/api/conditions', { signal }),
+    enabled: !isLimited(role),
     refetchInterval: 60_000,
   });
   return data ?? none;

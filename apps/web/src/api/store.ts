@@ -18,3 +18,36 @@ export function createStore<T>(initial: T): WritableStore<T> {
     },
   };
 }
+
+/** Values by key. A listener hears of its own key only. */
+export type KeyedStore<T> = {
+  get(key: string): T | undefined;
+  subscribe(key: string, listener: () => void): () => void;
+};
+
+/** @param keyOf unique within a list */
+export function createKeyedStore<T>(
+  keyOf: (value: T) => string,
+): KeyedStore<T> & { replace(values: readonly T[]): void } {
+  let values = new Map<string, T>();
+  const listeners = new Map<string, Set<() => void>>();
+  return {
+    get: (key) => values.get(key),
+    /** Tells those whose value is another object than before, or gone. */
+    replace: (list) => {
+      const before = values;
+      values = new Map(list.map((value) => [keyOf(value), value]));
+      for (const [key, told] of listeners) {
+        if (before.get(key) !== values.get(key)) for (const listener of told) listener();
+      }
+    },
+    subscribe: (key, listener) => {
+      const told = listeners.get(key) ?? new Set();
+      listeners.set(key, told.add(listener));
+      return () => {
+        told.delete(listener);
+        if (told.size === 0 && listeners.get(key) === told) listeners.delete(key);
+      };
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import { lazy } from 'react';
+import { isManager } from '@station/protocol/roles';
 import { useUser } from '../api/services.ts';
 import { DeviceIcon } from '../features/devices/device-icon.tsx';
 import { DeviceTile } from '../features/devices/device-tile.tsx';
@@ -14,7 +15,7 @@ const ListPage = lazy(async () => ({ default: (await import('../features/provisi
 
 /** The ways to add a device, each with an address of its own; the devices' own parts are handed in. */
 export function AddDevicePage({ way }: { way: string | undefined }) {
-  const waiting = useWaitingCount(useUser().role !== 'member');
+  const waiting = useWaitingCount(isManager(useUser().role));
   if (way === 'manual') return <ManualPage parts={parts} />;
   if (way === 'usb') return <UsbPage />;
   if (way === 'list') return <ListPage />;

@@ -1,12 +1,15 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Router } from 'wouter';
+import { Route, Router, Switch } from 'wouter';
 import { ServicesContext, useServices, useStore } from '../api/services.ts';
 import { DeviceControlContext } from '../features/devices/device-control.ts';
+import { formatClock } from '../i18n/format.ts';
+import { useLocale } from '../i18n/i18n.ts';
 import { Centered, ErrorBoundary } from '../ui/page.tsx';
 import type { AppServices } from './services.ts';
-import { Shell } from './shell.tsx';
+import { SecurePage } from './places.ts';
+import { Above, Shell } from './shell.tsx';
 
 export function App({ services }: { services: AppServices }) {
   return (
@@ -17,13 +20,26 @@ export function App({ services }: { services: AppServices }) {
             <Router
               aroundNav={(navigate, to, options) => {
                 // A page of the previous release becomes the new one at the next navigation.
-                if (services.outdated.get()) location.assign(to);
-                else navigate(to, options);
+                const go = (): void => (services.outdated.get() ? location.assign(to) : navigate(to, options));
+                const ask = services.leaving.get();
+                if (ask) ask(go);
+                else go();
               }}
             >
-              <SessionGate>
-                <Shell fetchAhead={services.fetchAhead} />
-              </SessionGate>
+              <Switch>
+                <Route path="/secure">
+                  <Suspense fallback={<Opening />}>
+                    <SecurePage />
+                  </Suspense>
+                </Route>
+                <Route>
+                  <SessionGate>
+                    <Above>
+                      <Shell fetchAhead={services.fetchAhead} />
+                    </Above>
+                  </SessionGate>
+                </Route>
+              </Switch>
             </Router>
           </QueryClientProvider>
         </DeviceControlContext>
@@ -37,13 +53,12 @@ const LoginPage = lazy(async () => ({ default: (await import('../features/sessio
 
 /** Shows the pages after log-in, and the log-in page before it. The address stays, so the person returns to the same page. */
 function SessionGate({ children }: { children: ReactNode }) {
-  const { t } = useTranslation();
   const state = useStore(useServices().session.state);
   switch (state.kind) {
     case 'checking':
       return <Opening />;
     case 'unreachable':
-      return <Centered tone="attention" title={t('session.unreachable.title')} help={t('session.unreachable.help')} />;
+      return <Unreachable since={state.since} />;
     case 'setup_needed':
       return (
         <Suspense fallback={<Opening />}>
@@ -59,6 +74,13 @@ function SessionGate({ children }: { children: ReactNode }) {
     case 'signed_in':
       return children;
   }
+}
+
+function Unreachable({ since }: { since: number }) {
+  const { t } = useTranslation();
+  const time = formatClock(useLocale(), since);
+  const help = `${t('session.unreachable.since', { time })} ${t('session.unreachable.help')}`;
+  return <Centered tone="attention" title={t('session.unreachable.title')} help={help} />;
 }
 
 /** Shows nothing for a short time, because loading is usually fast; then a text. */

@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import { ChevronRight, CirclePlus, type LucideIcon, Plus, ToggleRight, Wifi } from 'lucide-react';
+import { ChevronRight, CirclePlus, type LucideIcon, Wifi } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -8,38 +8,60 @@ import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { CloudCondition } from '@station/protocol/cloud';
 import type { Device } from '@station/protocol/devices';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
-import { useDevices, useDeviceTypes, useZones } from '../api/devices.ts';
+import { isLimited, isManager } from '@station/protocol/roles';
+import { useDeviceOutline, useDeviceTypes, useZones } from '../api/devices.ts';
+import { useFavourites } from '../api/favourites.ts';
 import type { Reading } from '../api/reading.ts';
+import { useScenes } from '../api/scenes.ts';
 import { useUser } from '../api/services.ts';
 import { isSwitching, useBackendConditions, useStatus } from '../api/station.ts';
 import { useCloudAttention } from '../features/cloud/follow-cloud.ts';
-import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
+import { ArrangeButton } from '../features/devices/arrange-button.tsx';
+import { DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
 import { useWaitingCount } from '../features/devices/unknown-devices.ts';
 import { useFirmwareAttention } from '../features/firmware/rollouts.ts';
+import { SceneBar } from '../features/scenes/scene-bar.tsx';
 import { useWifiOffer } from '../features/settings/follow-wifi.ts';
 import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
 import { backendConditionTitle, releaseWords } from '../features/station/station-words.ts';
 import { useTypeName } from '../i18n/use-type-name.ts';
 import { orElse } from '../i18n/words.ts';
-import { EmptyNote, Skeleton } from '../ui/card.tsx';
-import { LinkButton } from '../ui/links.tsx';
+import { Skeleton } from '../ui/card.tsx';
 import { Dimmable, PageHead } from '../ui/page.tsx';
 import { ReadFault } from '../ui/problem.tsx';
 import { type Tone, ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
+import { AddDeviceLink, DevicesPart, devicesHeadline, useIsDue } from './home-devices.tsx';
 
 export function HomePage() {
   const { t } = useTranslation();
   const view = useStatus();
-  const devices = useDevices();
-  const mayManage = useUser().role !== 'member';
+  const devices = useDeviceOutline();
+  const types = useDeviceTypes();
+  const zones = useZones();
+  const favourites = useFavourites();
+  const scenes = useScenes();
+  const { role } = useUser();
+  const seesAll = !isLimited(role);
+  const isStatusDue = useIsDue(seesAll && view.kind === 'loading');
+  // Wait for all: what arrives later would move the tiles or draw them anew.
+  const isLoading =
+    isStatusDue ||
+    devices.kind === 'loading' ||
+    zones === null ||
+    types === null ||
+    favourites === null ||
+    scenes === null;
+  const mayManage = isManager(role);
   const firmware = useFirmwareAttention(mayManage);
   const cloud = useCloudAttention();
   const condition = useConditionAttention();
   // The devices work without the agent, so without it only the headline is dimmed.
   const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
-  const freshness = isStale ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  const ofDevices = devices.kind === 'shown' ? devices.freshness : undefined;
+  const ofStation = view.kind === 'shown' ? view.freshness : undefined;
+  const freshness = isStale || !seesAll ? ofDevices : ofStation;
   // Then the button is in the place of the devices.
   const hasNoDevices = devices.kind === 'shown' && devices.value.length === 0;
   const attention = attentionOf(t, { firmware, cloud, condition });
@@ -58,11 +80,16 @@ export function HomePage() {
       >
         <div className="flex flex-col gap-4 sm:flex-row sm:items-start sm:justify-between">
           <Dimmable stale={isAgentSilent || isStale} className="min-w-0">
-            <HealthHeadline view={view} devices={devices} attention={attention} />
+            {seesAll ? (
+              <HealthHeadline view={view} devices={devices} attention={attention} />
+            ) : (
+              <DevicesHeadline devices={devices} />
+            )}
           </Dimmable>
-          {mayManage && !hasNoDevices && (
-            <div className="shrink-0">
-              <AddDeviceLink />
+          {!hasNoDevices && (
+            <div className="flex shrink-0 gap-2">
+              {mayManage && <AddDeviceLink />}
+              <ArrangeButton zones={zones ?? []} mayManage={mayManage && !isStale} />
             </div>
           )}
         </div>
@@ -72,11 +99,17 @@ export function HomePage() {
         <Dimmable stale={isStale} className="grid gap-3 empty:hidden">
           <AttentionTiles firmware={firmware} cloud={cloud} condition={condition} />
         </Dimmable>
-        <Dimmable stale={isStale} className="grid gap-6 md:gap-8">
-          <DevicesPart view={devices} usable={!isStale} />
-        </Dimmable>
+        {isLoading && devices.kind !== 'fault' ? (
+          // Its own key: where the tiles are to stand is not known yet, so the placeholder does not move but is replaced.
+          <DeviceGridSkeleton key={`placeholder ${offered}`} />
+        ) : (
+          <Dimmable stale={isStale} className="grid grid-cols-1 gap-6 md:gap-8">
+            <SceneBar scenes={scenes ?? []} usable={!isStale} />
+            <DevicesPart view={devices} {...{ types, zones, favourites }} usable={!isStale} />
+          </Dimmable>
+        )}
         {!offered && station}
-        {view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
+        {seesAll && view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
       </div>
     </>
   );
@@ -92,7 +125,7 @@ function attentionOf(t: TFunction, { firmware, cloud, condition }: Attention): s
 
 /** For people who may act on it. Unknown devices have a tile of their own, and nothing is wrong with them. */
 function useConditionAttention(): BackendCondition | null {
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const wrong = useBackendConditions().filter(({ severity }) => severity !== 'info');
   return (mayManage && (wrong.find(({ severity }) => severity === 'fault') ?? wrong[0])) || null;
 }
@@ -124,16 +157,21 @@ function HealthHeadline({
   return <HealthSkeleton />;
 }
 
-function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usable: boolean }) {
+/** For those who see some zones only: they know nothing of the station itself. */
+function DevicesHeadline({ devices }: { devices: Reading<readonly Device[]> }) {
   const { t } = useTranslation();
-  const types = useDeviceTypes();
-  const zones = useZones();
-  const mayManage = useUser().role !== 'member';
-  if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
-  // Wait for all: zones that arrive later would reorder the tiles, and types would redraw them.
-  if (view.kind === 'loading' || zones === null || types === null) return <DeviceGridSkeleton />;
-  if (view.value.length === 0) return <NoDevices mayManage={mayManage} />;
-  return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
+  const { name } = useUser();
+  if (devices.kind !== 'shown') return <HealthSkeleton />;
+  const some = devices.value.length > 0;
+  const { allWell, words } = some ? devicesHeadline(t, devices.value) : { allWell: true, words: name };
+  return (
+    <div className="flex items-center gap-4">
+      <ToneDisc tone={allWell ? 'ok' : 'attention'} large />
+      <h1 aria-live="polite" className="min-w-0 text-title font-strong md:text-value">
+        {words}
+      </h1>
+    </div>
+  );
 }
 
 /** A line that leads to the page where something can be done. */
@@ -172,7 +210,7 @@ const attentionWords = (t: TFunction, { state }: Rollout): string =>
 /** What someone should look at or decide, besides devices and the station itself. */
 function AttentionTiles({ firmware, cloud, condition }: Attention) {
   const { t } = useTranslation();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const waiting = useWaitingCount(mayManage);
   const ssid = useWifiOffer(mayManage);
   return (
@@ -195,7 +233,7 @@ function AttentionTiles({ firmware, cloud, condition }: Attention) {
       )}
       {condition && (
         <LinkTile
-          href="/station"
+          href={condition.id === 'automations_broken' ? '/automations' : '/station'}
           icon={<ToneDisc tone={discTone(condition)} />}
           title={backendConditionTitle(t, condition)}
           help={t('home.whatHelps')}
@@ -244,49 +282,3 @@ function FirmwareTile({ rollout }: { rollout: Rollout }) {
 
 /** A newer station may have conditions that this page does not know: then the station's own text is shown. */
 const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string => orElse(t, `home.cloud.${id}`, message);
-
-function AddDeviceLink({ kind }: { kind?: 'primary' }) {
-  const { t } = useTranslation();
-  return (
-    <LinkButton href="/add" {...(kind && { kind })} className="shrink-0">
-      <Plus aria-hidden className="size-5" />
-      {t('home.add')}
-    </LinkButton>
-  );
-}
-
-function NoDevices({ mayManage }: { mayManage: boolean }) {
-  const { t } = useTranslation();
-  return (
-    <section aria-labelledby="devices">
-      <h2 id="devices" className="mb-3 font-strong">
-        {t('home.devices')}
-      </h2>
-      <EmptyNote icon={ToggleRight} heading="h3" title={t('home.noDevices.title')} help={t('home.noDevices.help')}>
-        {mayManage && <AddDeviceLink kind="primary" />}
-      </EmptyNote>
-    </section>
-  );
-}
-
-/** "All 14 devices online", or what is not. One that is offline comes before one with a fault. */
-function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
-  const offline = devices.filter(({ status }) => status === 'offline');
-  const faulty = devices.filter(({ fault }) => fault !== null);
-  if (offline.length === 0 && faulty[0]) {
-    const words =
-      faulty.length === 1
-        ? t('home.oneFaulty', { name: faulty[0].name })
-        : t('home.someFaulty', { count: faulty.length });
-    return { allWell: false, words };
-  }
-  if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
-  const [only] = offline;
-  return {
-    allWell: false,
-    words:
-      offline.length === 1 && only
-        ? t('home.oneOffline', { name: only.name })
-        : t('home.someOffline', { count: offline.length, total: devices.length }),
-  };
-}

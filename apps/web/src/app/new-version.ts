@@ -8,7 +8,8 @@ import { createStore, type Store } from '../api/store.ts';
 export function watchPageAge(live: LiveService, fetchPage: () => Promise<string>): Store<boolean> {
   const outdated = createStore(false);
   const own = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src') ?? null;
-  let wasConnected = false;
+  // A page that a service worker opened may be a kept one.
+  let wasConnected = 'serviceWorker' in navigator && navigator.serviceWorker.controller !== null;
   const look = async (): Promise<void> => {
     if (own === null) return;
     try {

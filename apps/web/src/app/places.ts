@@ -1,9 +1,11 @@
 import { createElement, lazy, type ComponentType } from 'react';
+import { isLimited, type Role } from '@station/protocol/roles';
 import { loadLaterTexts } from '../i18n/i18n.ts';
+import { HomePage } from './home-page.tsx';
 import { placeMarks, type PlaceMark } from './place-marks.ts';
 
 /** A place of the app and its chunk. */
-export type Place = PlaceMark & { Page: ComponentType; preload: () => Promise<unknown> };
+export type Place = PlaceMark & { Page: ComponentType };
 
 /** A page whose texts do not come with the first ones. */
 async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
@@ -11,35 +13,48 @@ async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
   return module;
 }
 
-const loads: Record<PlaceMark['name'], () => Promise<ComponentType>> = {
-  home: async () => (await import('./home-page.tsx')).HomePage,
+const loads: Record<Exclude<PlaceMark['name'], 'home'>, () => Promise<ComponentType>> = {
   automations: async () => (await withTexts(import('../features/automations/automations-page.tsx'))).AutomationsPage,
-  activity: async () => (await import('../features/devices/activity-page.tsx')).ActivityPage,
+  devices: async () => (await withTexts(import('./devices-place.tsx'))).DevicesPlace,
+  scenes: async () => (await withTexts(import('../features/scenes/scenes-page.tsx'))).ScenesPage,
+  activity: async () => (await withTexts(import('../features/devices/activity-page.tsx'))).ActivityPage,
   firmware: async () => (await withTexts(import('../features/firmware/firmware-page.tsx'))).FirmwarePage,
   station: async () => (await withTexts(import('../features/station/station-page.tsx'))).StationPage,
   cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
   members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
-  settings: async () => (await withTexts(import('../features/settings/settings-page.tsx'))).SettingsPage,
+  settings: async () => (await withTexts(import('./settings-place.tsx'))).SettingsPlace,
   account: async () => (await withTexts(import('../features/session/account-page.tsx'))).AccountPage,
-  more: async () => (await withTexts(import('./more-page.tsx'))).MorePage,
 };
 
-/** The bar shows these, four of them on a phone; the address of each is its path. */
-export const places: readonly Place[] = placeMarks.map((mark) => ({
-  ...mark,
-  preload: loads[mark.name],
-  Page: lazy(async () => ({ default: await loads[mark.name]() })),
-}));
+/** The address of each is its path. */
+export const places: readonly Place[] = placeMarks.map((mark) => {
+  // Part of the first load. React would show a lazy page only 300 ms after its placeholder.
+  if (mark.name === 'home') return { ...mark, Page: HomePage };
+  const load = loads[mark.name];
+  return { ...mark, Page: lazy(async () => ({ default: await load() })) };
+});
 
 const loadDevicePage = () =>
   withTexts(
-    Promise.all([import('../features/devices/device-page.tsx'), import('../features/firmware/device-bar.tsx')]),
+    Promise.all([
+      import('../features/devices/device-page.tsx'),
+      import('../features/firmware/device-bar.tsx'),
+      import('../features/automations/used-by.tsx'),
+    ]),
   );
 
-/** One device, reached from its tile. */
+const Nothing = (): null => null;
+
+/** One device, reached from its tile. Firmware and automations are not for those who see some zones only. */
 export const DevicePage = lazy(async () => {
-  const [{ DevicePage: Page }, { FirmwareCard }] = await loadDevicePage();
-  return { default: ({ id }: { id: string }) => createElement(Page, { id, FirmwareCard }) };
+  const [{ DevicePage: Page }, { FirmwareCard }, { UsedBy }] = await loadDevicePage();
+  return {
+    default: ({ id, role }: { id: string; role: Role }) =>
+      createElement(Page, {
+        id,
+        ...(isLimited(role) ? { FirmwareCard: Nothing, UsedBy: Nothing } : { FirmwareCard, UsedBy }),
+      }),
+  };
 });
 
 const loadUnknownDevicesPage = () => withTexts(import('../features/devices/unknown-devices-page.tsx'));
@@ -52,10 +67,43 @@ export const BackupPage = lazy(async () => ({
   default: (await withTexts(import('../features/backup/backup-page.tsx'))).BackupPage,
 }));
 
+/** The network of the station and its log, reached from its page; rarely opened, so not fetched ahead. */
+export const NetworkPage = lazy(async () => ({
+  default: (await withTexts(import('../features/station/network-page.tsx'))).NetworkPage,
+}));
+export const LogPage = lazy(async () => ({
+  default: (await withTexts(import('../features/station/log-page.tsx'))).LogPage,
+}));
+
+/** Notifications, reached from the settings and from a test message. */
+export const NotificationsPage = lazy(async () => ({
+  default: (await withTexts(import('../features/notifications/notifications-page.tsx'))).NotificationsPage,
+}));
+
 const loadAddDevicePage = () => withTexts(import('./add-device-page.tsx'));
 
 /** Adding devices, reached from home; `way`: one of the other ways. */
 export const AddDevicePage = lazy(async () => ({ default: (await loadAddDevicePage()).AddDevicePage }));
+
+/** Before and after log-in: phones visit it first. */
+export const SecurePage = lazy(async () => ({
+  default: (await withTexts(import('../features/session/secure-page.tsx'))).SecurePage,
+}));
+
+const loadPalette = () => withTexts(import('./palette.tsx'));
+
+/** The search of the app. */
+export const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
+
+const loadOperationPin = () => withTexts(import('../features/station/operation-pin.tsx'));
+
+/** Shown on every page while the station is updated. */
+export const OperationPin = lazy(async () => ({ default: (await loadOperationPin()).OperationPin }));
+
+const loadScenePlace = () => withTexts(import('./scene-place.tsx'));
+
+/** One scene that is made or changed, reached from the list. */
+export const ScenePlace = lazy(async () => ({ default: (await loadScenePlace()).ScenePlace }));
 
 const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
 const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));
@@ -67,12 +115,15 @@ export const EditAutomationPage = lazy(async () => ({ default: (await loadEditPa
 
 /** Fetches the pages that are not open yet. */
 export const preloads: readonly (() => Promise<unknown>)[] = [
-  ...places.map(({ preload }) => preload),
+  ...Object.values(loads),
+  loadPalette,
   loadDevicePage,
   () => import('../features/devices/zone-dialog.tsx'),
   () => import('../features/devices/more-icons.tsx'),
+  loadOperationPin,
   loadUnknownDevicesPage,
   loadAddDevicePage,
   loadAutomationPage,
   loadEditPage,
+  loadScenePlace,
 ];

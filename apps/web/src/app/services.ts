@@ -1,43 +1,37 @@
-import { QueryClient } from '@tanstack/react-query';
+import { notifyManager, QueryClient } from '@tanstack/react-query';
+import { operationPath } from '@station/protocol/operation-file';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
-import { createMemory } from '../api/memory.ts';
-import { createRefreshTurns } from '../api/refresh-turns.ts';
-import { createSend } from '../api/request.ts';
-import type { Services } from '../api/services.ts';
-import { createSessionService } from '../api/session.ts';
-import { createStationClock } from '../api/station-clock.ts';
-import { followAgent, followConditions } from '../api/station.ts';
-import { createStore } from '../api/store.ts';
+import { followScenes } from '../api/scenes.ts';
+import type { AskToLeave, Services, TileSize } from '../api/services.ts';
+import { followAgent, followConditions, followOperationFile } from '../api/station.ts';
+import { createKeyedStore, createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
 import { followDevicesWifi } from '../features/settings/follow-wifi.ts';
+import type { Early } from './early.ts';
+import { forgetLastKnown } from './last-known.ts';
 import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
 export type AppServices = Services & { control: DeviceControl; fetchAhead: ReturnType<typeof reloadOnMissingChunk> };
 
-export function createServices(): AppServices {
-  const clock = createStationClock(() => Date.now());
-  const memory = createMemory(() => localStorage);
-  const session = createSessionService({
-    send: createSend((...request) => fetch(...request), clock.observeHeader),
-    turns: createRefreshTurns(memory),
-    clock,
-    memory,
-    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  });
+export function createServices({ clock, memory, session }: Early): AppServices {
   const live = createLiveService({
     url: () => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`,
     token: session.token,
     tokenRefused: session.tokenRefused,
     stationNow: clock.now,
     onServerTime: clock.observeMessage,
+    isHidden: () => document.hidden,
   });
+  // Keys and taps come before timers. In a microtask, a page knows of its request before the next one: a second tap
+  // does not send it again, and Escape does not lose its answer.
+  notifyManager.setScheduler(queueMicrotask);
   // The station is often used without internet, so the browser's "offline" does not apply to it; and each view
   // decides for itself how often to ask, so a failed request is not repeated automatically.
   const always = { networkMode: 'always', retry: false } as const;
@@ -55,40 +49,93 @@ export function createServices(): AppServices {
       return () => clearTimeout(timer);
     },
   });
+  let shown: readonly Device[] = [];
   const readResult = createStore(memory.get('read-result'));
   readResult.subscribe(() => memory.set('read-result', readResult.get()));
+  const devices = createKeyedStore<Device>(({ id }) => id);
+  queries.getQueryCache().subscribe(({ type, query }) => {
+    const [kind] = query.queryKey as readonly unknown[];
+    if (kind !== devicesKey[0] || (type !== 'updated' && type !== 'removed')) return;
+    const known = queries.getQueryData<readonly Device[]>(devicesKey) ?? [];
+    if (known === shown) return;
+    shown = known;
+    devices.replace(known);
+    control.onDevices(known);
+  });
   const outdated = watchPageAge(live, async () => (await fetch('/', { cache: 'no-store' })).text());
-  const fetchAhead = reloadOnMissingChunk();
-  return { session, live, control, queries, clock, memory, readResult, outdated, fetchAhead };
+  const load = reloadOnMissingChunk();
+  let isKept = false;
+  const keepOnce = async (): Promise<void> => {
+    const { keepForOffline } = await import('./offline.ts');
+    if (!isKept) keepForOffline(queries, session);
+    isKept = true;
+  };
+  const fetchAhead: AppServices['fetchAhead'] = async (loads) => {
+    await load(loads);
+    // Then the browser has most of what it is to keep.
+    await load([keepOnce]);
+  };
+  const leaving = createStore<AskToLeave | null>(null);
+  const tiles = createStore<TileSize>(memory.get('tiles') === 'compact' ? 'compact' : 'large');
+  tiles.subscribe(() => memory.set('tiles', tiles.get()));
+  const finding = createStore(false);
+  return {
+    session,
+    live,
+    control,
+    queries,
+    devices,
+    clock,
+    memory,
+    readResult,
+    leaving,
+    tiles,
+    finding,
+    outdated,
+    fetchAhead,
+  };
 }
 
 /** Starts what runs as long as the page is open. */
 export function startServices(services: AppServices): void {
   const { session, live, control, queries } = services;
-  session.state.subscribe(() => {
+  const follow = (): void => {
     const { kind } = session.state.get();
     if (kind === 'signed_in') live.open();
-    if (kind !== 'signed_out') return;
+    if (kind === 'unreachable') void showLastKnown(services);
+    if (kind !== 'signed_out' && kind !== 'setup_needed') return;
+    void forgetLastKnown();
     live.close();
     // The next person who logs in here must not see this person's data.
     queries.clear();
     control.clear();
-  });
+    services.finding.set(false);
+  };
+  session.state.subscribe(follow);
   followAgent(live, queries);
+  followOperationFile(live, queries, async () => (await fetch(operationPath, { cache: 'no-store' })).json());
   followConditions(live, queries);
   followDevices(live, queries);
   followAutomations(live, queries);
   followFirmware(live, queries);
   followCloud(live, queries);
   followDevicesWifi(live, queries);
+  followScenes(live, queries);
   live.onMessage(control.onMessage);
-  queries.getQueryCache().subscribe(({ type, query }) => {
-    const [kind] = query.queryKey as readonly unknown[];
-    if (type === 'updated' && kind === devicesKey[0]) control.onDevices((query.state.data ?? []) as Device[]);
-  });
   addEventListener('online', live.nudge);
+  addEventListener('offline', live.doubt);
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') live.nudge();
   });
-  void session.start();
+  follow();
+  setTimeout(() => session.state.get().kind === 'checking' && void showLastKnown(services), patienceMs);
+}
+
+/** What home showed last is shown when the station has not answered until then. */
+const patienceMs = 2_500;
+
+async function showLastKnown({ session, queries, memory }: AppServices): Promise<void> {
+  if (memory.get('signed-in-before') === null || !('caches' in globalThis)) return;
+  const { restoreLastKnown } = await import('./offline.ts');
+  await restoreLastKnown(queries, session).catch(() => undefined);
 }

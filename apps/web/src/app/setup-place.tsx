@@ -1,7 +1,8 @@
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SetupPage } from '../features/session/setup-page.tsx';
 import { loadLaterTexts } from '../i18n/i18n.ts';
+import { forgetStation } from './offline.ts';
 import { Button } from '../ui/button.tsx';
 
 const SetupRestorePage = lazy(async () => {
@@ -13,6 +14,8 @@ const SetupRestorePage = lazy(async () => {
 export function SetupPlace() {
   const { t } = useTranslation();
   const [restoring, setRestoring] = useState(false);
+  // What this browser keeps is of a station that is no more.
+  useEffect(() => void forgetStation().catch(() => undefined), []);
   if (restoring)
     return (
       <Suspense fallback={null}>

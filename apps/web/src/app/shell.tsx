@@ -1,21 +1,30 @@
-import { Suspense, useEffect, useRef } from 'react';
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Link, Route, Switch, useLocation } from 'wouter';
-import { useServices, useStore } from '../api/services.ts';
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
+import { isLimited, reaches } from '@station/protocol/roles';
+import { useServices, useStore, useUser } from '../api/services.ts';
+import { useStatus } from '../api/station.ts';
 import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
-import { ErrorBoundary } from '../ui/page.tsx';
+import { LinkButton } from '../ui/links.tsx';
+import { AboveContext, ErrorBoundary, PageHead, PageTitle } from '../ui/page.tsx';
+import { SearchButton } from '../ui/search-button.tsx';
 import { Skeleton } from '../ui/card.tsx';
 import {
   AddDevicePage,
   AutomationPage,
   DevicePage,
   EditAutomationPage,
+  ScenePlace,
   NewAutomationPage,
-  type Place,
+  OperationPin,
+  Palette,
   places,
   preloads,
   BackupPage,
+  LogPage,
+  NetworkPage,
+  NotificationsPage,
   UnknownDevicesPage,
 } from './places.ts';
 
@@ -23,7 +32,10 @@ import {
 export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => Promise<void> }) {
   const { t } = useTranslation();
   const main = useRef<HTMLElement>(null);
-  const [path] = useLocation();
+  const { role } = useUser();
+  const seesAll = !isLimited(role);
+  const [path, navigate] = useLocation();
+  useOpenedNotifications(navigate);
   const shownPath = useRef(path);
   useEffect(() => {
     if (shownPath.current === path) return;
@@ -58,20 +70,19 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
         <ErrorBoundary key={path}>
           <Suspense fallback={<PageSkeleton />}>
             <Switch>
-              {places.map(({ path: at, Page }) => (
-                <Route key={at} path={at} component={Page} />
-              ))}
-              <Route path="/automations/new">
-                <NewAutomationPage />
+              {places
+                .filter(({ lowest }) => reaches(role, lowest))
+                .map(({ path: at, Page }) => (
+                  <Route key={at} path={at} component={Page} />
+                ))}
+              <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} role={role} />}</Route>
+              {seesAll && pagesOfTheWhole}
+              <Route path="/more">
+                <Redirect to="/settings" replace />
               </Route>
-              <Route path="/automations/:id/edit">{({ id }) => <EditAutomationPage key={id} id={id} />}</Route>
-              <Route path="/automations/:id">{({ id }) => <AutomationPage key={id} id={id} />}</Route>
-              <Route path="/add/:way?">{({ way }) => <AddDevicePage way={way} />}</Route>
-              <Route path="/settings/backup" component={BackupPage} />
-              <Route path="/unknown-devices">
-                <UnknownDevicesPage />
+              <Route path="/firmware">
+                <Redirect to="/device-firmware" replace />
               </Route>
-              <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
               <Route>
                 <NotFound />
               </Route>
@@ -80,48 +91,102 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
         </ErrorBoundary>
       </main>
       <OutdatedNote />
+      <Finder />
+      <OperationCorner path={path} />
     </div>
   );
 }
 
-/** A page below a place belongs to it; only home has all the others below its address. */
-const isHere = (place: string, path: string): boolean =>
-  place === '/'
-    ? /^\/($|(devices|add|unknown-devices)(\/|$))/.test(path)
-    : path === place || path.startsWith(`${place}/`);
+/** Pages without a place of their own that are not for those who see some zones only. */
+const pagesOfTheWhole = (
+  <>
+    <Route path="/automations/new">
+      <NewAutomationPage />
+    </Route>
+    <Route path="/automations/:id/edit">{({ id }) => <EditAutomationPage key={id} id={id} />}</Route>
+    <Route path="/automations/:id">{({ id }) => <AutomationPage key={id} id={id} />}</Route>
+    <Route path="/scenes/new">
+      <ScenePlace id={null} />
+    </Route>
+    <Route path="/scenes/:id">{({ id }) => <ScenePlace key={id} id={id} />}</Route>
+    <Route path="/add/:way?">{({ way }) => <AddDevicePage way={way} />}</Route>
+    <Route path="/settings/backup" component={BackupPage} />
+    <Route path="/settings/notifications" component={NotificationsPage} />
+    <Route path="/station/network" component={NetworkPage} />
+    <Route path="/station/log" component={LogPage} />
+    <Route path="/unknown-devices">
+      <UnknownDevicesPage />
+    </Route>
+  </>
+);
 
-const shownOn: Record<Place['on'], string> = {
-  both: 'flex-1 md:flex-none',
-  desk: 'hidden md:block',
-  phone: 'flex-1 md:hidden',
-};
+/** Tells the head of each page which one is above it. */
+export function Above({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  const [path] = useLocation();
+  const above = isBelowSettings(path) ? { href: '/settings', name: t('nav.settings') } : null;
+  return <AboveContext value={above}>{children}</AboveContext>;
+}
+
+/** A tapped notification shows its page here (`public/push-worker.js`). */
+function useOpenedNotifications(navigate: (path: string) => void): void {
+  useEffect(() => {
+    // Absent on a page without encryption.
+    const worker = 'serviceWorker' in navigator ? navigator.serviceWorker : null;
+    const onMessage = ({ data }: MessageEvent<unknown>): void => {
+      const { type, path } = (data ?? {}) as { type?: unknown; path?: unknown };
+      if (type === 'station_open' && typeof path === 'string') navigate(path);
+    };
+    worker?.addEventListener('message', onMessage);
+    return () => worker?.removeEventListener('message', onMessage);
+  }, [navigate]);
+}
+
+/** The place of the bar that a page belongs to: those that the bar does not show are below the settings. */
+function placeOf(path: string): string {
+  if (path === '/') return '/';
+  if (/^\/(add|unknown-devices)(\/|$)/.test(path)) return '/devices';
+  const bar = places.find((one) => one.on === 'bar' && one.path !== '/' && `${path}/`.startsWith(`${one.path}/`));
+  const above = `/${path.split('/')[1]}`;
+  return bar?.path ?? (isBelowSettings(path) || isBelowSettings(above) ? '/settings' : '');
+}
+
+const isBelowSettings = (path: string): boolean =>
+  path.startsWith('/settings/') || places.some((one) => one.on === 'settings' && path === one.path);
 
 function Places({ path }: { path: string }) {
   const { t } = useTranslation();
+  const { role } = useUser();
   return (
     <nav
       aria-label={t('app.places')}
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:inset-y-0 md:right-auto md:w-28 md:overflow-y-auto md:border-t-0 md:border-r md:pt-6"
     >
       <img src="/icon.svg" alt="" width="36" height="36" className="mx-auto mb-6 hidden rounded-lg md:block" />
+      <div className="mb-4 hidden px-2 md:block">
+        <SearchButton
+          withWord
+          className="flex min-h-11 w-full items-center justify-center gap-2 rounded-xl border border-line-strong text-small text-ink-soft hover:bg-sunken hover:text-ink"
+        />
+      </div>
       <ul className="flex justify-around md:flex-col md:gap-2 md:px-2">
-        {places.map(({ path: at, name, icon: Icon, on }) => {
-          const here =
-            isHere(at, path) || (on === 'phone' && !places.some((one) => one.on === 'both' && isHere(one.path, path)));
+        {places.map(({ path: at, name, icon: Icon, on, lowest }) => {
+          if (on !== 'bar' || !reaches(role, lowest)) return null;
+          const here = placeOf(path) === at;
           return (
-            <li key={at} className={shownOn[on]}>
+            <li key={at} className="min-w-0 flex-auto md:flex-none">
               <Link
                 href={at}
                 aria-current={here ? 'page' : undefined}
                 className={classNames(
-                  'flex min-h-16 flex-col items-center justify-center gap-1 text-small md:rounded-xl',
+                  'flex min-h-16 flex-col items-center justify-center gap-1 text-[0.75rem] md:rounded-xl md:text-small',
                   here ? 'font-strong text-accent' : 'text-ink-soft hover:text-ink',
                 )}
               >
-                <span className={classNames('rounded-full px-4 py-1', here && 'bg-accent-soft')}>
+                <span className={classNames('rounded-full px-2.5 py-1 md:px-4', here && 'bg-accent-soft')}>
                   <Icon aria-hidden className="size-5" />
                 </span>
-                {t(`nav.${name}`)}
+                <span className="max-w-full truncate">{t(`nav.${name}`)}</span>
               </Link>
             </li>
           );
@@ -146,13 +211,58 @@ function PageSkeleton() {
 function NotFound() {
   const { t } = useTranslation();
   return (
-    <div className="mx-auto max-w-md py-16 text-center">
-      <h1 className="text-title font-strong">{t('app.notFound.title')}</h1>
-      <p className="mt-2 text-ink-soft">{t('app.notFound.help')}</p>
-      <Link href="/" className="mt-4 inline-flex min-h-11 items-center font-strong text-accent underline">
-        {t('app.notFound.home')}
-      </Link>
-    </div>
+    <>
+      <PageHead page={t('app.notFound.title')}>
+        <PageTitle title={t('app.notFound.title')}>{t('app.notFound.help')}</PageTitle>
+      </PageHead>
+      <LinkButton href="/">{t('app.notFound.home')}</LinkButton>
+    </>
+  );
+}
+
+/** The search of the app: a button, `/` where no text is written, and Ctrl-K everywhere. */
+function Finder() {
+  const { finding } = useServices();
+  const isOpen = useStore(finding);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isSlash =
+        event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey && !isWriting(event.target);
+      const isCtrlK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey;
+      // Over a dialog the search would hide what is asked there.
+      if ((!isSlash && !isCtrlK) || event.defaultPrevented || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      finding.set(true);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [finding]);
+  if (!isOpen) return null;
+  return (
+    <ErrorBoundary>
+      <Suspense>
+        <Palette onClose={() => finding.set(false)} />
+      </Suspense>
+    </ErrorBoundary>
+  );
+}
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
+
+/** An operation of the station, from its start on; its result stays until it is read. */
+function OperationCorner({ path }: { path: string }) {
+  const view = useStatus();
+  const status = view.kind === 'shown' ? view.value : null;
+  const [isWatched, setWatched] = useState(false);
+  if (status?.operation && !isWatched) setWatched(true);
+  if (!isWatched || !status) return null;
+  return (
+    <ErrorBoundary>
+      <Suspense>
+        <OperationPin status={status} isOnStationPage={path === '/station'} />
+      </Suspense>
+    </ErrorBoundary>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
+import { numberFormat } from './formats.ts';
 import { orElse } from './words.ts';
 
 /** A value of a device and its description. */
@@ -70,7 +71,7 @@ export function readingWords(t: TFunction, locale: string, reading: CapabilityVa
 export function formatNumber(locale: string, { unit }: Capability, value: number): string {
   const digits = unit === '%' || Math.abs(value) >= 100 ? 0 : 1;
   const atLeast = unit === '°C' ? 1 : 0;
-  const format = new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast });
+  const format = numberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast });
   return format.format(value).replace('-', '\u2212');
 }
 

@@ -1,3 +1,6 @@
+import { knownLanguage, type Language } from '@station/protocol/languages';
+import { dateFormat, numberFormat, relativeFormat } from './formats.ts';
+
 const minute = 60_000;
 const hour = 60 * minute;
 
@@ -8,13 +11,13 @@ const hour = 60 * minute;
 export function formatRelative(locale: string, then: number, now: number): string | null {
   const age = Math.max(0, now - then);
   if (age < minute) return null;
-  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const relative = relativeFormat(locale);
   if (age < hour) return relative.format(-Math.floor(age / minute), 'minute');
   const days = calendarDaysBetween(then, now);
   if (days === 0 || age < 6 * hour) return relative.format(-Math.floor(age / hour), 'hour');
   if (days < 7) return relative.format(-days, 'day');
   const sameYear = new Date(then).getFullYear() === new Date(now).getFullYear();
-  return new Intl.DateTimeFormat(locale, {
+  return dateFormat(locale, {
     day: 'numeric',
     month: 'short',
     ...(sameYear ? {} : { year: 'numeric' }),
@@ -23,11 +26,15 @@ export function formatRelative(locale: string, then: number, now: number): strin
 
 /** The exact moment, for the tooltip: "Nov 20, 2026, 2:32:05 PM". */
 export const formatExact = (locale: string, then: number): string =>
-  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(then);
+  dateFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(then);
 
 /** The time of day, to the second: "14:32:05". */
 export const formatClock = (locale: string, then: number): string =>
-  new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(then);
+  dateFormat(locale, { timeStyle: 'medium' }).format(then);
+
+/** The time of day, with its date when that is not today. */
+export const formatMoment = (locale: string, then: number, now: number): string =>
+  (calendarDaysBetween(then, now) === 0 ? formatClock : formatExact)(locale, then);
 
 function calendarDaysBetween(then: number, now: number): number {
   const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0);
@@ -36,18 +43,21 @@ function calendarDaysBetween(then: number, now: number): number {
 
 /** Numbers as people read them, in the reader's language. Pure; `locale` is a BCP 47 tag. */
 
-/** SI symbols: `Intl` has "1.3 sec" and "1.3s" for English, but not "1.3 s". */
-const symbols = {
-  en: { second: 's', minute: 'min', hour: 'h', bytes: ['B', 'kB', 'MB', 'GB', 'TB'] },
+/** Symbols of units: `Intl` has "1.3 sec" and "1.3s" for English, but not "1.3 s". */
+type Symbols = { second: string; minute: string; hour: string; bytes: readonly string[] };
+const latin: Symbols = { second: 's', minute: 'min', hour: 'h', bytes: ['B', 'kB', 'MB', 'GB', 'TB'] };
+const symbols: Record<Language, Symbols> = {
+  de: latin,
+  en: latin,
+  pl: latin,
   uk: { second: 'с', minute: 'хв', hour: 'год', bytes: ['Б', 'кБ', 'МБ', 'ГБ', 'ТБ'] },
-} as const;
+};
 
-const symbolsOf = (locale: string): (typeof symbols)[keyof typeof symbols] =>
-  locale.toLowerCase().startsWith('uk') ? symbols.uk : symbols.en;
+const symbolsOf = (locale: string): Symbols => symbols[knownLanguage(locale.toLowerCase().split('-')[0] ?? '')];
 
 /** A no-break space keeps number and unit on one line. */
 const withUnit = (locale: string, value: number, unit: string, digits = 0, atLeast = 0): string =>
-  `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast }).format(value)}\u00a0${unit}`;
+  `${numberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast }).format(value)}\u00a0${unit}`;
 
 /** 1300 → "1.3 s", 24100 → "24 s", 185000 → "3 min 5 s", 7500000 → "2 h 5 min". */
 export function formatDuration(locale: string, ms: number): string {
@@ -86,11 +96,11 @@ export function formatBytesPair(locale: string, done: number, total: number): { 
   const power = powerOf(total);
   const scale = 1000 ** power;
   const digits = digitsFor(total / scale, power);
-  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const number = numberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits });
   const unit = symbolsOf(locale).bytes[power] ?? '';
   return { done: number.format(done / scale), total: withUnit(locale, total / scale, unit, digits, digits) };
 }
 
 /** 26.9 → "26%". Rounded down: 99.9 is not done yet. */
 export const formatPercent = (locale: string, percent: number): string =>
-  new Intl.NumberFormat(locale, { style: 'percent' }).format(Math.floor(Math.min(100, Math.max(0, percent))) / 100);
+  numberFormat(locale, { style: 'percent' }).format(Math.floor(Math.min(100, Math.max(0, percent))) / 100);

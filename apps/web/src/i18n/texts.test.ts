@@ -4,11 +4,12 @@ import { backendConditions } from '@station/protocol/backend-conditions';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
 import { conditions } from '@station/protocol/conditions';
 import { errorCodes } from '@station/protocol/errors';
+import { type Language, languages } from '@station/protocol/languages';
 import { first as en } from './en/first.ts';
 import { later as laterEn } from './en/later.ts';
-import { later as laterUk } from './uk/later.ts';
-import { first as uk } from './uk/first.ts';
-import { preferredLanguage, localeFor } from './i18n.ts';
+import { localeFor } from './i18n.ts';
+import { preferredLanguage } from './languages.ts';
+import { textsOf } from './testing/texts-of.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
 
@@ -22,52 +23,92 @@ function flatten(texts: Texts, prefix = ''): Map<string, string> {
 }
 
 const plural = /_(zero|one|two|few|many|other)$/;
-const bases = (flat: Map<string, string>): string[] =>
-  [...new Set([...flat.keys()].map((key) => key.replace(plural, '')))].sort();
+const bases = (texts: Map<string, string>): string[] =>
+  [...new Set([...texts.keys()].map((key) => key.replace(plural, '')))].sort();
 const names = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''))].sort();
-const [english, ukrainian] = [flatten({ ...en, ...laterEn }), flatten({ ...uk, ...laterUk })];
+const flat = new Map<Language, Map<string, string>>();
+for (const language of languages) flat.set(language, flatten(await textsOf(language)));
+const english = flat.get('en')!;
+const others = [...flat].filter(([language]) => language !== 'en');
+
+/** Names, and words that a language has in common with English. */
+const everywhere = ['Android', 'Linux', 'Mac', 'Wi-Fi', 'Windows'];
+const technical = ['1 h', '24 h', '6 h', 'Chip', 'OK', 'Port', 'STARTTLS', 'TLS', 'Token', 'Webhook', 'ntfy'];
+const shared: Partial<Record<Language, string[]>> = {
+  de: [
+    'Person',
+    'Details',
+    ...[
+      'Administrator',
+      'Automation',
+      'Backend',
+      'Backup',
+      'Backups',
+      'Cloud',
+      'Code',
+      'Details',
+      'Download',
+      'Firmware',
+    ],
+    ...['Live', 'Name', 'Offline', 'Online', 'Passkeys', 'Passphrase', 'Server', 'Station', 'Text', 'Version'],
+    ...['offline', 'online', ...technical],
+  ],
+  pl: [
+    ...['Administrator', 'Backend', 'E-mail', 'Firmware', 'Offline', 'Online', 'firmware {{version}}'],
+    ...['offline', 'online', ...technical],
+  ],
+};
+const sameIn = (language: Language): Set<string> => new Set([...everywhere, ...(shared[language] ?? [])]);
 
 test('texts that come later replace none of those that are there', () => {
   for (const key of Object.keys(laterEn)) assert.ok(!(key in en), key);
 });
 
-test('both languages have the same keys', () => {
-  assert.ok(english.size > 200, `saw only ${english.size} texts`);
-  assert.deepEqual(bases(ukrainian), bases(english));
-});
+for (const [language, texts] of flat) {
+  test(`${language} has the keys of English, and names the same values in each text`, () => {
+    assert.ok(english.size > 200, `saw only ${english.size} texts`);
+    assert.deepEqual(bases(texts), bases(english));
+    const named = (all: Map<string, string>, base: string): string[] =>
+      [
+        ...new Set([...all].filter(([key]) => key.replace(plural, '') === base).flatMap(([, text]) => names(text))),
+      ].sort();
+    for (const base of bases(english)) assert.deepEqual(named(texts, base), named(english, base), base);
+  });
 
-test('a plural has every form its language needs', () => {
-  for (const [language, flat] of [
-    ['en', english],
-    ['uk', ukrainian],
-  ] as const) {
+  test(`a plural has every form that ${language} needs`, () => {
     const wanted = [...new Intl.PluralRules(language).resolvedOptions().pluralCategories].sort();
-    const plurals = new Set([...flat.keys()].filter((key) => plural.test(key)).map((key) => key.replace(plural, '')));
+    const plurals = new Set([...texts.keys()].filter((key) => plural.test(key)).map((key) => key.replace(plural, '')));
     assert.ok(plurals.size > 0);
     for (const base of plurals) {
-      const forms = [...flat.keys()].filter((key) => key.replace(plural, '') === base && plural.test(key));
-      assert.deepEqual(forms.map((key) => key.slice(base.length + 1)).sort(), wanted, `${language}: ${base}`);
+      const forms = [...texts.keys()].filter((key) => key.replace(plural, '') === base && plural.test(key));
+      assert.deepEqual(forms.map((key) => key.slice(base.length + 1)).sort(), wanted, base);
     }
+  });
+
+  test(`no text of ${language} is empty or untrimmed, or has letters of another alphabet`, () => {
+    const alien = language === 'uk' ? /[ыэъё]/i : /[а-яґєії]/i;
+    for (const [key, text] of texts) {
+      assert.ok(text !== '' && text === text.trim(), key);
+      assert.doesNotMatch(text, alien, key);
+    }
+  });
+}
+
+for (const [language, texts] of others) {
+  test(`no text of ${language} is left in English`, () => {
+    for (const [key, text] of texts) {
+      const hasWords = /\p{L}/u.test(text.replaceAll(/\{\{\w+\}\}/g, ''));
+      if (hasWords && !sameIn(language).has(text)) assert.notEqual(text, english.get(key), key);
+    }
+  });
+}
+
+test('in Ukrainian, a text without Cyrillic letters is a name', () => {
+  for (const [key, text] of flat.get('uk')!) {
+    const hasWords = /\p{L}/u.test(text.replaceAll(/\{\{\w+\}\}/g, ''));
+    assert.ok(!hasWords || sameIn('uk').has(text) || /[а-яґєії]/i.test(text), `${key}: ${text}`);
   }
-});
-
-test('both languages name the same values in a text', () => {
-  const of = (flat: Map<string, string>, base: string): string[] =>
-    [
-      ...new Set([...flat].filter(([key]) => key.replace(plural, '') === base).flatMap(([, text]) => names(text))),
-    ].sort();
-  for (const base of bases(english)) assert.deepEqual(of(ukrainian, base), of(english, base), base);
-});
-
-test('no text is empty, untrimmed, or left in the other language', () => {
-  // Names of settings and of the languages themselves are the same everywhere.
-  const same = new Set(['account.languages.en', 'account.languages.uk', 'provisioning.dialog.wifi']);
-  for (const [key, text] of [...english, ...ukrainian]) assert.ok(text !== '' && text === text.trim(), key);
-  const isUkrainian = (text: string): boolean =>
-    /[а-яґєії]/i.test(text) || !/\p{L}/u.test(text.replaceAll(/\{\{\w+\}\}/g, ''));
-  for (const [key, text] of ukrainian) assert.ok(same.has(key) || isUkrainian(text), `${key}: ${text}`);
-  for (const [key, text] of english) if (!same.has(key)) assert.doesNotMatch(text, /[а-яґєії]/i, key);
 });
 
 test('every error code of the station has a sentence with a next step', () => {
@@ -92,10 +133,12 @@ test('every condition of the cloud link has a name and what to do', () => {
 });
 
 test('the reader gets the language the browser asks for, unless another was chosen', () => {
-  assert.equal(preferredLanguage(null, ['de-DE', 'uk-UA', 'en']), 'uk');
+  assert.equal(preferredLanguage(null, ['fr-FR', 'uk-UA', 'en']), 'uk');
+  assert.equal(preferredLanguage(null, ['de-CH', 'uk-UA', 'en']), 'de');
   assert.equal(preferredLanguage('en', ['uk-UA']), 'en');
-  assert.equal(preferredLanguage('xx', ['de']), 'en');
+  assert.equal(preferredLanguage('xx', ['fr']), 'en');
   assert.equal(localeFor('en', ['de-DE', 'en-US']), 'en-US');
   assert.equal(localeFor('en', ['de-DE']), 'en-GB');
   assert.equal(localeFor('uk', ['en-US']), 'uk');
+  assert.equal(localeFor('de', ['en-US', 'de-AT']), 'de-AT');
 });

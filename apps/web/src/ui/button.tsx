@@ -6,11 +6,11 @@ export type ButtonKind = 'primary' | 'plain' | 'quiet';
 const looks: Record<ButtonKind, string> = {
   primary: 'bg-accent text-accent-ink hover:bg-accent-strong border-transparent',
   plain: 'bg-surface text-ink border-line-strong hover:bg-sunken',
-  quiet: 'text-accent border-transparent hover:bg-accent-soft',
+  quiet: 'text-left text-accent border-transparent hover:bg-accent-soft',
 };
 
 const shape =
-  'inline-flex min-h-11 items-center justify-center gap-2 rounded-xl border px-4 py-2 text-center font-strong transition-colors';
+  'inline-flex min-h-11 items-center justify-center gap-2 rounded-xl border px-4 py-2 font-strong transition-colors';
 
 /** For links that look like a button. */
 export const buttonLook = (kind: ButtonKind): string => classNames(shape, looks[kind]);
@@ -42,5 +42,5 @@ export function Button({
   );
 }
 
-const quietOffLook = 'cursor-default border-transparent text-ink-soft';
+const quietOffLook = 'text-left cursor-default border-transparent text-ink-soft';
 const offLook = 'cursor-default border-transparent bg-sunken text-ink-soft';

@@ -1,7 +1,8 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from 'react';
 
 /**
- * The browser's own modal dialog: it holds the focus, Escape cancels it, and the focus returns to where it was.
+ * The browser's own modal dialog: it holds the focus, Escape cancels it, and the focus returns to where it was. It stays open for as long
+ * as it is shown.
  */
 export function Dialog({
   title,
@@ -30,6 +31,12 @@ export function Dialog({
       onCancel={(event) => {
         event.preventDefault();
         onClose();
+      }}
+      // A browser closes it at a second Escape without asking.
+      onClose={({ currentTarget: dialog }) => {
+        if (dialog.open) return;
+        onClose();
+        dialog.showModal();
       }}
       className="m-auto w-[min(30rem,calc(100vw-2rem))] rounded-2xl border border-line bg-surface p-6 text-ink shadow-lift"
     >

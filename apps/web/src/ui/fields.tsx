@@ -1,8 +1,9 @@
 import { Eye, EyeOff } from 'lucide-react';
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { languageNames, languages } from '@station/protocol/languages';
 import { useServices } from '../api/services.ts';
-import { languages, speak } from '../i18n/i18n.ts';
+import { speak } from '../i18n/i18n.ts';
 import { classNames } from './class-names.ts';
 
 type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
@@ -192,7 +193,7 @@ export function LanguageChoice() {
   const { t, i18n } = useTranslation();
   const { memory } = useServices();
   return (
-    <fieldset className="flex gap-2">
+    <fieldset className="grid grid-cols-2 gap-2">
       <legend className="sr-only">{t('account.language')}</legend>
       {languages.map((language) => {
         const chosen = i18n.language === language;
@@ -201,7 +202,7 @@ export function LanguageChoice() {
             key={language}
             lang={language}
             className={classNames(
-              'flex min-h-11 flex-1 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+              'flex min-h-11 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
               chosen ? 'border-accent bg-accent-soft font-strong text-accent' : 'border-line-strong hover:bg-sunken',
             )}
           >
@@ -210,9 +211,9 @@ export function LanguageChoice() {
               name="language"
               className="sr-only"
               checked={chosen}
-              onChange={() => void speak(i18n, memory, language)}
+              onChange={() => void speak(memory, language)}
             />
-            {t(`account.languages.${language}`)}
+            {languageNames[language]}
           </label>
         );
       })}

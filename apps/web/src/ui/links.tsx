@@ -57,10 +57,10 @@ export function BackLink({ href, children }: { href: string; children: string })
   return (
     <Link
       href={href}
-      className="-mt-2 mb-2 -ml-2 inline-flex min-h-11 items-center gap-2 rounded-xl px-2 text-accent hover:bg-accent-soft"
+      className="-mt-2 mb-2 -ml-2 inline-flex min-h-11 max-w-full items-center gap-2 rounded-xl px-2 text-accent hover:bg-accent-soft"
     >
-      <ArrowLeft aria-hidden className="size-5" />
-      {children}
+      <ArrowLeft aria-hidden className="size-5 shrink-0" />
+      <span className="truncate">{children}</span>
     </Link>
   );
 }

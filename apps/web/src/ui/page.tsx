@@ -1,17 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { Unplug } from 'lucide-react';
-import { Component, type ReactNode, useEffect } from 'react';
+import { Component, createContext, type ReactNode, useContext, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Station } from '@station/protocol/rest';
 import type { Freshness } from '../api/reading.ts';
-import { useServices } from '../api/services.ts';
-import { formatClock } from '../i18n/format.ts';
+import { useServices, useStore } from '../api/services.ts';
+import { formatMoment } from '../i18n/format.ts';
 import { useLocale } from '../i18n/i18n.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
+import { BackLink } from './links.tsx';
+import { SearchButton } from './search-button.tsx';
 import { type Tone, ToneDisc, ToneIcon } from './tone.tsx';
 
-/** Name of the station and state of the connection, then the main message of the page. */
+/** The page above the open one, for its head; null: there is none, or the page names it itself. */
+export const AboveContext = createContext<{ href: string; name: string } | null>(null);
+
+/** Name of the station and state of the connection, the way to the page above, then the main message of the page. */
 export function PageHead({
   page,
   freshness,
@@ -25,15 +30,18 @@ export function PageHead({
 }) {
   const { t } = useTranslation();
   const name = useStationName() ?? t('app.name');
+  const above = useContext(AboveContext);
   useEffect(() => {
     document.title = page === name ? page : `${page} · ${name}`;
   }, [page, name]);
   return (
     <header className="mb-6 md:mb-8">
       <div className="mb-4 flex min-h-8 items-center justify-between gap-4 text-small text-ink-soft">
-        <p className="truncate">{name}</p>
+        <p className="min-w-0 flex-1 truncate">{name}</p>
         {freshness && <FreshnessMark freshness={freshness} restarting={restarting} />}
+        <SearchButton className="-my-1.5 -mr-2 grid size-11 shrink-0 place-items-center rounded-xl text-ink hover:bg-sunken md:hidden" />
       </div>
+      {above && <BackLink href={above.href}>{above.name}</BackLink>}
       {children}
     </header>
   );
@@ -118,12 +126,17 @@ function StaleNote({
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const time = formatClock(locale, freshness.lastUpdateAt);
+  const { live } = useServices();
+  const time = formatMoment(locale, freshness.lastUpdateAt, Date.now());
+  // What is shown was kept by the browser.
+  const wasNeverThere = useStore(live.state).hello === null;
   const sentence = restarting
     ? 'link.restarting'
     : freshness.because === 'agent_silent'
       ? 'link.agentSilent'
-      : 'link.lost';
+      : wasNeverThere
+        ? 'link.unreachable'
+        : 'link.lost';
   return (
     <div className="note-place flex gap-3 text-body text-ink">
       <Unplug aria-hidden className="mt-0.5 size-5 shrink-0 text-ink-soft" />

@@ -1,5 +1,7 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
+
 import { useTranslation } from 'react-i18next';
+import { everySecond } from '../api/second-clock.ts';
 import { useServices } from '../api/services.ts';
 import { formatExact, formatRelative } from '../i18n/format.ts';
 import { useLocale } from '../i18n/i18n.ts';
@@ -10,9 +12,11 @@ export function TimeAgo({ at }: { at: string }) {
   const locale = useLocale();
   const { clock } = useServices();
   const then = Date.parse(at);
+  // Only this text follows the clock, and is drawn again when it is another one.
+  const words = useSyncExternalStore(everySecond, () => formatRelative(locale, then, clock.now()) ?? t('time.moment'));
   return (
     <time dateTime={at} title={formatExact(locale, then)}>
-      {formatRelative(locale, then, clock.now()) ?? t('time.moment')}
+      {words}
     </time>
   );
 }

@@ -7,13 +7,14 @@ import { Field, Select } from './fields.tsx';
 
 const newZone = 'new';
 
-/** A zone that is being chosen, or named to be created. */
+/** A zone that is being chosen, or named to be created. Until one is chosen, it follows the one that was given. */
 export type ZoneChoice = {
   /** Id of a zone, empty for none, `new`. */
   value: string;
   newName: string;
   isMissing: boolean;
-  choose(value: string): void;
+  /** Null: as it was given. */
+  choose(value: string | null): void;
   rename(name: string): void;
   /** Marks a new zone without a name. True when nothing is wrong. */
   check(): boolean;
@@ -23,14 +24,15 @@ export type ZoneChoice = {
 
 export function useZoneChoice(initial: string | null): ZoneChoice {
   const { session, queries } = useServices();
-  const [value, setValue] = useState(initial ?? '');
+  const [chosen, setChosen] = useState<string | null>(null);
+  const value = chosen ?? initial ?? '';
   const [newName, setNewName] = useState('');
   const [isMissing, setIsMissing] = useState(false);
   return {
     value,
     newName,
     isMissing,
-    choose: setValue,
+    choose: setChosen,
     rename: setNewName,
     check: () => {
       const missing = value === newZone && newName.trim() === '';
@@ -42,7 +44,7 @@ export function useZoneChoice(initial: string | null): ZoneChoice {
       const made = await session.call<Zone>('POST', '/api/zones', { body: { name: newName } });
       await queries.invalidateQueries({ queryKey: zonesKey });
       // If the rest fails, a second try must not create a second zone.
-      setValue(made.id);
+      setChosen(made.id);
       setNewName('');
       return made.id;
     },

@@ -148,3 +148,20 @@ export async function setRunning(api: EngineApi, project: string, service: strin
     });
   }
 }
+
+/** Restarts the containers of a service. One call of the engine, so a service never stays stopped when this process ends. */
+export async function restartContainers(api: EngineApi, project: string, service: string): Promise<void> {
+  for (const { Id } of await containersOf(api, project, service)) {
+    const query = { t: String(stopGraceSeconds) };
+    const { status, body } = await api.call('POST', `/containers/${Id}/restart`, { query });
+    if (status === 204 || status === 404) continue;
+    const cause = new Error(messageOf(body));
+    throw new StationError('internal', `the service "${service}" could not be restarted`, { cause });
+  }
+}
+
+/** The containers of a service, running or not, without those of `docker compose run`. */
+export async function containersOf(api: Pick<EngineApi, 'call'>, project: string, service: string) {
+  const found = await list(api, { label: [`${projectLabel}=${project}`, `${serviceLabel}=${service}`] });
+  return found.filter(({ Labels }) => Labels[oneOffLabel] !== 'True');
+}

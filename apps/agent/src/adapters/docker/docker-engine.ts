@@ -3,6 +3,7 @@ import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
 import { parseImageReference } from '@station/protocol/image-reference';
 import type { BrokerFile } from '../../core/backup-ports.ts';
+import type { ServiceOperator } from '../../core/operator-ports.ts';
 import { unlessSilent } from '../../core/unless-silent.ts';
 import {
   type PullAnswer,
@@ -13,7 +14,16 @@ import {
 } from '../../stack/stack-ports.ts';
 import { createBrokerFile } from './broker-file.ts';
 import { type Compose, type ComposeParts, createCompose, createProjectReader } from './compose.ts';
-import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
+import { followContainerLog } from './container-log.ts';
+import {
+  listContainers,
+  listPins,
+  pinImage,
+  projectLabel,
+  restartContainers,
+  setRunning,
+  unpinImage,
+} from './containers.ts';
 import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';
 import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
@@ -41,7 +51,9 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
 };
 
 /** Docker Engine and Compose v2 as the station's container engine. */
-export function createDockerEngine(parts: DockerParts): StackEngine & Disposable & { broker: BrokerFile } {
+export function createDockerEngine(
+  parts: DockerParts,
+): StackEngine & Disposable & { broker: BrokerFile; operator: ServiceOperator } {
   const api = createEngineApi(parts.socketPath);
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
   const { credentials, clock, alive } = parts;
@@ -144,6 +156,11 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         throw new StationError('internal', 'the file system of the container engine cannot be synced');
     },
     broker: createBrokerFile(api, projectName),
+    operator: {
+      restart: async (service) => restartContainers(api, await projectName(), service),
+      followLog: async (service, options, onLine, signal) =>
+        followContainerLog(api, await projectName(), { ...options, service }, onLine, signal),
+    },
     [Symbol.dispose]: () => api[Symbol.dispose](),
   };
 }

@@ -33,6 +33,15 @@ export type EngineApi = {
     path: string,
     options: CallOptions & { maxBytes: number },
   ): Promise<{ status: number; bytes: Uint8Array | null }>;
+  /**
+   * Calls and passes on each piece of a successful answer as it arrives, waiting for `onChunk`: reading slowly slows the engine.
+   * Such a call may last for days, so it has a connection of its own. @throws StationError `unavailable` when it breaks off.
+   */
+  follow(
+    path: string,
+    onChunk: (chunk: Buffer) => Promise<void>,
+    options: { query: Record<string, string>; signal: AbortSignal },
+  ): Promise<ApiAnswer>;
   [Symbol.dispose](): void;
 };
 
@@ -67,6 +76,17 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
         const response = await send(engine, { ...options, method, path });
         return { status: response.statusCode ?? 0, bytes: await readBytes(response, maxBytes) };
       }),
+    follow: async (path, onChunk, options) => {
+      const response = await send(engine, { ...options, method: 'GET', path, isAlone: true });
+      if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
+      try {
+        for await (const chunk of response as AsyncIterable<Buffer>) await onChunk(chunk);
+      } catch (error) {
+        options.signal.throwIfAborted();
+        throw brokenOff(error);
+      }
+      return { status: 200, body: null };
+    },
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
@@ -80,7 +100,8 @@ type Engine = {
   versionPrefix: Promise<string> | null;
 };
 
-type Call = CallOptions & { method: string; path: string };
+/** `isAlone`: not on one of the connections that all calls share. */
+type Call = CallOptions & { method: string; path: string; isAlone?: boolean };
 
 /** An engine may accept a call and never answer it. */
 async function withDeadline<T>(
@@ -136,7 +157,7 @@ async function open(engine: Engine, call: Call): Promise<IncomingMessage> {
   const type = archive ? 'application/x-tar' : 'application/json';
   const outgoing = request({
     socketPath: engine.socketPath,
-    agent: engine.agent,
+    agent: call.isAlone ? false : engine.agent,
     method,
     path: query ? `${path}?${new URLSearchParams(query).toString()}` : path,
     headers: {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { JoinFailure } from '@station/protocol/agent-network';
 import { test } from 'node:test';
-import type { JoinFailure, Security } from '../../core/wifi-network.ts';
+import type { Security } from '../../core/wifi-network.ts';
 import { classify, classifyTimeout, describeEvidence, type Evidence } from './classify.ts';
 
 const device = (state: number, reason = 0): Evidence => ({ kind: 'device', state, reason });
@@ -101,7 +102,7 @@ const rows: Row[] = [
 ];
 
 for (const { what, security = 'wpa2', isUnseen = false, heard, is } of rows)
-  test(`${what}: ${is ?? 'no verdict yet'}`, () => {
+  test(`${what}: ${is ?? 'undecided'}`, () => {
     const verdict = classify({ security, wasSeen: !isUnseen }, heard);
     assert.equal(verdict?.kind === 'failed' ? verdict.failure : (verdict?.kind ?? null), is);
   });

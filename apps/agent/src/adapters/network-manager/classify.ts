@@ -1,4 +1,5 @@
-import type { JoinFailure, Security } from '../../core/wifi-network.ts';
+import type { JoinFailure } from '@station/protocol/agent-network';
+import type { Security } from '../../core/wifi-network.ts';
 import { deviceState } from './objects.ts';
 
 /** The signals during a join, in order. */

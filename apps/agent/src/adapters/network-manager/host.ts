@@ -1,11 +1,8 @@
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryDurable, nodeDisk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
-
-/** Folders of the kernel's virtual files; other folders in tests. */
-export type KernelPaths = { sys: string; proc: string };
-export const kernelPaths: KernelPaths = { sys: '/sys', proc: '/proc' };
+import { content, names } from '../kernel-files.ts';
 
 /**
  * Whether a radio switch blocks Wi-Fi (kernel documentation, sysfs-class-rfkill): `hard` is a switch on the case, `soft` software.
@@ -100,17 +97,10 @@ export function createForwarding(proc: string): Forwarding {
   };
 }
 
-const names = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
-  );
-/** Trimmed content; empty when unreadable: the kernel lacks the feature, or the device has just gone. */
-const content = (path: string): Promise<string> =>
-  readFile(path, 'utf8').then(
-    (text) => text.trim(),
-    () => '',
   );
 
 /** Read by the dnsmasq of NetworkManager's shared mode; the folder must exist when it starts. */

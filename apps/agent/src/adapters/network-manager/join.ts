@@ -1,13 +1,7 @@
+import type { JoinFailure } from '@station/protocol/agent-network';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import {
-  type SsidHex,
-  ssidToBytes,
-  isFree,
-  type JoinFailure,
-  type JoinRequest,
-  type Security,
-} from '../../core/wifi-network.ts';
+import { type SsidHex, ssidToBytes, isFree, type JoinRequest, type Security } from '../../core/wifi-network.ts';
 import type { Credentials, JoinOutcome } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
 import { type Bus, BusError } from '@station/kit/message-bus';

@@ -5,6 +5,7 @@ import type { SavedNetworks } from '../../core/backup-ports.ts';
 import type { SsidHex, Network } from '../../core/wifi-network.ts';
 import type { Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
 import { aborted, type Bus, BusError, type BusSignal, createBus, systemBusAddress } from '@station/kit/message-bus';
+import { kernelPaths, type KernelPaths } from '../kernel-files.ts';
 import { createClient, matchRules } from './client.ts';
 import { absentFacts, factsOf, type HostFacts } from './facts.ts';
 import {
@@ -13,8 +14,6 @@ import {
   createForwarding,
   type DnsAnswers,
   hasDefaultRoute,
-  kernelPaths,
-  type KernelPaths,
   readBlocked,
   readForeignAddress,
   sharedDnsmasqFolder,

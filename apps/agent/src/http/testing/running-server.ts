@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { createLogger, type AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Status } from '@station/protocol/agent-api';
+import type { Machine } from '@station/protocol/agent-machine';
+import type { NetworkState } from '@station/protocol/agent-network';
 import type { AgentEvent } from '@station/protocol/events';
+import type { LogFollower } from '../../core/operator-ports.ts';
 import type { Config } from '../../config.ts';
 import type { StartAnswer } from '../../core/stack-port.ts';
 import type { AgentPort } from '../../core/agent-port.ts';
@@ -24,6 +27,9 @@ type ScriptedAgent = AgentPort & {
   statusNow: Status;
   /** Set: the next status call fails with it. */
   statusError: Error | null;
+  joinAnswer: ReturnType<AgentPort['joinNetwork']>;
+  /** Follows the log of the next request. */
+  follower: LogFollower;
 };
 
 export type RunningServer = AsyncDisposable & {
@@ -140,6 +146,8 @@ function scriptedAgent(): ScriptedAgent {
     answer: startedAnswer(new Promise(() => undefined)),
     statusNow: exampleStatus,
     statusError: null,
+    joinAnswer: 'accepted',
+    follower: async () => undefined,
     status: async () => {
       if (agent.statusError) throw agent.statusError;
       return agent.statusNow;
@@ -148,6 +156,7 @@ function scriptedAgent(): ScriptedAgent {
     doctor: () => Promise.reject(new Error('no doctor here')),
     log: async () => [],
     wifiStatus: () => agent.statusNow.wifi,
+    hotspot: () => ({ ssid: 'Station-9c3d', password: 'KPWM2345XY' }),
     clock: async () => ({ trusted: true, source: 'ntp', now: '2026-01-01T00:00:00.000Z' }),
     setClock: async (now) => {
       agent.asked.push(`clock ${now}`);
@@ -161,6 +170,28 @@ function scriptedAgent(): ScriptedAgent {
       agent.asked.push('rollback');
       return agent.answer;
     },
+    machine: async () => exampleMachine,
+    restartMachine: async () => {
+      agent.asked.push('restart machine');
+      return { kind: 'started' };
+    },
+    restartService: async (service) => {
+      agent.asked.push(`restart ${service}`);
+      return agent.answer.kind === 'refused' ? agent.answer : { kind: 'started' };
+    },
+    network: async () => exampleNetwork(agent.statusNow),
+    scanNetwork: async () => {
+      agent.asked.push('scan');
+      return exampleNetwork(agent.statusNow);
+    },
+    joinNetwork: ({ ssid, security, isHidden }) => {
+      agent.asked.push(`join ${ssid} ${security} ${isHidden}`);
+      return agent.joinAnswer;
+    },
+    openLog: async (query) => {
+      agent.asked.push(`log ${query.service ?? 'all'} ${query.since ?? 'last'}`);
+      return (onLine, signal) => agent.follower(onLine, signal);
+    },
     readBackup: async () => ({ wifi: [], broker: null, release: null, missing: [] }),
     restoreBackup: async ({ broker }) => {
       agent.asked.push(`restore ${broker?.clients.length ?? 0}`);
@@ -173,6 +204,30 @@ function scriptedAgent(): ScriptedAgent {
   };
   return agent;
 }
+
+const exampleMachine: Machine = {
+  model: 'Raspberry Pi 4 Model B Rev 1.4',
+  cores: 4,
+  load: [0.5, 0.4, 0.3],
+  memory: { totalBytes: 4_000_000_000, availableBytes: 2_000_000_000 },
+  disks: [{ path: '/', totalBytes: 32_000_000_000, freeBytes: 20_000_000_000 }],
+  temperature: 48.3,
+  power: null,
+  uptimeSeconds: 3600,
+  canRestart: true,
+  now: '2026-01-01T00:00:00.000Z',
+};
+
+const exampleNetwork = ({ wifi }: Status): NetworkState => ({
+  wifi,
+  links: [{ interface: 'eth0', kind: 'ethernet', mac: '02:00:00:00:00:01', addresses: ['10.0.0.2'] }],
+  blocker: null,
+  networks: [{ ssid: '686f6d65', name: 'home', security: 'wpa2', signal: 60, isKnown: true }],
+  scannedAt: null,
+  joining: null,
+  lastJoin: null,
+  stationAddress: 'http://station.local/',
+});
 
 const exampleStatus: Status = {
   stationId: '0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3d',

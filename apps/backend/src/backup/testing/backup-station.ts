@@ -8,6 +8,7 @@ import { migrations } from '../../store/migrations/all.ts';
 import { ensureStation } from '../../store/station-store.ts';
 import { recordedLog } from '../../testing/recorded-log.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { testPasskey } from '../../testing/test-passkey.ts';
 import { type BackupEngine, createBackupEngine, type RunJob } from '../backup-engine.ts';
 import { confirmRestore, finishRestore } from '../finish-restore.ts';
 import { restoreParts } from '../restore-parts.ts';
@@ -71,6 +72,8 @@ export const namesOf = async ({ db }: Store): Promise<string[]> =>
   (await db.selectFrom('zones').select('name').orderBy('name').execute()).map(({ name }) => name);
 export const addZone = ({ db }: Store, name: string): Promise<unknown> =>
   db.insertInto('zones').values({ id: name, name, created_at: 1 }).execute();
+export const passkeysIn = async ({ db }: Store): Promise<object[]> =>
+  (await db.selectFrom('passkeys').selectAll().execute()).map((row) => ({ ...row }));
 export const addUser = ({ db }: Store, id: string): Promise<unknown> =>
   db
     .insertInto('users')
@@ -85,6 +88,7 @@ export async function backedUp(on: Station, file: string): Promise<void> {
   await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
   const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
   await store.db.insertInto('refresh_tokens').values(session).execute();
+  await store.db.insertInto('passkeys').values(testPasskey('olena')).execute();
   await writeFile(join(on.dataDir, 'settings-key'), 'the key');
   await mkdir(join(on.dataDir, 'device-types'), { recursive: true });
   await writeFile(join(on.dataDir, 'device-types/lamp.json'), '{"type":"lamp"}');

@@ -25,6 +25,14 @@ import { deviceStorage } from './0028-device-storage.ts';
 import { backupFiles } from './0029-backup-files.ts';
 import { hourParts } from './0030-hour-parts.ts';
 import { sessionClients } from './0031-session-clients.ts';
+import { closedAccounts } from './0032-closed-accounts.ts';
+import { loginLimits } from './0033-login-limits.ts';
+import { passkeys } from './0034-passkeys.ts';
+import { home } from './0035-home.ts';
+import { sunAndTraces } from './0036-sun-and-traces.ts';
+import { notifications } from './0037-notifications.ts';
+import { memberLimits } from './0039-member-limits.ts';
+import { activity } from './0041-activity.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -54,4 +62,12 @@ export const migrations: readonly StationMigration[] = [
   backupFiles,
   hourParts,
   sessionClients,
+  closedAccounts,
+  loginLimits,
+  passkeys,
+  home,
+  sunAndTraces,
+  notifications,
+  memberLimits,
+  activity,
 ];

@@ -1,8 +1,9 @@
-import { Pencil, Play, Power, Trash2, Undo2 } from 'lucide-react';
+import { Copy, Pencil, Play, Power, Trash2, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Automation } from '@station/protocol/automations';
+import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -14,10 +15,20 @@ import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { Gone, AutomationSentence, StatusBadge } from './automation-parts.tsx';
-import { automationConditionWords, flowFaultWords, sentenceWords, startedWords } from './automation-words.ts';
-import { type Surroundings, useAutomation, useDelete, useRunNow, useSurroundings, useSwitch } from './automations.ts';
+import { automationConditionWords, flowFaultWords, sentenceWords, titleOf } from './automation-words.ts';
+import { startedWords } from './run-words.ts';
+import {
+  type Surroundings,
+  useAutomation,
+  useDelete,
+  useDuplicate,
+  useRunNow,
+  useSurroundings,
+  useSwitch,
+} from './automations.ts';
 import { RunsCard } from './runs-card.tsx';
 import { sentenceOf } from './sentence.ts';
+import { TestButton } from './test-button.tsx';
 
 /** One automation: what it does, what can be done with it, and what it has done. */
 export function AutomationPage({ id }: { id: string }) {
@@ -50,15 +61,16 @@ function Shown({
   freshness: Freshness;
   around: Surroundings;
 }) {
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const { t } = useTranslation();
   const stale = freshness.kind === 'stale';
+  const title = titleOf(around, automation);
   return (
     <>
-      <PageHead page={automation.name} freshness={freshness}>
+      <PageHead page={title} freshness={freshness}>
         <BackLink href="/automations">{t('automations.build.back')}</BackLink>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-          <h1 className="min-w-0 text-title font-strong break-words md:text-value">{automation.name}</h1>
+          <h1 className="min-w-0 text-title font-strong break-words md:text-value">{title}</h1>
           <StatusBadge status={automation.status} />
         </div>
       </PageHead>
@@ -69,6 +81,8 @@ function Shown({
         <DoesCard automation={automation} around={around} />
         <AutomationActions
           automation={automation}
+          around={around}
+          title={title}
           isSentence={sentenceOf(automation.flow) !== null}
           mayManage={mayManage}
           usable={!stale}
@@ -140,12 +154,16 @@ function Loading() {
 /** What can be done with one automation. A member may start one that is switched on, and nothing else. */
 export function AutomationActions({
   automation,
+  around,
+  title,
   isSentence,
   mayManage,
   usable,
   className,
 }: {
   automation: Automation;
+  around: Surroundings;
+  title: string;
   isSentence: boolean;
   mayManage: boolean;
   usable: boolean;
@@ -186,8 +204,10 @@ export function AutomationActions({
           {t('automations.page.edit')}
         </LinkButton>
       )}
-      {mayManage && isOn && <ToDraft automation={automation} usable={usable} />}
-      {mayManage && <Remove automation={automation} usable={usable} />}
+      {mayManage && <TestButton flow={() => automation.flow} around={around} disabled={!usable || !isPublishable} />}
+      {mayManage && <Duplicate automation={automation} usable={usable} />}
+      {mayManage && isOn && <ToDraft id={id} name={title} usable={usable} />}
+      {mayManage && <Remove id={id} name={title} usable={usable} />}
       {!mayManage && <p className="col-span-full text-small text-ink-soft">{t('automations.readOnly')}</p>}
       <p role="status" className="text-small text-ink-soft empty:hidden col-span-full">
         {run.data && startedWords(t, run.data)}
@@ -204,7 +224,29 @@ export function AutomationActions({
   );
 }
 
-function ToDraft({ automation: { id, name }, usable }: { automation: Automation; usable: boolean }) {
+/** A copy to change; its page of changes opens where it can be changed here. */
+function Duplicate({ automation, usable }: { automation: Automation; usable: boolean }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const duplicate = useDuplicate(automation);
+  const onSuccess = ({ id, flow }: Automation): void =>
+    navigate(sentenceOf(flow) === null ? `/automations/${id}` : `/automations/${id}/edit`);
+  return (
+    <>
+      <Button busy={duplicate.isPending} disabled={!usable} onClick={() => duplicate.mutate(undefined, { onSuccess })}>
+        <Copy aria-hidden className="size-5" />
+        {t('automations.page.duplicate')}
+      </Button>
+      {duplicate.error && (
+        <div className="col-span-full">
+          <ProblemNote problem={duplicate.error} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function ToDraft({ id, name, usable }: { id: string; name: string; usable: boolean }) {
   const { t } = useTranslation();
   const [asking, setAsking] = useState(false);
   const draft = useSwitch(id, 'draft');
@@ -239,7 +281,7 @@ function ToDraft({ automation: { id, name }, usable }: { automation: Automation;
   );
 }
 
-function Remove({ automation: { id, name }, usable }: { automation: Automation; usable: boolean }) {
+function Remove({ id, name, usable }: { id: string; name: string; usable: boolean }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
-import type { RunSummary } from '@station/protocol/automations';
+import type { RunSummary, StepSeen } from '@station/protocol/automations';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
-import { first as uk } from '../../i18n/uk/first.ts';
-import { later as laterUk } from '../../i18n/uk/later.ts';
-import { briefWords, sentenceWords, startedWords, wayWords } from './automation-words.ts';
+import type { Language } from '@station/protocol/languages';
+import { textsOf } from '../../i18n/testing/texts-of.ts';
+import { briefWords, sentenceWords, wayWords } from './automation-words.ts';
+import { seenWords, startedWords } from './run-words.ts';
 import type { Surroundings } from './automations.ts';
 import { actionOptions, conditionOptions, triggerOptions } from './options.ts';
 import { flowOf, type Sentence, waysOf } from './sentence.ts';
 
 const device = (id: string, type: string, name: string): Device =>
-  ({ id, type, name, externalId: `${type}-${id}`, state: {} }) as Device;
+  ({ id, type, name, externalId: `${type}-${id}`, zoneId: 'z', state: {} }) as unknown as Device;
 const devices = [
   device('1', 'light-v1', 'Hall light'),
   device('2', 'switch-pir-v1', 'Hall switch'),
@@ -49,12 +48,20 @@ const fan: DeviceType = {
   events: [],
 };
 
-async function around(language: 'en' | 'uk'): Promise<Surroundings> {
+async function around(language: Language): Promise<Surroundings> {
   const i18n = createInstance();
-  const translation = language === 'en' ? { ...en, ...laterEn } : { ...uk, ...laterUk };
+  const translation = await textsOf(language);
   await i18n.init({ lng: language, resources: { [language]: { translation } }, interpolation: { escapeValue: false } });
   const types = new Map([...builtInDeviceTypes, fan].map((type) => [type.type, type] as const));
-  return { t: i18n.t, locale: language === 'en' ? 'en-GB' : 'uk', devices, types };
+  return {
+    t: i18n.t,
+    locale: language === 'en' ? 'en-GB' : language,
+    devices,
+    types,
+    zones: [{ id: 'z', name: 'Hall' }],
+    scenes: [{ id: 's', name: 'Film night', commands: [] }],
+    hasPlace: true,
+  };
 }
 
 const plain = (text: string): string => text.replaceAll('\u00a0', ' ');
@@ -66,6 +73,7 @@ const hall: Sentence = {
   triggers: [{ kind: 'device_event_received', config: { deviceId: '2', action: 'motion_detected' } }],
   conditions: [],
   actions: [light(true), { kind: 'delay', config: { seconds: 120 } }, light(false)],
+  otherwise: [],
 };
 const heat: Sentence = {
   triggers: [
@@ -83,6 +91,7 @@ const heat: Sentence = {
     { kind: 'device_command', config: { deviceId: '1', action: 'set_brightness', params: { brightness: 40 } } },
     { kind: 'notify', config: { message: 'Warm' } },
   ],
+  otherwise: [],
 };
 
 test('a sentence reads as a person would write it', async () => {
@@ -93,7 +102,7 @@ test('a sentence reads as a person would write it', async () => {
   );
   assert.equal(
     plain(sentenceWords(english, heat)),
-    'When Balcony: temperature rises above 25.0 °C or it is 07:00, on workdays, only if it is between 22:00 and 06:00 and Hall light is off → Hall light: set brightness to 40 %, write “Warm” into the activity',
+    'When Balcony: temperature rises above 25.0 °C or it is 07:00, on workdays, only if it is between 22:00 and 06:00 and Hall light is off → Hall light: set brightness to 40 %, add “Warm” to the activity',
   );
 });
 
@@ -105,7 +114,23 @@ test('and in Ukrainian', async () => {
   );
   assert.equal(
     plain(sentenceWords(ukrainian, heat)),
-    'Коли «Balcony»: температура стає вище 25,0 °C або настає 07:00, у будні, лише якщо зараз між 22:00 і 06:00 і «Hall light» вимкнено → «Hall light»: задати яскравість 40 %, записати в події «Warm»',
+    'Коли «Balcony»: температура стає вище 25,0 °C або настає 07:00, у будні, лише якщо зараз між 22:00 і 06:00 і «Hall light» вимкнено → «Hall light»: задати яскравість 40 %, додати в події «Warm»',
+  );
+});
+
+test('and in German, with its nouns', async () => {
+  const german = await around('de');
+  assert.equal(
+    plain(sentenceWords(german, hall)),
+    'Wenn Hall switch Bewegung erkennt → Hall light einschalten, 2 min warten, Hall light ausschalten',
+  );
+  assert.equal(
+    plain(sentenceWords(german, heat)),
+    'Wenn Balcony: Temperatur über 25,0 °C steigt oder es 07:00 Uhr ist, werktags, nur falls es zwischen 22:00 und 06:00 ist und Hall light aus ist → Hall light: Helligkeit auf 40 % stellen, „Warm“ zur Aktivität hinzufügen',
+  );
+  assert.equal(
+    plain(sentenceWords(german, dusk)),
+    'Wenn ein Gerät in Hall Bewegung zu erkennen beginnt oder es 30 min vor Sonnenuntergang ist, täglich: falls es zwischen Sonnenuntergang und 15 min nach Sonnenaufgang ist → alles in Hall einschalten, warten, bis Hall switch keine Bewegung erkennt (nach 10 min abbrechen), „entfernter Bereich“ ausschalten; sonst → alles in Hall: Helligkeit auf 5 % stellen',
   );
 });
 
@@ -122,6 +147,7 @@ const evening: Sentence = {
     { kind: 'device_command', config: { deviceId: '6', action: 'clean' } },
     { kind: 'device_command', config: { deviceId: 'gone', action: 'turn_on' } },
   ],
+  otherwise: [],
 };
 
 test('types of the field and types from files read just as well, in both languages', async () => {
@@ -164,7 +190,7 @@ test('a removed device and an unknown part are named as such', async () => {
 });
 
 test('beside its device a clause does without its name', async () => {
-  const brief = async (language: 'en' | 'uk', id: string): Promise<string[]> => {
+  const brief = async (language: Language, id: string): Promise<string[]> => {
     const words = await around(language);
     const options = [triggerOptions(words, id), conditionOptions(words, id), actionOptions(words, id)].flat();
     return options.map((one) => plain(briefWords(words, one)));
@@ -180,13 +206,91 @@ test('beside its device a clause does without its name', async () => {
 });
 
 const i18n = createInstance();
-await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...laterEn } } }, fallbackLng: false });
+await i18n.init({ lng: 'en', resources: { en: { translation: await textsOf('en') } }, fallbackLng: false });
 const t = i18n.t as TFunction;
 
 test('"Run now" does not claim to have started what was skipped', () => {
   const run = (status: RunSummary['status'], reason: RunSummary['reason'] = null) => ({ status, reason }) as RunSummary;
   assert.equal(startedWords(t, run('running')), 'Started. It appears below.');
   assert.equal(startedWords(t, run('completed')), 'Started. It appears below.');
-  assert.equal(startedWords(t, run('skipped', 'already_running')), 'Not started. The run before was not over yet.');
+  assert.equal(startedWords(t, run('skipped', 'already_running')), 'Not started. The previous run had not ended.');
   assert.equal(startedWords(t, run('skipped')), 'Not started.');
+});
+
+const dusk: Sentence = {
+  triggers: [
+    { kind: 'zone_state_changed', config: { zoneId: 'z', capability: 'motion', operator: 'eq', value: true } },
+    { kind: 'schedule', config: { sun: { event: 'sunset', offsetMinutes: -30 } } },
+  ],
+  conditions: [
+    { kind: 'time_range', config: { from: { event: 'sunset' }, to: { event: 'sunrise', offsetMinutes: 15 } } },
+  ],
+  actions: [
+    { kind: 'zone_command', config: { zoneId: 'z', action: 'set_power', params: { power: true } } },
+    {
+      kind: 'wait_until',
+      config: {
+        until: { kind: 'state_equals', config: { deviceId: '2', capability: 'motion', value: false } },
+        seconds: 600,
+      },
+      goesOn: false,
+    },
+    { kind: 'zone_command', config: { zoneId: 'gone', action: 'set_power', params: { power: false } } },
+  ],
+  otherwise: [{ kind: 'zone_command', config: { zoneId: 'z', action: 'set_brightness', params: { brightness: 5 } } }],
+};
+
+test('zones, the sun, waits and what is done otherwise read well in both languages', async () => {
+  assert.equal(
+    plain(sentenceWords(await around('en'), dusk)),
+    'When any device in Hall starts detecting motion or it is 30 min before sunset, every day: if it is between sunset and 15 min after sunrise → turn on everything in Hall, wait until Hall switch detects no motion (stop after 10 min), turn off a removed zone; otherwise → everything in Hall: set brightness to 5 %',
+  );
+  assert.equal(
+    plain(sentenceWords(await around('uk'), dusk)),
+    'Коли будь-який пристрій у зоні «Hall» починає бачити рух або до заходу сонця лишається 30 хв, щодня: якщо зараз між заходом сонця і часом через 15 хв після сходу сонця → увімкнути все в зоні «Hall», чекати на умову: «Hall switch» не бачить руху (через 10 хв зупинитися), вимкнути «вилучена зона»; інакше → все в зоні «Hall»: задати яскравість 5 %',
+  );
+});
+
+test('what a step saw is told in the language of the reader', async () => {
+  const [english, ukrainian] = [await around('en'), await around('uk')];
+  const warm = {
+    kind: 'numeric_compare',
+    config: { deviceId: '3', capability: 'temperature', operator: 'gt', value: 25 },
+  } as const;
+  const devicesSeen = {
+    devices: [
+      { deviceId: '1', status: 'done' },
+      { deviceId: '4', status: 'offline' },
+    ],
+  } as const;
+  const rows = [
+    [warm, { value: 21.5 }, 'it was 21.5 °C', 'було 21,5 °C'],
+    [warm, { value: null }, 'no value was known', 'значення було невідоме'],
+    [
+      dusk.conditions[0],
+      { time: '17:00', weekday: 'mon', from: '15:56' },
+      'it was Mon 17:00, the range began at 15:56',
+      'було 17:00, пн, проміжок починався о 15:56',
+    ],
+    [dusk.actions[0], devicesSeen, '1 of 2 devices, Lamp is offline', 'пристроїв: 1 з 2, «Lamp» не на зв’язку'],
+  ] as const;
+  for (const [data, seen, en, uk] of rows) {
+    assert.deepEqual(
+      [english, ukrainian].map((one) => plain(seenWords(one, data, seen as unknown as StepSeen) ?? '')),
+      [en, uk],
+    );
+  }
+});
+
+test('a scene is called by its name, and one that is gone says so', async () => {
+  const run = (sceneId: string) => ({ kind: 'scene', config: { sceneId } }) as const;
+  const sentence = { ...hall, actions: [run('s'), run('gone')] };
+  assert.equal(
+    plain(sentenceWords(await around('en'), sentence)),
+    'When Hall switch detects motion → run scene “Film night”, run a removed scene',
+  );
+  assert.equal(
+    plain(sentenceWords(await around('uk'), sentence)),
+    'Коли «Hall switch» помічає рух → увімкнути сцену «Film night», увімкнути вилучену сцену',
+  );
 });

@@ -2,23 +2,42 @@ import type { TFunction } from 'i18next';
 import type {
   ActionData,
   ConditionData,
+  Flow,
   Operator,
   StateValue,
+  SunTime,
   TriggerData,
   Weekday,
 } from '@station/protocol/automation-flow';
-import type { RunSummary } from '@station/protocol/automations';
+import type { Device } from '@station/protocol/devices';
 import { capabilityName, commandName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
-import type { Tone } from '../../ui/tone.tsx';
-import { capabilityOf, deviceOf, type Surroundings, typeOf } from './automations.ts';
-import { type NodeData, nodeTypeOf, type Sentence, type Step } from './sentence.ts';
+import { orElse } from '../../i18n/words.ts';
+import {
+  capabilityOf,
+  deviceOf,
+  devicesOfZone,
+  longestName,
+  sceneOf,
+  type Surroundings,
+  typeOf,
+  zoneOf,
+} from './automations.ts';
+import { type NodeData, nodeTypeOf, type Sentence, sentenceOf, type Step, type StepData } from './sentence.ts';
+
+/** What it is called: its name, or what it does. */
+export function titleOf(around: Surroundings, { name, flow }: { name: string; flow: Flow | undefined }): string {
+  if (name !== '') return name;
+  const sentence = flow && sentenceOf(flow);
+  const words = sentence ? sentenceWords(around, sentence) : around.t('automations.unnamed');
+  return words.length <= longestName ? words : `${words.slice(0, longestName - 1).trimEnd()}…`;
+}
 
 /* Turns the parts of an automation into text. Each part is a clause after "when", "only if" or an arrow. */
 
 type WithState = { deviceId: string; capability: string };
 
-const nameOf = (around: Surroundings, id: string): string =>
+export const nameOf = (around: Surroundings, id: string): string =>
   deviceOf(around, id)?.name ?? around.t('automations.say.gone');
 
 /** The name of a value in the middle of a sentence: "temperature". */
@@ -27,12 +46,14 @@ const whatOf = (around: Surroundings, { deviceId, capability }: WithState): stri
   return midSentence(locale, capabilityName(t, locale, capabilityOf(around, deviceId, capability)));
 };
 
-/** "Air pressure" → "air pressure", but "CO₂" stays. */
+/** "Air pressure" → "air pressure", but "CO₂" stays, and so do German nouns. */
 const midSentence = (locale: string, name: string): string =>
-  /^\p{Lu}(?!\p{Lu}|\p{N})/u.test(name) ? name.charAt(0).toLocaleLowerCase(locale) + name.slice(1) : name;
+  !locale.startsWith('de') && /^\p{Lu}(?!\p{Lu}|\p{N})/u.test(name)
+    ? name.charAt(0).toLocaleLowerCase(locale) + name.slice(1)
+    : name;
 
 /** A value with its unit; `null` stands for one that is still to be filled in. */
-function valueOf(around: Surroundings, { deviceId, capability }: WithState, value: StateValue | null): string {
+export function valueOf(around: Surroundings, { deviceId, capability }: WithState, value: StateValue | null): string {
   if (value === null || Number.isNaN(value)) return '…';
   const words = valueWords(around.t, around.locale, {
     capability: capabilityOf(around, deviceId, capability, value),
@@ -60,11 +81,56 @@ function triggerWords(around: Surroundings, data: TriggerData): string {
       return t(`automations.trigger.status.${data.config.status ?? 'any'}`, {
         device: nameOf(around, data.config.deviceId),
       });
+    case 'zone_state_changed':
+      return ofZone(around, data.config, 'any', (all, deviceId) =>
+        stateTriggerWords(all, { ...data.config, deviceId }),
+      );
     case 'schedule':
+      if (data.config.sun !== undefined)
+        return sunWords(around, 'trigger.sun', data.config.sun, daysWords(around, data.config.days));
       return data.config.cron === undefined
         ? t('automations.trigger.time', { time: data.config.time ?? '…', days: daysWords(around, data.config.days) })
         : t('automations.trigger.cron', { cron: data.config.cron });
   }
+}
+
+/** Stands for the name of a device until the clause is complete; in some languages names are quoted, and zones are not. */
+const standIn = '\u2042';
+
+/** A clause about a device, said about "any device in Hall" or "everything in Hall". */
+function ofZone(
+  around: Surroundings,
+  { zoneId, ...about }: { zoneId: string; capability?: string; action?: string },
+  which: 'any' | 'all',
+  clause: (around: Surroundings, deviceId: string) => string,
+): string {
+  const { t } = around;
+  const zone = zoneOf(around, zoneId)?.name;
+  const name = zone === undefined ? t('automations.say.goneZone') : t(`automations.say.${which}In`, { zone });
+  // A device that knows the value or the command stands for all of them.
+  const like = devicesOfZone(around, zoneId).find(({ id }) => {
+    const type = typeOf(around, id);
+    return about.action === undefined
+      ? type?.capabilities.some(({ key }) => key === about.capability)
+      : type?.commands.some(({ action }) => action === about.action);
+  });
+  const devices = [{ ...(like ?? ({ type: '', state: {} } as Device)), id: zoneId, name: standIn }];
+  return clause({ ...around, devices }, zoneId).replaceAll(new RegExp(`[«„]?${standIn}[»”]?`, 'g'), name);
+}
+
+type Sun = 'sunrise' | 'sunset' | 'beforeSunrise' | 'beforeSunset' | 'afterSunrise' | 'afterSunset';
+
+export function sunKey({ event, offsetMinutes = 0 }: SunTime): Sun {
+  if (offsetMinutes === 0) return event;
+  const when = offsetMinutes < 0 ? 'before' : 'after';
+  return event === 'sunrise' ? `${when}Sunrise` : `${when}Sunset`;
+}
+
+/** `trigger.sun`: "the sun sets, every day"; `sun`: "sunset". */
+function sunWords({ t, locale }: Surroundings, group: 'sun' | 'trigger.sun', sun: SunTime, days = ''): string {
+  const minutes = Math.abs(sun.offsetMinutes ?? 0);
+  const duration = Number.isFinite(minutes) ? formatDuration(locale, minutes * 60_000) : '…';
+  return t(`automations.${group}.${sunKey(sun)}`, { duration, days });
 }
 
 const ownEvents = ['motion_detected', 'motion_cleared', 'button_pressed'] as const;
@@ -102,8 +168,12 @@ function stateTriggerWords(
 
 function conditionWords(around: Surroundings, data: ConditionData): string {
   const { t } = around;
+  if (data.kind === 'wait_until') return waitWords(around, data, true);
   if (data.kind === 'time_range') {
-    const { from, to, days } = data.config;
+    const { days } = data.config;
+    const say = (bound: string | SunTime): string =>
+      typeof bound === 'string' ? bound : sunWords(around, 'sun', bound);
+    const [from, to] = [say(data.config.from), say(data.config.to)];
     return days === undefined
       ? t('automations.only.time', { from, to })
       : t('automations.only.timeOn', { from, to, days: daysWords(around, days) });
@@ -117,11 +187,33 @@ function conditionWords(around: Surroundings, data: ConditionData): string {
   return t(`automations.only.${operator}`, { device, what: whatOf(around, config), value });
 }
 
+function waitWords(
+  around: Surroundings,
+  { config }: Extract<ConditionData, { kind: 'wait_until' }>,
+  goesOn: boolean,
+): string {
+  const { t, locale } = around;
+  const duration = Number.isFinite(config.seconds) ? formatDuration(locale, config.seconds * 1_000) : '…';
+  return t(goesOn ? 'automations.do.waitUntil' : 'automations.do.waitOrStop', {
+    what: conditionWords(around, config.until),
+    duration,
+  });
+}
+
+const sayStep = (around: Surroundings, data: StepData): string =>
+  data.kind === 'wait_until' ? waitWords(around, data, data.goesOn) : actionWords(around, data);
+
 function actionWords(around: Surroundings, data: ActionData): string {
   const { t, locale } = around;
   switch (data.kind) {
+    case 'zone_command':
+      return ofZone(around, data.config, 'all', (all, deviceId) => commandWords(all, { ...data.config, deviceId }));
     case 'device_command':
       return commandWords(around, data.config);
+    case 'scene': {
+      const scene = sceneOf(around, data.config.sceneId)?.name;
+      return scene === undefined ? t('automations.do.goneScene') : t('automations.do.scene', { scene });
+    }
     case 'delay':
       return t('automations.do.delay', {
         duration: Number.isFinite(data.config.seconds) ? formatDuration(locale, data.config.seconds * 1000) : '…',
@@ -188,13 +280,15 @@ function daysWords({ t, locale }: Surroundings, days: readonly Weekday[] | undef
 }
 
 /** "When Hall switch detects motion → turn on Hall light, wait 2 min, turn off Hall light" */
-export function sentenceWords(around: Surroundings, { triggers, conditions, actions }: Sentence): string {
+export function sentenceWords(around: Surroundings, { triggers, conditions, actions, otherwise }: Sentence): string {
   const { t } = around;
   const when = triggers.map((data) => triggerWords(around, data)).join(` ${t('automations.say.or')} `) || '…';
-  const then = actions.map((data) => actionWords(around, data)).join(', ') || '…';
+  const stepsOf = (steps: readonly StepData[]): string => steps.map((data) => sayStep(around, data)).join(', ') || '…';
+  const then = stepsOf(actions);
   if (conditions.length === 0) return t('automations.say.sentence', { when, then });
   const only = conditions.map((data) => conditionWords(around, data)).join(` ${t('automations.say.and')} `);
-  return t('automations.say.guarded', { when, only, then });
+  if (otherwise.length === 0) return t('automations.say.guarded', { when, only, then });
+  return t('automations.say.either', { when, only, then, otherwise: stepsOf(otherwise) });
 }
 
 /** One path through a flow that is no sentence: "When it is 21:30 → if it is warm → turn off Heater". */
@@ -203,7 +297,9 @@ export function wayWords(around: Surroundings, way: readonly Step[]): string {
   const [trigger, ...rest] = way;
   const clauses = rest.map(({ data, kind, isNegated }) => {
     if (data === null) return t('automations.say.unknown', { kind });
-    if (nodeTypeOf(data) !== 'condition') return nodeWords(around, data);
+    if (data.kind === 'wait_until' && isNegated)
+      return t('automations.say.outOfTime', { what: conditionWords(around, data.config.until) });
+    if (nodeTypeOf(data) !== 'condition' || data.kind === 'wait_until') return nodeWords(around, data);
     return t(isNegated ? 'automations.say.ifNot' : 'automations.say.if', { what: nodeWords(around, data) });
   });
   const when = trigger === undefined ? '…' : stepWords(around, trigger);
@@ -232,15 +328,24 @@ export function briefWords(around: Surroundings, data: NodeData): string {
     if (eventOf(data.config.action) === 'button_pressed') return t('automations.trigger.brief.button');
   }
   const nameless = { ...around, devices: around.devices.map((device) => ({ ...device, name: '' })) };
-  return nodeWords(nameless, data)
+  return withoutZone(nameless, data)
     .replace('«»', '')
     .replaceAll(/\s+/g, ' ')
     .replace(/^[\s:]+/, '')
     .trim();
 }
 
-const orElse = (t: TFunction, key: string, fallback: string): string =>
-  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
+/** In the list of what a zone can do, its clauses are those of a device without a name. */
+function withoutZone(around: Surroundings, data: NodeData): string {
+  if (data.kind !== 'zone_state_changed' && data.kind !== 'zone_command') return nodeWords(around, data);
+  const whole = nodeWords(around, data);
+  const { t } = around;
+  const zone = zoneOf(around, data.config.zoneId)?.name ?? '';
+  return whole
+    .replace(t('automations.say.anyIn', { zone }), '')
+    .replace(t('automations.say.allIn', { zone }), '')
+    .replace(t('automations.say.goneZone'), '');
+}
 
 /** What is wrong with a flow, in the reader's language; the station's own English for what this page does not know. */
 export const flowFaultWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
@@ -248,38 +353,3 @@ export const flowFaultWords = (t: TFunction, { code, message }: { code: string; 
 
 export const automationConditionWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
   orElse(t, `automations.condition.${code}`, message);
-
-/** The icon of a run: only runs that need attention stand out. */
-export const toneOfRun: Record<RunSummary['status'], Tone> = {
-  running: 'working',
-  waiting: 'working',
-  completed: 'ok',
-  failed: 'fault',
-  interrupted: 'attention',
-  missed: 'attention',
-  replaced: 'ok',
-  stopped: 'ok',
-  skipped: 'attention',
-};
-
-/** What started it. */
-export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSummary): string {
-  const device =
-    trigger.deviceId === null
-      ? t('automations.say.gone')
-      : (deviceOf({ t, ...around }, trigger.deviceId)?.name ?? t('automations.say.gone'));
-  return t(`automations.runs.by.${trigger.kind}`, { device });
-}
-
-export const statusOfRun = (t: TFunction, { status, reason }: RunSummary): string =>
-  reason === 'conditions_not_met' ? t('automations.runs.nothing') : t(`automations.runs.status.${status}`);
-
-/** The result of "Run now". */
-export function startedWords(t: TFunction, run: RunSummary): string {
-  if (run.status !== 'skipped') return t('automations.page.started');
-  return [t('automations.page.notStarted'), reasonOfRun(t, run)].filter((words) => words !== null).join(' ');
-}
-
-/** "Done", or the reason why not. */
-export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>
-  reason === null ? null : t(`automations.runs.reason.${reason}`);

@@ -2,6 +2,7 @@ import { ChevronRight, Plus, Workflow } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Automation, AutomationSummary } from '@station/protocol/automations';
+import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
@@ -12,7 +13,9 @@ import { ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { NextTime, AutomationSentence, StatusBadge } from './automation-parts.tsx';
-import { automationConditionWords, statusOfRun, toneOfRun } from './automation-words.ts';
+import { automationConditionWords, sentenceWords, titleOf } from './automation-words.ts';
+import { statusOfRun, toneOfRun } from './run-words.ts';
+import { sentenceOf } from './sentence.ts';
 import { type Surroundings, useAutomations, useDetails, useSurroundings } from './automations.ts';
 
 /** What the station does automatically, each in a sentence. */
@@ -45,7 +48,7 @@ function Shown({
 }) {
   const { t } = useTranslation();
   const details = useDetails(automations);
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const stale = freshness.kind === 'stale';
   const make = mayManage && (
     <LinkButton href="/automations/new" kind="primary">
@@ -97,25 +100,28 @@ function Row({
 }) {
   const { t } = useTranslation();
   const { id, name, status, conditions, hasUnpublishedChanges } = automation;
+  const flow = detail?.publishedFlow ?? detail?.flow;
+  const sentence = flow && sentenceOf(flow);
+  // Without a name it is called what it does, which is said once.
+  const said = name === '' && sentence ? sentenceWords(around, sentence) : null;
+  const title = said ?? titleOf(around, { name, flow });
   return (
     <li className="relative rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong md:px-6">
       <div className="flex items-center gap-3">
         <h2 className="min-w-0 flex-1 font-strong break-words">
           {/* The whole card leads there; its name is what is read out. */}
           <Link href={`/automations/${id}`} className="rounded-lg after:absolute after:inset-0 after:rounded-2xl">
-            {name}
+            {title}
           </Link>
         </h2>
         <StatusBadge status={status} />
         <ChevronRight aria-hidden className="-mr-1 size-5 shrink-0 text-ink-soft" />
       </div>
-      <div className="mt-1 text-ink-soft">
-        {detail === undefined ? (
-          <Skeleton className="h-6 w-3/4" />
-        ) : (
-          <AutomationSentence flow={detail.publishedFlow ?? detail.flow} around={around} />
-        )}
-      </div>
+      {said === null && (
+        <div className="mt-1 text-ink-soft">
+          {flow === undefined ? <Skeleton className="h-6 w-3/4" /> : <AutomationSentence flow={flow} around={around} />}
+        </div>
+      )}
       {conditions.map((condition) => (
         <p key={condition.code} className="mt-2 flex gap-2 text-small">
           <ToneIcon tone="attention" />

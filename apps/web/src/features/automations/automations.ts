@@ -8,12 +8,17 @@ import type {
   AutomationSummary,
   NewAutomation,
   RunSummary,
+  TestTrace,
 } from '@station/protocol/automations';
+import type { Flow } from '@station/protocol/automation-flow';
 import type { Capability, DeviceType } from '@station/protocol/device-types';
-import type { Device } from '@station/protocol/devices';
-import { useDevices, useDeviceTypes } from '../../api/devices.ts';
+import type { Device, Zone } from '@station/protocol/devices';
+import type { Station } from '@station/protocol/rest';
+import type { Scene } from '@station/protocol/scenes';
+import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
+import { useScenes } from '../../api/scenes.ts';
 import { useServices } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { automationKey, automationsKey, runsKey } from './follow-automations.ts';
@@ -48,9 +53,17 @@ export function useSurroundings(): Surroundings | null {
   const locale = useLocale();
   const view = useDevices();
   const types = useDeviceTypes();
-  if (view.kind === 'loading' || types === null) return null;
-  return { t, locale, devices: view.kind === 'shown' ? view.value : noDevices, types };
+  const zones = useZones();
+  const scenes = useScenes();
+  const station = useReading<Station>(['station'], '/api/station');
+  if (view.kind === 'loading' || types === null || zones === null || scenes === null) return null;
+  if (station.kind === 'loading') return null;
+  const hasPlace = station.kind === 'shown' && station.value.place !== null;
+  return { t, locale, devices: view.kind === 'shown' ? view.value : noDevices, types, zones, scenes, hasPlace };
 }
+
+/** As in the protocol. */
+export const longestName = 100;
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
@@ -97,6 +110,27 @@ export function useRunNow(id: string): Command<RunSummary> {
   });
 }
 
+/** A draft with the same flow. Its name says that it is a copy; without a name it stays without one. */
+export function useDuplicate({ name, mode, flow }: Automation): Command<Automation> {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const copied = name === '' ? '' : t('automations.page.copyName', { name }).slice(0, longestName);
+  return useMutation({
+    mutationFn: () =>
+      session.call<Automation>('POST', '/api/automations', {
+        body: { name: copied, mode, flow },
+      }),
+    onSuccess: (made) => queries.setQueryData(automationKey(made.id), made),
+    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
+  });
+}
+
+/** What a flow would do now. */
+export function useTest(): Command<TestTrace, Flow> {
+  const { session } = useServices();
+  return useMutation({ mutationFn: (flow) => session.call('POST', '/api/automations/test', { body: { flow } }) });
+}
+
 export function useDelete(id: string): Command<void> {
   const { session, queries } = useServices();
   return useMutation({
@@ -113,7 +147,22 @@ export type Surroundings = {
   locale: string;
   devices: readonly Device[];
   types: ReadonlyMap<string, DeviceType>;
+  zones: readonly Zone[];
+  scenes: readonly Scene[];
+  /** Whether the station knows where it is. */
+  hasPlace: boolean;
 };
+
+export const zoneOf = ({ zones }: Surroundings, id: string): Zone | undefined => zones.find((zone) => zone.id === id);
+
+export const sceneOf = ({ scenes }: Surroundings, id: string): Scene | undefined =>
+  scenes.find((scene) => scene.id === id);
+
+export const devicesOfZone = ({ devices }: Surroundings, zoneId: string): readonly Device[] =>
+  devices.filter((device) => device.zoneId === zoneId);
+
+export const typesOfZone = (around: Surroundings, zoneId: string): readonly DeviceType[] =>
+  devicesOfZone(around, zoneId).flatMap(({ id }) => typeOf(around, id) ?? []);
 
 export const deviceOf = ({ devices }: Surroundings, id: string): Device | undefined =>
   devices.find((device) => device.id === id);

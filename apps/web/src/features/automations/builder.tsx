@@ -2,17 +2,21 @@ import { Plus } from 'lucide-react';
 import { Fragment, type ReactNode, type SubmitEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import type { ActionData, ConditionData, TriggerData } from '@station/protocol/automation-flow';
+import type { InstantCondition, TriggerData } from '@station/protocol/automation-flow';
 import type { Automation, RunMode } from '@station/protocol/automations';
+import { useLeaveGuard } from '../../api/leave-guard.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
+import { LeaveDialog } from '../../ui/leave-dialog.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { sentenceWords } from './automation-words.ts';
 import { type Surroundings, useSave } from './automations.ts';
 import type { RowProps } from './part-row.tsx';
 import { ActionRow, ConditionRow, TriggerRow } from './part-rows.tsx';
-import { flowOf, partFault, type Sentence, sentenceOf } from './sentence.ts';
+import { type Draft, movesOf, type Part, type PartsOf, sentenceIn, shownParts, useDraft } from './draft.ts';
+import { flowOf, isGone, type PartFault, partFault, sentenceOf, type StepData } from './sentence.ts';
+import { TestButton } from './test-button.tsx';
 
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
 const longestName = 100;
@@ -27,23 +31,25 @@ export function Builder({ automation, around }: { automation: Automation | null;
   const [mode, setMode] = useState<RunMode>(automation?.mode ?? 'restart');
   const [checked, setChecked] = useState(false);
   const save = useSave(automation);
-  const { triggers, conditions, actions } = draft;
-  const sentence: Sentence = {
-    triggers: chosen(triggers),
-    conditions: chosen(conditions),
-    actions: chosen(actions),
+  const sentence = sentenceIn(draft);
+  const [initial] = useState(() => JSON.stringify({ sentence, name, mode }));
+  const guard = useLeaveGuard(JSON.stringify({ sentence, name, mode }) !== initial);
+  /** Marks what is missing, and leads there. True when nothing is. */
+  const check = (): boolean => {
+    setChecked(true);
+    if (shownParts(draft).every(({ data }) => partFault(around, data) === null)) return true;
+    // Once the marks are drawn, focus the first of them.
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[data-fault] :is(select, input)')?.focus());
+    return false;
   };
   const submit = (publish: boolean): void => {
-    if (save.isPending) return;
-    setChecked(true);
-    const all = [...triggers.parts, ...conditions.parts, ...actions.parts];
-    if (all.some(({ data }) => partFault(around, data) !== null)) {
-      // Once the marks are drawn, focus the first of them.
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[data-fault] :is(select, input)')?.focus());
-      return;
-    }
-    const change = { name: name.trim() || shortened(sentenceWords(around, sentence)), mode, flow: flowOf(sentence) };
-    save.mutate({ change, publish }, { onSuccess: ({ id }) => navigate(`/automations/${id}`) });
+    if (save.isPending || !check()) return;
+    const change = { name: name.trim(), mode, flow: flowOf(sentence) };
+    const onSuccess = ({ id }: Automation): void => {
+      guard.release();
+      navigate(`/automations/${id}`);
+    };
+    save.mutate({ change, publish }, { onSuccess });
   };
   const onSubmit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -63,6 +69,7 @@ export function Builder({ automation, around }: { automation: Automation | null;
             {sentenceWords(around, sentence)}
           </p>
         </Card>
+        <TestButton flow={() => (check() ? flowOf(sentence) : null)} around={around} />
         <DetailsCard name={name} mode={mode} onName={setName} onMode={setMode} />
         <div className="grid gap-3">
           {save.error?.code === 'conflict' && automation !== null ? (
@@ -78,12 +85,10 @@ export function Builder({ automation, around }: { automation: Automation | null;
           </Button>
         </div>
       </div>
+      {guard.leave && <LeaveDialog onLeave={guard.leave} onStay={guard.stay} />}
     </form>
   );
 }
-
-const shortened = (text: string): string =>
-  text.length <= longestName ? text : `${text.slice(0, longestName - 1).trimEnd()}…`;
 
 function DetailsCard({
   name,
@@ -135,9 +140,9 @@ function Conflict() {
   );
 }
 
-/** When, only if, do: a card for each, with a row for each part. */
+/** When, only if, do, otherwise: a card for each, with a row for each part. */
 function SentenceCards({
-  draft: { triggers, conditions, actions },
+  draft: { triggers, conditions, actions, otherwise },
   ...shared
 }: {
   draft: Draft;
@@ -155,6 +160,7 @@ function SentenceCards({
         between={t('automations.say.or')}
         addName={t('automations.build.addTrigger')}
         list={triggers}
+        nameOf={(number) => t('automations.build.rowTrigger', { number })}
         row={(props) => <TriggerRow {...props} />}
       />
       <PartsCard
@@ -164,6 +170,7 @@ function SentenceCards({
         between={t('automations.say.and')}
         addName={t('automations.build.addCondition')}
         list={conditions}
+        nameOf={(number) => t('automations.build.rowCondition', { number })}
         row={(props) => <ConditionRow {...props} />}
       />
       <PartsCard
@@ -173,13 +180,28 @@ function SentenceCards({
         between={null}
         addName={t('automations.build.addAction')}
         list={actions}
+        nameOf={(number) => t('automations.build.rowAction', { number })}
         row={(props, index) => <ActionRow {...props} onMove={movesOf(actions, index)} />}
       />
+      {conditions.parts.length > 0 && (
+        <PartsCard
+          {...shared}
+          title={t('automations.build.otherwise')}
+          help={t('automations.build.otherwiseHelp')}
+          between={null}
+          addName={t('automations.build.addOtherwise')}
+          list={otherwise}
+          nameOf={(number) => t('automations.build.rowOtherwise', { number })}
+          row={(props, index) => <ActionRow {...props} onMove={movesOf(otherwise, index)} />}
+        />
+      )}
     </div>
   );
 }
 
-function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
+type NamedRow<Data> = RowProps<Data> & { name: string };
+
+function PartsCard<Data extends TriggerData | InstantCondition | StepData>({
   title,
   help,
   between,
@@ -187,6 +209,7 @@ function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
   list,
   around,
   checked,
+  nameOf,
   row,
 }: {
   title: string;
@@ -197,13 +220,18 @@ function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
   list: PartsOf<Data>;
   around: Surroundings;
   checked: boolean;
-  row: (props: RowProps<Data>, index: number) => ReactNode;
+  nameOf: (number: number) => string;
+  row: (props: NamedRow<Data>, index: number) => ReactNode;
 }) {
-  const propsOf = ({ key, data }: Part<Data>, index: number): RowProps<Data> => ({
+  const faultOf = (data: Data | null): PartFault | null => {
+    const fault = partFault(around, data);
+    return checked || isGone(fault) ? fault : null;
+  };
+  const propsOf = ({ key, data }: Part<Data>, index: number): NamedRow<Data> => ({
     data,
-    number: index + 1,
+    name: nameOf(index + 1),
     around,
-    fault: checked ? partFault(around, data) : null,
+    fault: faultOf(data),
     onChange: (changed) => list.change(key, changed),
     onRemove: list.parts.length > list.atLeast ? () => list.remove(key) : null,
   });
@@ -225,66 +253,3 @@ function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
     </Card>
   );
 }
-
-/** A part that may not be chosen yet; its key stays the same when it moves. */
-type Part<Data> = { key: number; data: Data | null };
-type PartsOf<Data> = {
-  parts: readonly Part<Data>[];
-  /** Fewer parts than this are not possible. */
-  atLeast: number;
-  add(): void;
-  change(key: number, data: Data): void;
-  remove(key: number): void;
-  /** Swaps it with its neighbour. */
-  move(key: number, by: -1 | 1): void;
-};
-
-/** Where a part can be moved; null for the only one. */
-function movesOf<Data>({ parts, move }: PartsOf<Data>, index: number) {
-  const part = parts[index];
-  if (part === undefined || parts.length < 2) return null;
-  return {
-    up: index === 0 ? null : () => move(part.key, -1),
-    down: index === parts.length - 1 ? null : () => move(part.key, 1),
-  };
-}
-
-/** A sentence that is being built. */
-type Draft = {
-  triggers: PartsOf<TriggerData>;
-  conditions: PartsOf<ConditionData>;
-  actions: PartsOf<ActionData>;
-};
-
-function useDraft(from: Sentence | null): Draft {
-  return {
-    triggers: useParts<TriggerData>(from?.triggers ?? [], 1),
-    conditions: useParts<ConditionData>(from?.conditions ?? [], 0),
-    actions: useParts<ActionData>(from?.actions ?? [], 1),
-  };
-}
-
-function useParts<Data>(from: readonly Data[], atLeast: number): PartsOf<Data> {
-  const keys = useRef(0);
-  const part = (data: Data | null): Part<Data> => ({ key: ++keys.current, data });
-  const [parts, setParts] = useState<Part<Data>[]>(() => {
-    const given = from.map(part);
-    return given.length < atLeast ? [part(null)] : given;
-  });
-  return {
-    parts,
-    atLeast,
-    add: () => setParts([...parts, part(null)]),
-    change: (key, data) => setParts(parts.map((one) => (one.key === key ? { key, data } : one))),
-    remove: (key) => setParts(parts.filter((one) => one.key !== key)),
-    move: (key, by) => {
-      const at = parts.findIndex((one) => one.key === key);
-      const moved = parts[at];
-      const neighbour = parts[at + by];
-      if (!moved || !neighbour) return;
-      setParts(parts.map((one, place) => (place === at ? neighbour : place === at + by ? moved : one)));
-    },
-  };
-}
-
-const chosen = <Data,>({ parts }: PartsOf<Data>): Data[] => parts.flatMap(({ data }) => (data === null ? [] : [data]));

@@ -1,5 +1,6 @@
 import { type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isManager } from '@station/protocol/roles';
 import { useDevices } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
 import { Skeleton } from '../../ui/card.tsx';
@@ -7,6 +8,7 @@ import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { Gone } from './automation-parts.tsx';
+import { titleOf } from './automation-words.ts';
 import { type Surroundings, useAutomation, useSurroundings } from './automations.ts';
 import { Builder } from './builder.tsx';
 import { sentenceOf } from './sentence.ts';
@@ -29,11 +31,14 @@ export function EditAutomationPage({ id }: { id: string }) {
   const { t } = useTranslation();
   const view = useAutomation(id);
   const around = useSurroundings();
-  const name = view.kind === 'shown' ? view.value.name : null;
+  const name = view.kind === 'shown' && around !== null ? titleOf(around, view.value) : null;
+  const ownName = view.kind === 'shown' ? view.value.name : '';
+  const title =
+    ownName === '' ? t('automations.build.titleEditUnnamed') : t('automations.build.titleEdit', { name: ownName });
   return (
     <>
       <Head
-        title={name === null ? t('automations.title') : t('automations.build.titleEdit', { name })}
+        title={name === null ? t('automations.title') : title}
         back={name === null ? '/automations' : `/automations/${id}`}
         backName={name ?? t('automations.build.back')}
       />
@@ -65,7 +70,7 @@ function Existing({
 
 function ForManagers({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
-  return useUser().role === 'member' ? <p>{t('automations.readOnly')}</p> : children;
+  return !isManager(useUser().role) ? <p>{t('automations.readOnly')}</p> : children;
 }
 
 function Head({ title, back, backName }: { title: string; back: string; backName: string }) {

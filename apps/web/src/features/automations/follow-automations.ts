@@ -9,11 +9,14 @@ export const runsKey = (id: string): readonly unknown[] => [...automationsKey, i
 /** While runs follow each other quickly, they are read at most this often. */
 const gatherMs = 500;
 
+/** A removed scene breaks the automations that run it. */
+const relevant: readonly string[] = ['hello', 'automation_run', 'automation_changed', 'scenes_changed'];
+
 /** Reads automations and their runs again after each change event and each handshake: events may have been missed. */
 export function followAutomations(live: LiveService, queries: QueryClient): void {
   let due: ReturnType<typeof setTimeout> | undefined;
   live.onMessage(({ type }) => {
-    if (type !== 'hello' && type !== 'automation_run' && type !== 'automation_changed') return;
+    if (!relevant.includes(type)) return;
     due ??= setTimeout(() => {
       due = undefined;
       void queries.invalidateQueries({ queryKey: automationsKey });

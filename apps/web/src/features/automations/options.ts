@@ -1,7 +1,14 @@
-import type { ActionData, ConditionData, Operator, StateValue, TriggerData } from '@station/protocol/automation-flow';
-import type { DeviceType, Parameter } from '@station/protocol/device-types';
+import type {
+  ActionData,
+  ConditionData,
+  InstantCondition,
+  Operator,
+  StateValue,
+  TriggerData,
+} from '@station/protocol/automation-flow';
+import type { Capability, DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { deviceOf, typeOf, type Surroundings } from './automations.ts';
+import { deviceOf, devicesOfZone, typeOf, type Surroundings } from './automations.ts';
 
 /*
  * The choices for a device in the automation builder. Each choice is a part with everything filled in except numbers,
@@ -13,6 +20,7 @@ export function keyOf(data: TriggerData | ConditionData | ActionData): string {
   switch (data.kind) {
     case 'device_event_received':
       return `event ${data.config.action ?? '*'}`;
+    case 'zone_state_changed':
     case 'device_state_changed': {
       const { capability, operator, value } = data.config;
       return operator === undefined || value === undefined
@@ -22,17 +30,20 @@ export function keyOf(data: TriggerData | ConditionData | ActionData): string {
     case 'device_status_changed':
       return `status ${data.config.status ?? '*'}`;
     case 'schedule':
-      return data.config.cron === undefined ? 'time' : 'cron';
+      return data.config.sun !== undefined ? 'sun' : data.config.cron === undefined ? 'time' : 'cron';
     case 'state_equals':
       return `is ${data.config.capability} eq ${valueKey(data.config.value)}`;
     case 'numeric_compare':
       return `is ${data.config.capability} ${data.config.operator} #`;
     case 'time_range':
       return 'time';
+    case 'zone_command':
     case 'device_command':
       return `command ${data.config.action} ${Object.values(data.config.params ?? {})
         .map((value) => valueKey(value as StateValue))
         .join(' ')}`;
+    case 'scene':
+    case 'wait_until':
     case 'delay':
     case 'webhook':
     case 'notify':
@@ -47,10 +58,6 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   const events = (type?.events ?? []).map(({ action }) => action);
   const isSwitched = type?.capabilities.some(({ key, kind }) => key === 'on' && kind === 'boolean') ?? false;
-  const state = (capability: string, operator: Operator, value: StateValue): TriggerData => ({
-    kind: 'device_state_changed',
-    config: { deviceId, capability, operator, value },
-  });
   return [
     ...events
       // Its state says the same.
@@ -59,31 +66,62 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
     // Motion is already covered by its events.
     ...(type?.capabilities ?? [])
       .filter(({ key }) => !(key === 'motion' && events.includes('motion_detected')))
-      .flatMap((capability): TriggerData[] => {
-        const { key } = capability;
-        if (capability.kind === 'boolean') return [state(key, 'eq', true), state(key, 'eq', false)];
-        if (capability.kind === 'enum') return (capability.values ?? []).map((value) => state(key, 'eq', value));
-        if (capability.kind === 'number') {
-          const now = numberNow(device, capability);
-          return [state(key, 'gt', now), state(key, 'lt', now)];
-        }
-        return [{ kind: 'device_state_changed', config: { deviceId, capability: key } }];
-      }),
+      .flatMap((capability) => changesOf(device, capability))
+      .map((change): TriggerData => ({ kind: 'device_state_changed', config: { deviceId, ...change } })),
     { kind: 'device_status_changed', config: { deviceId, status: 'offline' } },
     { kind: 'device_status_changed', config: { deviceId, status: 'online' } },
   ];
 }
 
+type Change = { capability: string; operator?: Operator; value?: StateValue };
+
+function changesOf(device: Device | undefined, capability: Capability): Change[] {
+  const { key } = capability;
+  const change = (operator: Operator, value: StateValue): Change => ({ capability: key, operator, value });
+  if (capability.kind === 'boolean') return [change('eq', true), change('eq', false)];
+  if (capability.kind === 'enum') return (capability.values ?? []).map((value) => change('eq', value));
+  if (capability.kind === 'number') {
+    const now = numberNow(device, capability);
+    return [change('gt', now), change('lt', now)];
+  }
+  return [{ capability: key }];
+}
+
+/** The triggers of a zone: what any of its devices can report. */
+export function zoneTriggerOptions(around: Surroundings, zoneId: string): TriggerData[] {
+  const all = devicesOfZone(around, zoneId).flatMap((device) =>
+    (typeOf(around, device.id)?.capabilities ?? [])
+      .flatMap((capability) => changesOf(device, capability))
+      .map((change): TriggerData => ({ kind: 'zone_state_changed', config: { zoneId, ...change } })),
+  );
+  return distinct(all);
+}
+
+/** The commands of a zone: what at least one of its devices understands. */
+export function zoneActionOptions(around: Surroundings, zoneId: string): ActionData[] {
+  const all = devicesOfZone(around, zoneId).flatMap(({ id }) =>
+    actionOptions(around, id).flatMap((data): ActionData[] => {
+      if (data.kind !== 'device_command' || data.config.action === 'reboot') return [];
+      const { deviceId: _, ...command } = data.config;
+      return [{ kind: 'zone_command', config: { zoneId, ...command } }];
+    }),
+  );
+  return distinct(all);
+}
+
+const distinct = <Data extends TriggerData | ActionData>(all: readonly Data[]): Data[] =>
+  [...new Map(all.toReversed().map((data) => [keyOf(data), data])).values()].toReversed();
+
 /** The conditions of a device. */
-export function conditionOptions(around: Surroundings, deviceId: string): ConditionData[] {
+export function conditionOptions(around: Surroundings, deviceId: string): InstantCondition[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
-  return (type?.capabilities ?? []).flatMap((capability): ConditionData[] => {
+  return (type?.capabilities ?? []).flatMap((capability): InstantCondition[] => {
     const { key } = capability;
-    const equals = (value: StateValue): ConditionData => ({
+    const equals = (value: StateValue): InstantCondition => ({
       kind: 'state_equals',
       config: { deviceId, capability: key, value },
     });
-    const compare = (operator: Operator): ConditionData => ({
+    const compare = (operator: Operator): InstantCondition => ({
       kind: 'numeric_compare',
       config: { deviceId, capability: key, operator, value: numberNow(device, capability) },
     });
@@ -149,7 +187,7 @@ function numberNow(device: Device | undefined, { key, min, max }: NumberRange): 
 
 /** The same choice with another number. */
 export function withNumber<Data extends TriggerData | ConditionData | ActionData>(data: Data, value: number): Data {
-  if (data.kind === 'device_command') {
+  if (data.kind === 'device_command' || data.kind === 'zone_command') {
     const [name] = Object.keys(data.config.params ?? {});
     return name === undefined ? data : { ...data, config: { ...data.config, params: { [name]: value } } };
   }
@@ -158,11 +196,10 @@ export function withNumber<Data extends TriggerData | ConditionData | ActionData
 
 /** The number of a part; null when there is none in it. NaN while it is not filled in. */
 export function numberIn(data: TriggerData | ConditionData | ActionData): number | null {
-  if (data.kind === 'device_command') {
+  if (data.kind === 'device_command' || data.kind === 'zone_command') {
     const [value] = Object.values(data.config.params ?? {});
     return typeof value === 'number' ? value : null;
   }
-  if (data.kind !== 'device_state_changed' && data.kind !== 'numeric_compare' && data.kind !== 'state_equals')
-    return null;
+  if (!('value' in data.config)) return null;
   return typeof data.config.value === 'number' ? data.config.value : null;
 }

@@ -1,9 +1,9 @@
 import { type InputHTMLAttributes, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Weekday } from '@station/protocol/automation-flow';
+import type { SunTime, Weekday } from '@station/protocol/automation-flow';
 import { classNames } from '../../ui/class-names.ts';
 import { Select } from '../../ui/fields.tsx';
-import { weekdayName, weekdays } from './automation-words.ts';
+import { sunKey, weekdayName, weekdays } from './automation-words.ts';
 
 const boxLook = 'block min-h-11 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink';
 
@@ -104,6 +104,77 @@ export function DurationBox({ seconds, onChange }: { seconds: number; onChange: 
         ))}
       </Select>
     </div>
+  );
+}
+
+const sunTimes = ['sunrise', 'beforeSunrise', 'afterSunrise', 'sunset', 'beforeSunset', 'afterSunset'] as const;
+const usualOffset = 30;
+
+/** A time of the sun, or of the clock. */
+export function BoundBox({
+  label,
+  hidden = false,
+  bound,
+  withClock = false,
+  onChange,
+}: {
+  label: string;
+  hidden?: boolean;
+  bound: string | SunTime;
+  /** Whether it can be a time of the clock. */
+  withClock?: boolean;
+  onChange: (bound: string | SunTime) => void;
+}) {
+  const { t } = useTranslation();
+  // The side must stay while the number is empty.
+  const [isBefore, setBefore] = useState(typeof bound !== 'string' && (bound.offsetMinutes ?? 0) < 0);
+  const kind =
+    typeof bound === 'string'
+      ? 'clock'
+      : sunKey(Number.isNaN(bound.offsetMinutes) ? { ...bound, offsetMinutes: isBefore ? -1 : 1 } : bound);
+  const choose = (next: string): void => {
+    const known = sunTimes.find((one) => one === next);
+    if (known === undefined) return onChange('22:00');
+    const event = known.toLowerCase().endsWith('sunrise') ? 'sunrise' : 'sunset';
+    const minutes = Math.abs((typeof bound === 'string' ? 0 : bound.offsetMinutes) || usualOffset);
+    const sign = known.startsWith('before') ? -1 : known.startsWith('after') ? 1 : 0;
+    setBefore(sign < 0);
+    onChange(sign === 0 ? { event } : { event, offsetMinutes: sign * minutes });
+  };
+  return (
+    <fieldset className="min-w-0 space-y-2">
+      <legend className={hidden ? 'sr-only' : 'mb-1 text-small text-ink-soft'}>{label}</legend>
+      <Select bare label={label} value={kind} onChange={(event) => choose(event.target.value)}>
+        {withClock && <option value="clock">{t('automations.build.sunTimes.clock')}</option>}
+        {sunTimes.map((one) => (
+          <option key={one} value={one}>
+            {t(`automations.build.sunTimes.${one}`)}
+          </option>
+        ))}
+      </Select>
+      {typeof bound === 'string' ? (
+        <Box
+          hidden
+          label={t('automations.build.time')}
+          type="time"
+          value={bound}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      ) : (
+        bound.offsetMinutes !== undefined && (
+          <Box
+            label={t('automations.build.minutes')}
+            type="number"
+            min={1}
+            step={1}
+            value={Number.isNaN(bound.offsetMinutes) ? '' : Math.abs(bound.offsetMinutes)}
+            onChange={(event) =>
+              onChange({ ...bound, offsetMinutes: (isBefore ? -1 : 1) * (Number(event.target.value) || Number.NaN) })
+            }
+          />
+        )
+      )}
+    </fieldset>
   );
 }
 

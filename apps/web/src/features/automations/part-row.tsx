@@ -1,11 +1,16 @@
 import { X } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import type { ActionData, ConditionData, TriggerData } from '@station/protocol/automation-flow';
+import type { Device, Zone } from '@station/protocol/devices';
+import type { Scene } from '@station/protocol/scenes';
 import { classNames } from '../../ui/class-names.ts';
+import { Combobox } from '../../ui/combobox.tsx';
 import { Select } from '../../ui/fields.tsx';
+import type { ComboGroup, ComboOption } from '../../ui/find-options.ts';
 import { briefWords } from './automation-words.ts';
-import { capabilityOf, type Surroundings } from './automations.ts';
+import { capabilityOf, devicesOfZone, type Surroundings, typeOf } from './automations.ts';
 import { keyOf, numberIn, withNumber } from './options.ts';
 import { NumberBox } from './part-inputs.tsx';
 import type { PartFault } from './sentence.ts';
@@ -15,67 +20,106 @@ type PartData = TriggerData | ConditionData | ActionData;
 /** What every row of a sentence gets. */
 export type RowProps<Data> = {
   data: Data | null;
-  number: number;
   around: Surroundings;
   fault: PartFault | null;
   onChange: (data: Data) => void;
   onRemove: (() => void) | null;
 };
 
-export type Subject = { value: string; label: string };
+/** What a part can be about: devices and zones by their ids, and what is neither. */
+export type Subjects<Data> = {
+  /** Of the field, for screen readers. */
+  label?: string;
+  others: readonly ComboOption[];
+  /** Which of `others` the part is about when it is about no device. */
+  otherOf: (data: Data) => string;
+  /** The part to begin with for one of `others`; null: it stays as it is. */
+  dataOf: (other: string) => Data | null;
+  devices: readonly Device[];
+  /** What the part can say about a device; the first is chosen with the device. */
+  optionsOf: (device: string) => readonly Data[];
+  /** By their ids; among `others` for `otherOf` and `dataOf`. */
+  scenes?: readonly Scene[];
+  zones: readonly Zone[];
+  zoneOptionsOf: (zone: string) => readonly Data[];
+};
 
 /**
- * One part of the sentence that is being built: its subject (a device or something else), what about the device, and the rest in
- * `children`.
+ * One part of the sentence that is being built: its subject (a device, a zone or something else), what about it, and the rest in `children`.
  */
 export function SubjectRow<Data extends PartData>({
-  data,
-  around,
-  fault,
-  onChange,
-  onRemove,
   name,
   tools,
-  wide = false,
-  other,
-  others,
-  dataOf,
-  devices,
-  optionsOf,
   children,
+  wide = false,
+  subjects,
+  ...row
 }: RowProps<Data> & {
   name: string;
   tools?: ReactNode;
   /** The subject has a line of its own. */
   wide?: boolean;
-  /** Which of `others` the part is about when it is about no device. */
-  other: string;
-  /** Subjects that are no devices. */
-  others: readonly Subject[];
-  /** The part to begin with for one of `others`; null: it stays as it is. */
-  dataOf: (other: string) => Data | null;
-  devices: readonly Subject[];
-  /** What the part can say about a device; the first is chosen with the device. */
-  optionsOf: (device: string) => readonly Data[];
+  subjects: Subjects<Data>;
   children: ReactNode;
 }) {
-  const device = deviceIn(data);
-  const options = device === null ? [] : optionsOf(device);
+  return (
+    <PartRow name={name} fault={row.fault} onRemove={row.onRemove} tools={tools}>
+      <SubjectParts {...row} subjects={subjects} wide={wide} />
+      {children}
+    </PartRow>
+  );
+}
+
+/** The subject and what about it, without a frame. */
+export function SubjectParts<Data extends PartData>({
+  data,
+  around,
+  onChange,
+  subjects,
+  wide,
+}: Pick<RowProps<Data>, 'data' | 'around' | 'onChange'> & { subjects: Subjects<Data>; wide: boolean }) {
+  const { t } = useTranslation();
+  const { devices, zones } = subjects;
+  const scenes = (subjects.scenes ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  const others = [...subjects.others, ...scenes];
+  const optionsFor = (id: string): readonly Data[] =>
+    zones.some((zone) => zone.id === id) ? subjects.zoneOptionsOf(id) : subjects.optionsOf(id);
+  const about = aboutOf(data);
+  const options = about === null ? [] : optionsFor(about);
   const choose = (subject: string): void => {
     const isOther = others.some(({ value }) => value === subject);
-    const next = isOther ? dataOf(subject) : optionsOf(subject)[0];
-    if (next) onChange(next);
+    // Another device that can do the same does the same.
+    const same = data === null || isOther ? undefined : optionsFor(subject).find((one) => keyOf(one) === keyOf(data));
+    const next = isOther ? subjects.dataOf(subject) : (same ?? optionsFor(subject)[0]);
+    const number = data && numberIn(data);
+    if (next) onChange(same && number !== null && numberIn(next) !== null ? withNumber(next, number) : next);
   };
+  const value = about ?? (data === null ? '' : subjects.otherOf(data));
+  const zoneName = new Map(around.zones.map((zone) => [zone.id, zone.name]));
+  const groups: readonly ComboGroup[] = [
+    { label: t('automations.picker.other'), options: subjects.others },
+    { label: t('automations.picker.scenes'), options: scenes },
+    { label: t('automations.picker.zones'), options: zones.map((zone) => ({ value: zone.id, label: zone.name })) },
+    {
+      label: t('automations.picker.devices'),
+      options: devices.map(({ id, name, zoneId }) => {
+        const hint = zoneName.get(zoneId ?? '');
+        return { value: id, label: name, ...(hint !== undefined && { hint }) };
+      }),
+    },
+  ];
+  const chosen = groups.flatMap((group) => group.options).find((one) => one.value === value);
   return (
-    <PartRow name={name} fault={fault} onRemove={onRemove} tools={tools}>
-      <SubjectSelect
-        wide={wide}
-        value={device ?? (data === null ? '' : other)}
-        others={others}
-        devices={devices}
+    <>
+      <Combobox
+        label={subjects.label ?? t('automations.build.subject')}
+        value={value}
+        shown={chosen?.label ?? t(value === '' ? 'automations.build.choose' : goneKey(data))}
+        groups={groups}
         onChange={choose}
+        {...(wide && { className: 'sm:col-span-2' })}
       />
-      {data !== null && device !== null && (
+      {data !== null && about !== null && (
         <WhatSelect
           value={keyOf(data)}
           options={whatOf(around, data, options)}
@@ -83,9 +127,13 @@ export function SubjectRow<Data extends PartData>({
         />
       )}
       {data !== null && <NumberPart data={data} around={around} onChange={onChange} />}
-      {children}
-    </PartRow>
+    </>
   );
+}
+
+function goneKey(data: PartData | null) {
+  if (data?.kind === 'scene') return 'automations.say.goneScene';
+  return data !== null && 'zoneId' in data.config ? 'automations.say.goneZone' : 'automations.say.gone';
 }
 
 /** The frame of a row: its name for screen readers, its fault, its buttons. */
@@ -127,7 +175,12 @@ function PartRow({
       </div>
       {fault !== null && (
         <p id={id} className="mt-1 text-small text-fault">
-          {t(`automations.build.missing.${fault}`)}
+          {t(`automations.build.missing.${fault}`)}{' '}
+          {fault === 'place' && (
+            <Link href="/settings" className="underline">
+              {t('automations.build.setPlace')}
+            </Link>
+          )}
         </p>
       )}
     </fieldset>
@@ -158,47 +211,6 @@ export function IconButton({
   );
 }
 
-/** The first of the two lists: a device, or something that is no device. `others` are what can be had without a device. */
-function SubjectSelect({
-  value,
-  others,
-  devices,
-  wide = false,
-  onChange,
-}: {
-  value: string;
-  others: readonly Subject[];
-  devices: readonly Subject[];
-  /** On a line of its own. */
-  wide?: boolean;
-  onChange: (value: string) => void;
-}) {
-  const { t } = useTranslation();
-  const missing = value !== '' && ![...others, ...devices].some((one) => one.value === value);
-  return (
-    <Select
-      bare
-      {...(wide && { className: 'sm:col-span-2' })}
-      label={t('automations.build.device')}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      {value === '' && <option value="">{t('automations.build.choose')}</option>}
-      {missing && <option value={value}>{t('automations.say.gone')}</option>}
-      {others.map((one) => (
-        <option key={one.value} value={one.value}>
-          {one.label}
-        </option>
-      ))}
-      {devices.map((one) => (
-        <option key={one.value} value={one.value}>
-          {one.label}
-        </option>
-      ))}
-    </Select>
-  );
-}
-
 /** The second list: what about the device. */
 function WhatSelect({
   value,
@@ -206,7 +218,7 @@ function WhatSelect({
   onChange,
 }: {
   value: string;
-  options: readonly Subject[];
+  options: readonly ComboOption[];
   onChange: (value: string) => void;
 }) {
   const { t } = useTranslation();
@@ -222,7 +234,7 @@ function WhatSelect({
 }
 
 /** The choices of a device in words, with the present one among them also when it is none of the usual. */
-function whatOf<Data extends PartData>(around: Surroundings, data: Data, options: readonly Data[]): Subject[] {
+function whatOf<Data extends PartData>(around: Surroundings, data: Data, options: readonly Data[]): ComboOption[] {
   const all = options.some((one) => keyOf(one) === keyOf(data)) ? options : [data, ...options];
   return all.map((one) => ({
     value: keyOf(one),
@@ -230,8 +242,12 @@ function whatOf<Data extends PartData>(around: Surroundings, data: Data, options
   }));
 }
 
-const deviceIn = (data: PartData | null): string | null =>
-  data !== null && 'deviceId' in data.config ? data.config.deviceId : null;
+/** The device or the zone that a part is about. */
+function aboutOf(data: PartData | null): string | null {
+  if (data === null) return null;
+  if ('deviceId' in data.config) return data.config.deviceId;
+  return 'zoneId' in data.config ? data.config.zoneId : null;
+}
 
 /** The number in a part, when there is one in it. */
 function NumberPart<Data extends PartData>({
@@ -245,13 +261,17 @@ function NumberPart<Data extends PartData>({
 }) {
   const { t } = useTranslation();
   const value = numberIn(data);
-  const device = deviceIn(data);
-  if (value === null || device === null) return null;
+  const about = aboutOf(data);
+  if (value === null || about === null) return null;
   const capability =
     'capability' in data.config
       ? data.config.capability
-      : (Object.keys(data.kind === 'device_command' ? (data.config.params ?? {}) : {})[0] ?? '');
-  const { unit } = capabilityOf(around, device, capability, value);
+      : (Object.keys('params' in data.config ? (data.config.params ?? {}) : {})[0] ?? '');
+  // Of a zone: as the first of its devices that has it.
+  const device = [about, ...devicesOfZone(around, about).map(({ id }) => id)].find((id) =>
+    typeOf(around, id)?.capabilities.some(({ key }) => key === capability),
+  );
+  const { unit } = capabilityOf(around, device ?? about, capability, value);
   return (
     <NumberBox
       key={keyOf(data)}

@@ -1,32 +1,50 @@
+import type { TFunction } from 'i18next';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ActionData, ConditionData, TriggerData } from '@station/protocol/automation-flow';
-import type { Surroundings } from './automations.ts';
-import { actionOptions, canBeCommanded, conditionOptions, triggerOptions } from './options.ts';
-import { Box, DaysBox, DurationBox } from './part-inputs.tsx';
-import { IconButton, type RowProps, type Subject, SubjectRow } from './part-row.tsx';
+import type { ActionData, InstantCondition, TriggerData } from '@station/protocol/automation-flow';
+import { Select } from '../../ui/fields.tsx';
+import { sceneOf, type Surroundings } from './automations.ts';
+import {
+  actionOptions,
+  canBeCommanded,
+  conditionOptions,
+  triggerOptions,
+  zoneActionOptions,
+  zoneTriggerOptions,
+} from './options.ts';
+import { Box, BoundBox, DaysBox, DurationBox } from './part-inputs.tsx';
+import { IconButton, type RowProps, SubjectParts, SubjectRow, type Subjects } from './part-row.tsx';
+import type { StepData, WaitData } from './sentence.ts';
 
 const dayStart = '08:00';
+const isSunny = (bound: unknown): boolean => typeof bound === 'object';
 
-const subjects = ({ devices }: Surroundings): Subject[] => devices.map(({ id, name }) => ({ value: id, label: name }));
-
-export function TriggerRow(row: RowProps<TriggerData>) {
-  const { t } = useTranslation();
-  const { data, number, around, onChange } = row;
+function triggerSubjects(t: TFunction, around: Surroundings, data: TriggerData | null): Subjects<TriggerData> {
   const isCron = data?.kind === 'schedule' && data.config.cron !== undefined;
+  return {
+    others: [
+      { value: 'time', label: t('automations.build.aTime') },
+      { value: 'sun', label: t('automations.build.aSun') },
+      ...(isCron ? [{ value: 'cron', label: t('automations.build.aSchedule') }] : []),
+    ],
+    otherOf: ({ kind, config }) =>
+      kind !== 'schedule' ? '' : config.cron !== undefined ? 'cron' : config.sun !== undefined ? 'sun' : 'time',
+    dataOf: (other) => {
+      if (other === 'sun') return { kind: 'schedule', config: { sun: { event: 'sunset' } } };
+      return other === 'time' ? { kind: 'schedule', config: { time: dayStart } } : null;
+    },
+    devices: around.devices,
+    optionsOf: (device) => triggerOptions(around, device),
+    zones: around.zones.filter(({ id }) => zoneTriggerOptions(around, id).length > 0),
+    zoneOptionsOf: (zone) => zoneTriggerOptions(around, zone),
+  };
+}
+
+export function TriggerRow(row: RowProps<TriggerData> & { name: string }) {
+  const { t } = useTranslation();
+  const { data, around, onChange } = row;
   return (
-    <SubjectRow
-      {...row}
-      name={t('automations.build.rowTrigger', { number })}
-      other={isCron ? 'cron' : 'time'}
-      others={[
-        { value: 'time', label: t('automations.build.aTime') },
-        ...(isCron ? [{ value: 'cron', label: t('automations.build.aSchedule') }] : []),
-      ]}
-      dataOf={(other) => (other === 'time' ? { kind: 'schedule', config: { time: dayStart } } : null)}
-      devices={subjects(around)}
-      optionsOf={(device) => triggerOptions(around, device)}
-    >
+    <SubjectRow {...row} subjects={triggerSubjects(t, around, data)}>
       {data?.kind === 'schedule' && <SchedulePart data={data} onChange={onChange} />}
     </SubjectRow>
   );
@@ -40,7 +58,7 @@ function SchedulePart({
   onChange: (data: TriggerData) => void;
 }) {
   const { t } = useTranslation();
-  const { cron, time, days } = data.config;
+  const { cron, time, sun, days } = data.config;
   if (cron !== undefined) {
     return (
       <Box
@@ -54,37 +72,57 @@ function SchedulePart({
   }
   const withDays = (next: typeof days): { days?: NonNullable<typeof days> } =>
     next === undefined ? {} : { days: next };
+  const due = sun === undefined ? { time: time ?? '' } : { sun };
   return (
     <>
-      <Box
-        hidden
-        label={t('automations.build.time')}
-        type="time"
-        value={time ?? ''}
-        onChange={(event) => onChange({ ...data, config: { time: event.target.value, ...withDays(days) } })}
-      />
-      <DaysBox
-        days={days}
-        onChange={(next) => onChange({ ...data, config: { ...(time !== undefined && { time }), ...withDays(next) } })}
-      />
+      {sun === undefined ? (
+        <Box
+          hidden
+          label={t('automations.build.time')}
+          type="time"
+          value={time ?? ''}
+          onChange={(event) => onChange({ ...data, config: { time: event.target.value, ...withDays(days) } })}
+        />
+      ) : (
+        <BoundBox
+          hidden
+          label={t('automations.build.sun')}
+          bound={sun}
+          onChange={(next) =>
+            typeof next !== 'string' && onChange({ ...data, config: { sun: next, ...withDays(days) } })
+          }
+        />
+      )}
+      <DaysBox days={days} onChange={(next) => onChange({ ...data, config: { ...due, ...withDays(next) } })} />
     </>
   );
 }
 
-export function ConditionRow(row: RowProps<ConditionData>) {
+function conditionSubjects(t: TFunction, around: Surroundings): Subjects<InstantCondition> {
+  return {
+    others: [
+      { value: 'time', label: t('automations.build.aTime') },
+      { value: 'sun', label: t('automations.build.aSun') },
+    ],
+    otherOf: ({ kind, config }) =>
+      kind === 'time_range' && (isSunny(config.from) || isSunny(config.to)) ? 'sun' : 'time',
+    dataOf: (other) => ({
+      kind: 'time_range',
+      config:
+        other === 'sun' ? { from: { event: 'sunset' }, to: { event: 'sunrise' } } : { from: '22:00', to: '06:00' },
+    }),
+    devices: around.devices.filter(({ id }) => conditionOptions(around, id).length > 0),
+    optionsOf: (device) => conditionOptions(around, device),
+    zones: [],
+    zoneOptionsOf: () => [],
+  };
+}
+
+export function ConditionRow(row: RowProps<InstantCondition> & { name: string }) {
   const { t } = useTranslation();
-  const { data, number, around, onChange } = row;
+  const { data, around, onChange } = row;
   return (
-    <SubjectRow
-      {...row}
-      name={t('automations.build.rowCondition', { number })}
-      wide={data?.kind === 'time_range'}
-      other="time"
-      others={[{ value: 'time', label: t('automations.build.aTime') }]}
-      dataOf={() => ({ kind: 'time_range', config: { from: '22:00', to: '06:00' } })}
-      devices={subjects(around).filter(({ value }) => conditionOptions(around, value).length > 0)}
-      optionsOf={(device) => conditionOptions(around, device)}
-    >
+    <SubjectRow {...row} wide={data?.kind === 'time_range'} subjects={conditionSubjects(t, around)}>
       {data?.kind === 'time_range' && <RangePart data={data} onChange={onChange} />}
     </SubjectRow>
   );
@@ -94,18 +132,18 @@ function RangePart({
   data,
   onChange,
 }: {
-  data: Extract<ConditionData, { kind: 'time_range' }>;
-  onChange: (data: ConditionData) => void;
+  data: Extract<InstantCondition, { kind: 'time_range' }>;
+  onChange: (data: InstantCondition) => void;
 }) {
   const { t } = useTranslation();
   const { config } = data;
   const { days: _, ...range } = config;
   const box = (end: 'from' | 'to') => (
-    <Box
+    <BoundBox
       label={t(`automations.build.${end}`)}
-      type="time"
-      value={config[end]}
-      onChange={(event) => onChange({ ...data, config: { ...config, [end]: event.target.value } })}
+      bound={config[end]}
+      withClock
+      onChange={(bound) => onChange({ ...data, config: { ...config, [end]: bound } })}
     />
   );
   return (
@@ -120,56 +158,125 @@ function RangePart({
   );
 }
 
-const kinds = ['delay', 'notify', 'webhook'] as const;
-const fresh: Readonly<Record<(typeof kinds)[number], ActionData>> = {
+const kinds = ['delay', 'wait_until', 'notify', 'webhook'] as const;
+const fresh: Readonly<Record<Exclude<(typeof kinds)[number], 'wait_until'>, ActionData>> = {
   delay: { kind: 'delay', config: { seconds: 120 } },
   notify: { kind: 'notify', config: { message: '' } },
   webhook: { kind: 'webhook', config: { url: 'https://' } },
 };
 
+/** Waits for the first value that a device can have; without a device, for a time. */
+function freshWait(around: Surroundings): WaitData {
+  const [first] = around.devices.flatMap(({ id }) => conditionOptions(around, id).slice(0, 1));
+  const until = first ?? { kind: 'time_range', config: { from: '22:00', to: '06:00' } };
+  return { kind: 'wait_until', config: { until, seconds: 600 }, goesOn: false };
+}
+
 /** Where a row can be moved; null where there is nowhere to go. */
 type Moves = { up: (() => void) | null; down: (() => void) | null };
 
-export function ActionRow({ onMove, ...row }: RowProps<ActionData> & { onMove: Moves | null }) {
+export function ActionRow({ onMove, ...row }: RowProps<StepData> & { name: string; onMove: Moves | null }) {
   const { t } = useTranslation();
-  const { data, number, around, onChange } = row;
-  const commanded = around.devices.filter(({ type }) => {
-    const known = around.types.get(type);
-    return known !== undefined && canBeCommanded(known);
-  });
+  const { name, data, around, onChange } = row;
+  const subjects: Subjects<StepData> = {
+    others: [
+      { value: 'delay', label: t('automations.build.aDelay') },
+      { value: 'wait_until', label: t('automations.build.aWait') },
+      { value: 'notify', label: t('automations.build.aNote') },
+      { value: 'webhook', label: t('automations.build.aWebhook') },
+    ],
+    scenes: around.scenes,
+    otherOf: (step) => (step.kind === 'scene' ? step.config.sceneId : step.kind),
+    dataOf: (other) => {
+      if (sceneOf(around, other) !== undefined) return { kind: 'scene', config: { sceneId: other } };
+      const kind = kinds.find((one) => one === other);
+      return kind === undefined ? null : kind === 'wait_until' ? freshWait(around) : fresh[kind];
+    },
+    devices: around.devices.filter(({ type }) => {
+      const known = around.types.get(type);
+      return known !== undefined && canBeCommanded(known);
+    }),
+    optionsOf: (device) => actionOptions(around, device),
+    zones: around.zones.filter(({ id }) => zoneActionOptions(around, id).length > 0),
+    zoneOptionsOf: (zone) => zoneActionOptions(around, zone),
+  };
   return (
     <SubjectRow
       {...row}
-      name={t('automations.build.rowAction', { number })}
-      tools={onMove && <MoveButtons number={number} moves={onMove} />}
-      other={data?.kind ?? ''}
-      others={[
-        { value: 'delay', label: t('automations.build.aDelay') },
-        { value: 'notify', label: t('automations.build.aNote') },
-        { value: 'webhook', label: t('automations.build.aWebhook') },
-      ]}
-      dataOf={(other) => {
-        const kind = kinds.find((one) => one === other);
-        return kind === undefined ? null : fresh[kind];
-      }}
-      devices={commanded.map(({ id, name }) => ({ value: id, label: name }))}
-      optionsOf={(device) => actionOptions(around, device)}
+      tools={onMove && <MoveButtons name={name} moves={onMove} />}
+      wide={data?.kind === 'wait_until'}
+      subjects={subjects}
     >
-      {data !== null && <ActionInput data={data} onChange={onChange} />}
+      {data?.kind === 'wait_until' ? (
+        <WaitPart data={data} around={around} onChange={onChange} />
+      ) : (
+        data !== null && <ActionInput data={data} onChange={onChange} />
+      )}
     </SubjectRow>
   );
 }
 
-function MoveButtons({ number, moves: { up, down } }: { number: number; moves: Moves }) {
+function MoveButtons({ name, moves: { up, down } }: { name: string; moves: Moves }) {
   const { t } = useTranslation();
   return (
     <>
-      <IconButton label={t('automations.build.up', { number })} disabled={up === null} onClick={() => up?.()}>
+      <IconButton label={t('automations.build.up', { what: name })} disabled={up === null} onClick={() => up?.()}>
         <ArrowUp aria-hidden className="size-5" />
       </IconButton>
-      <IconButton label={t('automations.build.down', { number })} disabled={down === null} onClick={() => down?.()}>
+      <IconButton label={t('automations.build.down', { what: name })} disabled={down === null} onClick={() => down?.()}>
         <ArrowDown aria-hidden className="size-5" />
       </IconButton>
+    </>
+  );
+}
+
+/** What is waited for, how long at most, and what then. */
+function WaitPart({
+  data,
+  around,
+  onChange,
+}: {
+  data: WaitData;
+  around: Surroundings;
+  onChange: (data: StepData) => void;
+}) {
+  const { t } = useTranslation();
+  const { config } = data;
+  const setUntil = (until: InstantCondition): void => onChange({ ...data, config: { ...config, until } });
+  return (
+    <>
+      <fieldset className="grid min-w-0 grid-cols-1 gap-2 sm:col-span-2 sm:grid-cols-2">
+        <legend className="mb-1 text-small text-ink-soft">{t('automations.build.until')}</legend>
+        <SubjectParts
+          data={config.until}
+          around={around}
+          onChange={setUntil}
+          subjects={conditionSubjects(t, around)}
+          wide={config.until.kind === 'time_range'}
+        />
+        {config.until.kind === 'time_range' && <RangePart data={config.until} onChange={setUntil} />}
+      </fieldset>
+      <fieldset className="min-w-0">
+        <legend className="mb-1 text-small text-ink-soft">{t('automations.build.atMost')}</legend>
+        <DurationBox
+          seconds={config.seconds}
+          onChange={(seconds) => onChange({ ...data, config: { ...config, seconds } })}
+        />
+      </fieldset>
+      <div className="min-w-0">
+        <p aria-hidden className="mb-1 text-small text-ink-soft">
+          {t('automations.build.after')}
+        </p>
+        <Select
+          bare
+          label={t('automations.build.after')}
+          value={data.goesOn ? 'goOn' : 'stop'}
+          onChange={(event) => onChange({ ...data, goesOn: event.target.value === 'goOn' })}
+        >
+          <option value="stop">{t('automations.build.stop')}</option>
+          <option value="goOn">{t('automations.build.goOn')}</option>
+        </Select>
+      </div>
     </>
   );
 }
@@ -204,6 +311,8 @@ function ActionInput({ data, onChange }: { data: ActionData; onChange: (data: Ac
         />
       );
     case 'device_command':
+    case 'zone_command':
+    case 'scene':
       return null;
   }
 }

@@ -5,17 +5,19 @@ import type { Automation, AutomationRun, RunStep } from '@station/protocol/autom
 import { asProblem, type Page } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { spelled } from '../../i18n/device-words.ts';
-import { formatClock, formatDuration } from '../../i18n/format.ts';
+import { formatDuration } from '../../i18n/format.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
-import { nodeWords, reasonOfRun, statusOfRun, toneOfRun, triggerOfRun } from './automation-words.ts';
+import { nodeWords } from './automation-words.ts';
+import { reasonOfRun, seenWords, statusOfRun, statusOfStep, toneOfRun, triggerOfRun } from './run-words.ts';
 import type { Surroundings } from './automations.ts';
 import { runsKey } from './follow-automations.ts';
 import { nodeData } from './sentence.ts';
+import { StepLine } from './step-line.tsx';
 
 const pageSize = 20;
 
@@ -117,36 +119,19 @@ const toneOfStep: Record<RunStep['status'], Tone | null> = {
 };
 
 function Step({ step, automation, around }: { step: RunStep; automation: Automation; around: Surroundings }) {
-  const { t } = useTranslation();
   const tone = toneOfStep[step.status];
   // An older run may have parts that the flow no longer has.
   const data = [automation.publishedFlow, automation.flow]
     .map((flow) => nodeData(flow, step.nodeId))
     .find((found) => found?.kind === step.kind);
   const words = data ? nodeWords(around, data) : spelled(step.kind);
-  const state =
-    step.status === 'waiting'
-      ? step.dueAt === null
-        ? t('automations.runs.step.waitingSome')
-        : t('automations.runs.step.waiting', { time: formatClock(around.locale, Date.parse(step.dueAt)) })
-      : t(`automations.runs.step.${step.status}`);
   return (
-    <li className="text-small">
-      <p className="flex gap-2">
-        {tone === null ? <span className="w-4 shrink-0" /> : <ToneIcon tone={tone} className="mt-0.5 size-4" />}
-        <span className="min-w-0 break-words">
-          <span className="inline-block first-letter:uppercase">{words}</span>
-          <span className="text-ink-soft">
-            {dot}
-            {state}
-          </span>
-        </span>
-      </p>
-      {step.detail !== null && (step.status === 'failed' || step.status === 'unknown') && (
-        <p className="pl-6 text-ink-soft">
-          <q lang="en">{step.detail}</q>
-        </p>
-      )}
-    </li>
+    <StepLine
+      tone={tone}
+      words={words}
+      status={statusOfStep(around, step)}
+      seen={seenWords(around, data ?? undefined, step.seen)}
+      detail={step.seen === null && (step.status === 'failed' || step.status === 'unknown') ? step.detail : null}
+    />
   );
 }

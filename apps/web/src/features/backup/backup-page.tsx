@@ -3,7 +3,6 @@ import type { BackupView, RestoreAnswer, UploadStarted } from '@station/protocol
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { ListCard } from './list-card.tsx';
@@ -35,7 +34,6 @@ function Head({ freshness }: { freshness?: Freshness }) {
   const { t } = useTranslation();
   return (
     <PageHead page={t('backup.title')} {...(freshness && { freshness })}>
-      <BackLink href="/settings">{t('settings.title')}</BackLink>
       <PageTitle title={t('backup.title')}>{t('backup.lead')}</PageTitle>
     </PageHead>
   );

@@ -73,7 +73,7 @@ function Row({
         {dot}
         {t(verifiedAt === null ? 'backup.list.unverified' : 'backup.list.verified')}
       </p>
-      <div className="mt-1 -ml-4 flex flex-wrap">
+      <div className="mt-1 -ml-3 flex flex-wrap *:px-3">
         <Button kind="quiet" busy={download.isPending} disabled={!usable} onClick={() => download.mutate()}>
           {t('backup.list.download')}
         </Button>

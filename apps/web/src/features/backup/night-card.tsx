@@ -6,8 +6,9 @@ import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field, Switch } from '../../ui/fields.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
+import { SwitchLine } from '../../ui/switch-line.tsx';
 import { BackupProblem, type NewPassphrase, PassphraseFields } from './backup-parts.tsx';
 import { passphraseFault } from './passphrase.ts';
 
@@ -47,7 +48,7 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
   return (
     <Card title={t('backup.settings.title')}>
       <form noValidate onSubmit={submit} className="space-y-4">
-        <Line label={t('backup.settings.nightly')} on={nightly} onToggle={setNightly} />
+        <SwitchLine label={t('backup.settings.nightly')} on={nightly} onToggle={setNightly} />
         <Field label={t('backup.settings.at')} name="at" type="time" defaultValue={settings.at} fault={null} />
         <fieldset className="grid grid-cols-2 gap-4">
           <legend className="mb-2 font-strong">{t('backup.settings.keep')}</legend>
@@ -60,23 +61,23 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
             defaultValue={settings.keep.weekly}
           />
         </fieldset>
-        <Line
+        <SwitchLine
           label={t('backup.settings.folder')}
           on={folder}
           onToggle={setFolder}
           disabled={view.folder === 'unset' && !folder}
         />
         <p className="text-small text-ink-soft">{t(`backup.settings.folderState.${view.folder}`)}</p>
-        <Line label={t('backup.settings.webdav')} on={webdav} onToggle={setWebdav} />
+        <SwitchLine label={t('backup.settings.webdav')} on={webdav} onToggle={setWebdav} />
         {webdav && <WebdavFields settings={settings} />}
         {asks && <PassphraseFields value={passphrase} fault={fault} onChange={setPassphrase} />}
         {settings.hasPassphrase && !changing && (
-          <p className="text-ink-soft">
-            {t('backup.passphrase.stored')}{' '}
-            <Button kind="quiet" onClick={() => setChanging(true)}>
+          <div>
+            <p className="text-ink-soft">{t('backup.passphrase.stored')}</p>
+            <Button kind="quiet" className="-ml-4" onClick={() => setChanging(true)}>
               {t('backup.passphrase.change')}
             </Button>
-          </p>
+          </div>
         )}
         {save.error && <BackupProblem problem={asProblem(save.error)} />}
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
@@ -113,27 +114,6 @@ function WebdavFields({ settings: { webdav } }: { settings: BackupView['settings
         autoComplete="off"
         {...(webdav !== null && { help: t('backup.settings.passwordKept') })}
       />
-    </div>
-  );
-}
-
-function Line({
-  label,
-  on,
-  onToggle,
-  disabled = false,
-}: {
-  label: string;
-  on: boolean;
-  onToggle: (on: boolean) => void;
-  disabled?: boolean;
-}) {
-  return (
-    <div className="flex items-center justify-between gap-4">
-      <span aria-hidden className="min-w-0 font-strong">
-        {label}
-      </span>
-      <Switch label={label} on={on} busy={false} disabled={disabled} onToggle={onToggle} />
     </div>
   );
 }

@@ -39,14 +39,14 @@ function List({ entries }: { entries: readonly CloudActivity[] }) {
       <ul className="-my-2 divide-y divide-line">
         {(all ? entries : entries.slice(0, shownAtFirst)).map((entry, index) => (
           // The key is the position from the end: a repeated line stays the same line.
-          <li key={entries.length - index} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
-            <span className="min-w-0">
+          <li key={entries.length - index} className="py-2 sm:flex sm:items-baseline sm:justify-between sm:gap-4">
+            <span className="block min-w-0">
               {requestWords(t, entry, nameOf)}
               {entry.outcome !== 'done' && (
                 <span className="text-attention">{dot + t(`cloud.activity.${entry.outcome}`)}</span>
               )}
             </span>
-            <span className="text-small text-ink-soft">
+            <span className="block shrink-0 text-small text-ink-soft">
               {entry.times > 1 && t('cloud.activity.times', { count: entry.times }) + dot}
               <TimeAgo at={entry.at} />
             </span>

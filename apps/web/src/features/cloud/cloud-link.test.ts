@@ -48,14 +48,14 @@ const status = (more: Partial<CloudStatus>): CloudStatus => ({
 });
 const seen = (more: Partial<CloudStatus>): string | null => cloudAttentionOf(status(more))?.id ?? null;
 
-test('home calls for a look at the worst that is wrong with the cloud link', () => {
+test('home names the most severe condition of the cloud link', () => {
   assert.equal(seen({}), null);
   assert.equal(seen({ conditions: [condition('cloud_unreachable')] }), 'cloud_unreachable');
   const both = [condition('cloud_messages_set_aside'), condition('cloud_outbox_full')];
   assert.equal(seen({ conditions: both }), 'cloud_outbox_full');
 });
 
-test('whoever has no cloud, or never connected the station to it, is left in peace', () => {
+test('a station without a cloud, or never connected to it, shows nothing', () => {
   const conditions = [condition('cloud_certificate_untrusted')];
   assert.equal(seen({ claimedAt: null, state: 'unclaimed', conditions }), null);
   assert.equal(seen({ claimedAt: null, state: 'disabled', conditions }), null);

@@ -42,7 +42,7 @@ test('what is wrong comes before how the link is', () => {
   const headline = (more: Partial<CloudStatus>) => Object.values(cloudHeadline(t, status(more))).join(': ');
   assert.equal(headline({}), 'ok: Connected to cloud.example.org');
   const warning = [condition('cloud_messages_set_aside')];
-  assert.equal(headline({ conditions: warning }), 'attention: Connected to cloud.example.org, with 1 thing to look at');
+  assert.equal(headline({ conditions: warning }), 'attention: Connected to cloud.example.org, 1 thing needs attention');
   const fault = [...warning, condition('cloud_outbox_full')];
   assert.equal(headline({ conditions: fault }), 'fault: Messages for the cloud are being lost');
   assert.equal(

@@ -1,7 +1,8 @@
 import { useQuery, type QueryClient } from '@tanstack/react-query';
 import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
 import type { LiveService } from '../../api/live.ts';
-import { useServices } from '../../api/services.ts';
+import { isLimited } from '@station/protocol/roles';
+import { useServices, useUser } from '../../api/services.ts';
 
 /** Everything that was read of the cloud link. */
 export const cloudKey = ['cloud'];
@@ -41,8 +42,10 @@ const seldomMs = 60_000;
 
 export function useCloudAttention(): CloudCondition | null {
   const { session } = useServices();
+  const { role } = useUser();
   const { data } = useQuery({
     queryKey: cloudStatusKey,
+    enabled: !isLimited(role),
     queryFn: ({ signal }) => session.call<CloudStatus>('GET', '/api/cloud/status', { signal }),
     refetchInterval: seldomMs,
   });

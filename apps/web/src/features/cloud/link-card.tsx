@@ -2,7 +2,7 @@ import { Unlink } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import { useServices, useUser } from '../../api/services.ts';
+import { useServices, useTick, useUser } from '../../api/services.ts';
 import { formatClock, formatDuration } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
@@ -51,8 +51,8 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
       </dl>
       <div className="mt-6 border-t border-line pt-4">
         {mayLeave ? (
-          <Button className="w-full sm:w-auto" disabled={!usable} onClick={() => setLeaving(true)}>
-            <Unlink aria-hidden className="size-5" />
+          <Button disabled={!usable} onClick={() => setLeaving(true)}>
+            <Unlink aria-hidden className="size-5 max-sm:hidden" />
             {t('cloud.link.leave')}
           </Button>
         ) : (
@@ -110,12 +110,13 @@ function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudSta
   );
 }
 
-/** When the station tries again automatically. The page around it draws itself each second. */
+/** When the station tries again automatically. */
 export function NextAttempt({ status }: { status: CloudStatus }) {
   const { t } = useTranslation();
   const locale = useLocale();
   const { clock } = useServices();
   const { nextAttemptAt, state } = status;
+  useTick(nextAttemptAt === null ? null : 1_000);
   if (nextAttemptAt === null) return <p className="text-ink-soft">{t('cloud.link.now')}</p>;
   const at = Date.parse(nextAttemptAt);
   const left = Math.ceil((at - clock.now()) / 1_000) * 1_000;

@@ -2,6 +2,7 @@ import { Send } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
+import { isManager } from '@station/protocol/roles';
 import { asProblem } from '../../api/request.ts';
 import { useUser } from '../../api/services.ts';
 import { formatBytes } from '../../i18n/format.ts';
@@ -92,7 +93,7 @@ function Room({ status: { outbox } }: { status: CloudStatus }) {
 /** Dead letters: the cloud ended the link at these messages. What was done with them is shown until the page is left. */
 function DeadLettersPart({ count, usable }: { count: number; usable: boolean }) {
   const { t } = useTranslation();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const [open, setOpen] = useState(false);
   const again = useSendAgain();
   if (count === 0 && !again.isSuccess) return null;

@@ -1,146 +1,141 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Link } from 'wouter';
-import type { DeviceEvent } from '@station/protocol/devices';
-import type { DeviceType } from '@station/protocol/device-types';
-import { activityKey, useDevices, useDeviceTypes } from '../../api/devices.ts';
-import { asProblem, type Page } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
-import { eventWords } from '../../i18n/device-words.ts';
-import { useLocale } from '../../i18n/i18n.ts';
+import { useSearchParams } from 'wouter';
+import { isLimited } from '@station/protocol/roles';
+import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
+import { useUser } from '../../api/services.ts';
+import { useMembers } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { PageHead } from '../../ui/page.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
-import { TimeAgo } from '../../ui/sentence.tsx';
+import { Combobox } from '../../ui/combobox.tsx';
+import { Select } from '../../ui/fields.tsx';
+import { PageHead, PageTitle } from '../../ui/page.tsx';
+import { SearchField } from '../../ui/search-field.tsx';
+import { ActivityList } from './activity-list.tsx';
 
-/** What happened at all devices. */
+const topics = ['devices', 'automations', 'station', 'people'] as const;
+/** Parameters of the address; those of the station's API have the same names. */
+const keys = ['about', 'deviceId', 'userId', 'text'] as const;
+type Filter = Partial<Record<(typeof keys)[number], string>>;
+
+/** What happened at home, and who did it. The filter is in the address. */
 export function ActivityPage() {
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
+  const [search, setSearch] = useSearchParams();
   const devices = new Map(view.kind === 'shown' ? view.value.map((device) => [device.id, device]) : []);
   const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
+  const filter: Filter = Object.fromEntries(keys.flatMap((key) => (search.get(key) ? [[key, search.get(key)]] : [])));
+  const choose = (change: Filter): void =>
+    setSearch(new URLSearchParams(Object.entries({ ...filter, ...change }).filter(([, value]) => value !== '')), {
+      replace: true,
+    });
+  const { text = '', ...asked } = filter;
   return (
     <>
       <PageHead page={t('activity.title')} {...(view.kind === 'shown' && { freshness: view.freshness })}>
-        <h1 className="text-title font-strong md:text-value">{t('activity.title')}</h1>
-        <p className="text-ink-soft">{t('activity.lead')}</p>
+        <PageTitle title={t('activity.title')}>{t('activityLog.lead')}</PageTitle>
       </PageHead>
-      <section
-        aria-label={t('activity.title')}
-        className={classNames(
-          'max-w-3xl rounded-2xl border border-line bg-surface p-4 text-ink shadow-lift transition-[filter] duration-500 md:p-6',
-          stale && 'dimmed',
-        )}
-      >
-        <ActivityList
-          deviceId={null}
-          nameOf={(id) => devices.get(id)?.name ?? (view.kind === 'shown' ? t('activity.removed') : '…')}
-          typeOf={(id) => types?.get(devices.get(id)?.type ?? '')}
-        />
-      </section>
+      <div className="max-w-3xl">
+        <Filters filter={filter} onChoose={choose} />
+        <section
+          aria-label={t('activity.title')}
+          className={classNames(
+            'rounded-2xl border border-line bg-surface p-4 text-ink shadow-lift transition-[filter] duration-500 md:p-6',
+            stale && 'dimmed',
+          )}
+        >
+          <ActivityList
+            key={JSON.stringify(asked)}
+            filter={asked}
+            text={text}
+            nameOf={(id) => {
+              const name = devices.get(id)?.name;
+              const isThere = name !== undefined;
+              return { name: name ?? (view.kind === 'shown' ? t('activity.removed') : '…'), isThere };
+            }}
+            typeOf={(id) => types?.get(devices.get(id)?.type ?? '')}
+          />
+        </section>
+      </div>
     </>
   );
 }
 
-const pageSize = 30;
-
-/** Events of one device, or of all of them, newest first; older ones on demand. */
-export function ActivityList({
-  deviceId,
-  nameOf,
-  typeOf,
-}: {
-  deviceId: string | null;
-  /** Names the device of an event; null when there is only one. */
-  nameOf: ((deviceId: string) => string) | null;
-  typeOf: (deviceId: string) => DeviceType | undefined;
-}) {
+function Filters({ filter, onChoose }: { filter: Filter; onChoose: (change: Filter) => void }) {
   const { t } = useTranslation();
-  const { session } = useServices();
-  const path = deviceId === null ? '/api/activity' : `/api/devices/${deviceId}/events`;
-  const query = useInfiniteQuery({
-    queryKey: activityKey(deviceId),
-    initialPageParam: `${path}?limit=${pageSize}`,
-    queryFn: ({ pageParam, signal }) => session.call<Page<DeviceEvent>>('GET', pageParam, { signal, pages: 'one' }),
-    getNextPageParam: ({ next }) => next,
-    refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 60_000),
+  const view = useDevices();
+  // Those who see some zones only learn of their devices alone.
+  const seesAll = !isLimited(useUser().role);
+  const zones = new Map((useZones() ?? []).map(({ id, name }) => [id, name] as const));
+  const devices = (view.kind === 'shown' ? view.value : []).map(({ id, name, zoneId }) => {
+    return { value: id, label: name, hint: zones.get(zoneId ?? '') ?? '' };
   });
-  if (!query.data) {
-    if (query.error) return <ProblemNote problem={asProblem(query.error)} />;
-    return (
-      <div role="status" aria-label={t('app.loading')} className="space-y-3">
-        {Array.from({ length: 3 }, (_, row) => (
-          <Skeleton key={row} className="h-6" />
-        ))}
-      </div>
-    );
-  }
-  const events = query.data.pages.flatMap(({ items }) => items);
-  if (events.length === 0) return <p className="text-ink-soft">{t('device.activity.empty')}</p>;
+  const { about = '', deviceId = '', userId = '', text = '' } = filter;
+  const all = { value: '', label: t('activityLog.allDevices') };
   return (
-    <>
-      <ul className="divide-y divide-line">
-        {events.map((event) => (
-          <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
-            <Words event={event} nameOf={nameOf} typeOf={typeOf} />
-            <span className="text-small text-ink-soft">
-              <TimeAgo at={event.at} />
-            </span>
-          </li>
-        ))}
-      </ul>
-      {query.hasNextPage && (
+    <div
+      role="search"
+      aria-label={t('activity.title')}
+      className="mb-4 grid grid-cols-2 gap-3 lg:grid-cols-[minmax(0,1fr)_repeat(3,11rem)]"
+    >
+      <SearchField
+        label={t('activityLog.text')}
+        value={text}
+        onChange={(typed) => onChoose({ text: typed })}
+        className="col-span-2 lg:col-span-1"
+      />
+      {seesAll && (
+        <Select
+          bare
+          label={t('activityLog.about')}
+          value={about}
+          onChange={({ target }) => onChoose({ about: target.value })}
+        >
+          <option value="">{t('activityLog.everything')}</option>
+          {topics.map((topic) => (
+            <option key={topic} value={topic}>
+              {t(`activityLog.topics.${topic}`)}
+            </option>
+          ))}
+        </Select>
+      )}
+      {seesAll && <PersonSelect value={userId} onChange={(value) => onChoose({ userId: value })} />}
+      <Combobox
+        label={t('activityLog.device')}
+        value={deviceId}
+        shown={
+          devices.find(({ value }) => value === deviceId)?.label ??
+          (deviceId === '' ? all.label : t('activity.removed'))
+        }
+        groups={[{ label: t('activityLog.device'), options: [all, ...devices] }]}
+        onChange={(value) => onChoose({ deviceId: value })}
+        className="col-span-2 lg:col-span-1"
+      />
+      {Object.keys(filter).length > 0 && (
         <Button
           kind="quiet"
-          busy={query.isFetchingNextPage}
-          className="mt-2"
-          onClick={() => void query.fetchNextPage()}
+          className="justify-self-start"
+          onClick={() => onChoose({ about: '', deviceId: '', userId: '', text: '' })}
         >
-          {t('device.activity.older')}
+          {t('activityLog.clear')}
         </Button>
       )}
-    </>
+    </div>
   );
 }
 
-function Words({
-  event,
-  nameOf,
-  typeOf,
-}: { event: DeviceEvent } & Pick<Parameters<typeof ActivityList>[0], 'nameOf' | 'typeOf'>) {
+function PersonSelect({ value, onChange }: { value: string; onChange: (userId: string) => void }) {
   const { t } = useTranslation();
-  const locale = useLocale();
-  const { deviceId, kind, data } = event;
-  if (kind === 'notification') {
-    return (
-      <span className="min-w-0 break-words">
-        <Link
-          href={`/automations/${String(data['automationId'])}`}
-          className="font-strong underline decoration-line-strong underline-offset-4 hover:decoration-current"
-        >
-          {String(data['automationName'])}
-        </Link>
-        : {String(data['message'])}
-      </span>
-    );
-  }
+  const members = useMembers();
   return (
-    <span>
-      {nameOf && deviceId !== null && <span className="font-strong">{nameOf(deviceId)}: </span>}
-      {eventWords(t, locale, data, deviceId === null ? undefined : typeOf(deviceId))}
-    </span>
-  );
-}
-
-/** What happened at the device, newest first. */
-export function ActivityCard({ deviceId, type }: { deviceId: string; type: DeviceType | undefined }) {
-  const { t } = useTranslation();
-  return (
-    <Card title={t('device.activity.title')}>
-      <ActivityList deviceId={deviceId} nameOf={null} typeOf={() => type} />
-    </Card>
+    <Select bare label={t('activityLog.person')} value={value} onChange={({ target }) => onChange(target.value)}>
+      <option value="">{t('activityLog.everybody')}</option>
+      {(members.kind === 'shown' ? members.value : []).map((member) => (
+        <option key={member.userId} value={member.userId}>
+          {member.name}
+        </option>
+      ))}
+    </Select>
   );
 }

@@ -1,45 +1,64 @@
-import { Pencil } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useId, useState } from 'react';
+import { lazy, Suspense, useId, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
+import type { DeviceTypeMap } from '../../api/devices.ts';
+import { useServices, useStore } from '../../api/services.ts';
 import { Skeleton } from '../../ui/card.tsx';
-import { DeviceTile } from './device-tile.tsx';
+import { LiveTile } from './device-tile.tsx';
+import { partsOf, type ZonePart } from './home-parts-decide.ts';
+import { NoTiles, ZoneHead } from './zone-head.tsx';
+import { ZoneOffButton } from './zone-off-button.tsx';
 
-/** It comes in a chunk of its own: the first page has no room for it. */
-const ZoneDialog = lazy(async () => ({ default: (await import('./zone-dialog.tsx')).ZoneDialog }));
+/** It comes in a chunk of its own: few homes are that large. */
+const CompactGrid = lazy(async () => ({ default: (await import('./compact-grid.tsx')).CompactGrid }));
+
+/** With more devices the tiles are compact, and only those near the screen are in the page. */
+const mostLargeTiles = 60;
 
 const grid = 'grid grid-cols-2 gap-3 md:grid-cols-3 md:gap-4 lg:grid-cols-4';
 
-/** Tiles by zone, in the order of the zones; what is in none comes last. */
+/** Tiles of the favourites, then by zone in the order of the household; what is in none comes last. */
 export function DeviceGrid({
   devices,
   types,
   zones,
+  favourites,
   usable,
   mayManage,
 }: {
   devices: readonly Device[];
-  types: ReadonlyMap<string, DeviceType>;
+  types: DeviceTypeMap;
   zones: readonly Zone[];
+  /** Ids of devices. */
+  favourites: readonly string[];
   usable: boolean;
   /** Whether zones may be changed; then also those are shown that are empty. */
   mayManage: boolean;
 }) {
   const { t } = useTranslation();
-  const parts = byZone(devices, zones).filter((part) => part.devices.length > 0 || (mayManage && part.zone !== null));
+  const size = useStore(useServices().tiles);
+  const parts = useMemo(() => partsOf(devices, zones, favourites, mayManage), [devices, zones, favourites, mayManage]);
+  const titleOf = ({ kind, zone }: ZonePart): string =>
+    zone?.name ??
+    t(kind === 'favourites' ? 'home.favourites' : parts.length > 1 ? 'home.otherDevices' : 'home.devices');
+  if (devices.length > mostLargeTiles || size === 'compact') {
+    return (
+      <Suspense fallback={<DeviceGridSkeleton />}>
+        <CompactGrid parts={parts} titleOf={titleOf} types={types} usable={usable} mayManage={mayManage} />
+      </Suspense>
+    );
+  }
   return (
     <>
-      {parts.map(({ zone, devices: inside }) => (
+      {parts.map((part) => (
         <ZoneSection
-          key={zone?.id ?? 'none'}
-          title={zone?.name ?? t(parts.length > 1 ? 'home.otherDevices' : 'home.devices')}
-          zone={mayManage && usable ? zone : null}
-        >
-          {inside.map((device) => (
-            <DeviceTile key={device.id} device={device} type={types.get(device.type)} usable={usable} />
-          ))}
-        </ZoneSection>
+          key={part.zone?.id ?? part.kind}
+          title={titleOf(part)}
+          part={part}
+          types={types}
+          usable={usable}
+          mayManage={mayManage}
+        />
       ))}
     </>
   );
@@ -47,43 +66,31 @@ export function DeviceGrid({
 
 function ZoneSection({
   title,
-  zone,
-  children,
+  part: { zone, devices, all },
+  types,
+  usable,
+  mayManage,
 }: {
   title: string;
-  /** Null when there is nothing to change about it. */
-  zone: Zone | null;
-  children: ReactNode[];
+  part: ZonePart;
+  types: DeviceTypeMap;
+  usable: boolean;
+  mayManage: boolean;
 }) {
-  const { t } = useTranslation();
   const id = useId();
-  const [editing, setEditing] = useState(false);
   return (
     <section aria-labelledby={id}>
-      <div className="mb-1 flex min-h-11 items-center gap-1">
-        <h2 id={id} className="min-w-0 font-strong break-words">
-          {title}
-        </h2>
-        {zone && (
-          <button
-            type="button"
-            aria-label={t('home.zone.edit', { name: zone.name })}
-            onClick={() => setEditing(true)}
-            className="grid size-11 shrink-0 place-items-center rounded-xl text-ink-soft hover:text-ink"
-          >
-            <Pencil aria-hidden className="size-4" />
-          </button>
-        )}
-      </div>
-      {children.length > 0 ? (
-        <ul className={grid}>{children}</ul>
+      <ZoneHead id={id} title={title} zone={mayManage && usable ? zone : null}>
+        {usable && <ZoneOffButton name={title} devices={all} types={types} />}
+      </ZoneHead>
+      {devices.length > 0 ? (
+        <ul className={grid}>
+          {devices.map((device) => (
+            <LiveTile key={device.id} id={device.id} types={types} usable={usable} />
+          ))}
+        </ul>
       ) : (
-        <p className="text-ink-soft">{t('home.zone.empty')}</p>
-      )}
-      {zone && editing && (
-        <Suspense fallback={null}>
-          <ZoneDialog zone={zone} onClose={() => setEditing(false)} />
-        </Suspense>
+        <NoTiles isEmpty={all.length === 0} />
       )}
     </section>
   );
@@ -107,17 +114,4 @@ export function DeviceGridSkeleton() {
       </div>
     </div>
   );
-}
-
-type ZonePart = { zone: Zone | null; devices: readonly Device[] };
-
-/** A device of an unknown zone is in the last group. */
-function byZone(devices: readonly Device[], zones: readonly Zone[]): ZonePart[] {
-  const known = new Set(zones.map(({ id }) => id));
-  const parts: ZonePart[] = zones.map((zone) => ({
-    zone,
-    devices: devices.filter(({ zoneId }) => zoneId === zone.id),
-  }));
-  parts.push({ zone: null, devices: devices.filter(({ zoneId }) => zoneId === null || !known.has(zoneId)) });
-  return parts;
 }

@@ -12,7 +12,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
 const MoreIcon = lazy(async () => ({ default: (await import('./more-icons.tsx')).MoreIcon }));
 
 /**
- * The icon of a device type, filled while the device is switched on; a chip for one that is not known. A text beside it has the same
+ * The icon of a device type, filled while the device is switched on (a lamp glows warm); a chip for one that is not known. A text beside it has the same
  * meaning.
  */
 export function DeviceIcon({ icon, on }: { icon: string | undefined; on: boolean }) {
@@ -22,7 +22,7 @@ export function DeviceIcon({ icon, on }: { icon: string | undefined; on: boolean
       aria-hidden
       className={classNames(
         'grid size-10 shrink-0 place-items-center rounded-full transition-colors',
-        on ? 'bg-accent text-accent-ink' : 'bg-sunken text-ink-soft',
+        on ? (icon === 'lightbulb' ? 'bg-glow text-glow-ink' : 'bg-accent text-accent-ink') : 'bg-sunken text-ink-soft',
       )}
     >
       {Icon && <Icon className="size-5" />}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { isManager, reaches } from '@station/protocol/roles';
 import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
@@ -14,16 +15,19 @@ import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
-import { ActivityCard } from './activity-page.tsx';
+import { ActivityCard } from './activity-list.tsx';
 import { DeviceIcon } from './device-icon.tsx';
+import { FavouriteButton } from './favourite-button.tsx';
 import { useControlledDevice } from './device-view.ts';
 import { NowCard } from './now-card.tsx';
 import { FactsCard, SettingsCard } from './settings-card.tsx';
 
 const HistoryCard = lazy(async () => ({ default: (await import('./history-card.tsx')).HistoryCard }));
 
-/** @param FirmwareCard what the firmware feature shows of a device, handed in by the app. */
-export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: ComponentType<{ device: Device }> }) {
+/** What other features show of a device, handed in by the app. */
+type Guests = { FirmwareCard: ComponentType<{ device: Device }>; UsedBy: ComponentType<{ id: string }> };
+
+export function DevicePage({ id, FirmwareCard, UsedBy }: { id: string } & Guests) {
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
@@ -52,6 +56,7 @@ export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: Com
       type={types.get(device.type)}
       freshness={view.freshness}
       firmware={<FirmwareCard device={device} />}
+      usedBy={<UsedBy id={id} />}
     />
   );
 }
@@ -61,17 +66,21 @@ function Shown({
   type,
   freshness,
   firmware,
+  usedBy,
 }: {
   device: Device;
   type: DeviceType | undefined;
   freshness: Freshness;
   firmware: ReactNode;
+  usedBy: ReactNode;
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
   const zones = useZones();
   const shown = useControlledDevice(device, type);
-  const mayManage = useUser().role !== 'member';
+  const { role } = useUser();
+  const mayManage = isManager(role);
+  const hasHistory = reaches(role, 'limited');
   const stale = freshness.kind === 'stale';
   const zone = zones?.find(({ id }) => id === device.zoneId);
   return (
@@ -89,6 +98,7 @@ function Shown({
               {t(`device.status.${device.status}`)}
             </p>
           </div>
+          <FavouriteButton device={device} usable={!stale} />
         </div>
       </PageHead>
       <Dimmable
@@ -98,14 +108,18 @@ function Shown({
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {firmware}
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
-          <Suspense fallback={<Skeleton className="h-72 rounded-2xl" />}>
-            <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
-          </Suspense>
-          <ActivityCard deviceId={device.id} type={type} />
+          {hasHistory && (
+            <>
+              <Suspense fallback={<Skeleton className="h-72 rounded-2xl" />}>
+                <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
+              </Suspense>
+              <ActivityCard deviceId={device.id} type={type} />
+            </>
+          )}
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {mayManage && zones && <SettingsCard device={device} usable={!stale} />}
-          <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
+          <FactsCard device={device} mayRemove={mayManage} usable={!stale} usedBy={usedBy} />
         </div>
       </Dimmable>
     </>
@@ -119,7 +133,7 @@ function BackHome() {
       href="/"
       className="-mt-2 mb-2 -ml-2 inline-flex min-h-11 items-center gap-2 rounded-xl px-2 text-accent hover:bg-accent-soft"
     >
-      <ArrowLeft aria-hidden className="size-5" />
+      <ArrowLeft aria-hidden className="size-5 shrink-0" />
       {t('device.back')}
     </Link>
   );

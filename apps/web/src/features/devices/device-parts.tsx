@@ -92,7 +92,7 @@ function Waiting() {
 }
 
 /** Why a command failed, and the current state. */
-function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
+export function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
   switch (refusal.because) {
     case 'no_answer':
       return t('device.refused.noAnswer');
@@ -111,11 +111,17 @@ export function ValueSlider({
   label,
   setting,
   disabled,
+  isOff = false,
+  onMove,
   onSettle,
 }: {
   label: string;
   setting: CapabilityValue;
   disabled: boolean;
+  /** The device is switched off: the bar is empty, and moving it switches the device on. */
+  isOff?: boolean;
+  /** The value under the finger; null: it has come to rest. */
+  onMove?: (value: number | null) => void;
   onSettle: (value: number) => void;
 }) {
   const { t } = useTranslation();
@@ -127,9 +133,11 @@ export function ValueSlider({
   const shown = moved ?? (typeof setting.value === 'number' ? setting.value : min);
   const move = (next: number): void => {
     setMoved(next);
+    onMove?.(next);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       setMoved(null);
+      onMove?.(null);
       onSettle(next);
     }, settleMs);
   };
@@ -145,6 +153,7 @@ export function ValueSlider({
       disabled={disabled}
       onChange={(event) => move(event.target.valueAsNumber)}
       className="slider"
+      data-off={(isOff && moved === null) || undefined}
       style={{ '--fill': `${(100 * (shown - min)) / (max - min)}%` } as CSSProperties}
     />
   );

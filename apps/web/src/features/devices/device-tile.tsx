@@ -1,9 +1,10 @@
 import { ChevronRight, Ellipsis } from 'lucide-react';
-import { useId } from 'react';
+import { memo, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { type DeviceTypeMap, useDevice } from '../../api/devices.ts';
 import { capabilityName, type CapabilityValue, readingWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
@@ -11,6 +12,20 @@ import { classNames } from '../../ui/class-names.ts';
 import { DeviceIcon } from './device-icon.tsx';
 import { BigValue, DeviceNote, ValueAge, ValueSlider } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
+
+/** A tile of home. It is drawn again when its device changes, and not with the others. */
+export const LiveTile = memo(function LiveTile({ id, types, usable }: LiveTileProps) {
+  const device = useDevice(id);
+  return device && <DeviceTile device={device} type={types.get(device.type)} usable={usable} />;
+});
+
+export type LiveTileProps = {
+  /** Of the device. */
+  id: string;
+  types: DeviceTypeMap;
+  /** False while the station cannot be reached. */
+  usable: boolean;
+};
 
 /**
  * One device. The whole tile is its main action: it switches what can be switched, and otherwise leads to the details. Slider and ⋯ lie
@@ -23,7 +38,6 @@ export function DeviceTile({
 }: {
   device: Device;
   type: DeviceType | undefined;
-  /** False while the station cannot be reached. */
   usable: boolean;
 }) {
   const { t } = useTranslation();
@@ -31,6 +45,8 @@ export function DeviceTile({
   const id = useId();
   const shown = useControlledDevice(device, type);
   const { toggle, slider, main } = shown;
+  const [moved, setMoved] = useState<number | null>(null);
+  const setting = slider && moved !== null ? { ...slider, value: moved } : slider;
   const isOffline = device.status === 'offline';
   const isOn = toggle?.value === true && !isOffline;
   const disabled = isOffline || !usable;
@@ -38,7 +54,7 @@ export function DeviceTile({
     <li
       className={classNames(
         'relative flex min-h-40 flex-col rounded-2xl border bg-surface p-4 shadow-lift transition-colors has-[.tile-action:hover]:border-line-strong',
-        isOn ? 'border-accent' : 'border-line',
+        tileBorder(type, isOn),
       )}
     >
       <MainAction id={id} device={device} shown={shown} disabled={disabled} />
@@ -64,7 +80,7 @@ export function DeviceTile({
                 <ValueAge device={device} capability={main.capability} />
               </p>
             )}
-            {!isOffline && <SecondValue device={device} readings={shown.readings} main={main} slider={slider} />}
+            {!isOffline && <SecondValue device={device} readings={shown.readings} main={main} slider={setting} />}
             <DeviceNote device={device} shown={shown} />
           </div>
         </div>
@@ -74,6 +90,8 @@ export function DeviceTile({
               label={t('device.sliderOf', { what: capabilityName(t, locale, slider.capability), name: device.name })}
               setting={slider}
               disabled={disabled}
+              isOff={shown.isOff(slider)}
+              onMove={setMoved}
               onSettle={(value) => shown.send(slider, value)}
             />
           </div>
@@ -83,8 +101,12 @@ export function DeviceTile({
   );
 }
 
+/** A lamp that is on glows warm. */
+export const tileBorder = (type: DeviceType | undefined, isOn: boolean): string =>
+  !isOn ? 'border-line' : type?.icon === 'lightbulb' ? 'border-glow' : 'border-accent';
+
 /** Covers the tile: a switch, or the link to the details. */
-function MainAction({
+export function MainAction({
   id,
   device,
   shown: { toggle, isPending, send },
@@ -124,7 +146,7 @@ function MainAction({
 
 const detailsOf = ({ id }: Device): string => `/devices/${id}`;
 
-function DetailsLink({ device }: { device: Device }) {
+export function DetailsLink({ device }: { device: Device }) {
   const { t } = useTranslation();
   return (
     <Link

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, readDeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { withMessage } from '../../api/devices.ts';
+import type { ServerMessage } from '@station/protocol/socket';
+import { withMessages } from '../../api/devices.ts';
 import { viewOf } from './device-view.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
@@ -149,11 +150,12 @@ test('live messages change the one device they are about, and ask for the list w
     stateAt: at,
     stateTimes: {},
   } as const;
-  assert.deepEqual(withMessage(devices, state), [{ ...devices[0], state: { power: true } }]);
+  const after = (message: ServerMessage) => withMessages(devices, [message]);
+  assert.deepEqual(after(state).devices, [{ ...devices[0], state: { power: true } }]);
   const offline = { type: 'device_status', at, deviceId: 'd1', status: 'offline' } as const;
-  assert.deepEqual(withMessage(devices, offline), [{ ...devices[0], status: 'offline' }]);
-  assert.equal(withMessage(devices, { ...state, deviceId: 'd2' }), 'read_again');
-  assert.equal(withMessage(devices, { type: 'device_changed', at, deviceId: 'd1' }), 'read_again');
-  assert.deepEqual(withMessage(devices, { type: 'device_removed', at, deviceId: 'd1' }), []);
-  assert.equal(withMessage(devices, { type: 'pong', at }), devices);
+  assert.deepEqual(after(offline).devices, [{ ...devices[0], status: 'offline' }]);
+  assert.ok(after({ ...state, deviceId: 'd2' }).isIncomplete);
+  assert.ok(after({ type: 'device_changed', at, deviceId: 'd1' }).isIncomplete);
+  assert.deepEqual(after({ type: 'device_removed', at, deviceId: 'd1' }).devices, []);
+  assert.equal(after({ type: 'pong', at }).devices, devices);
 });

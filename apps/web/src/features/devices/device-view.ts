@@ -1,8 +1,7 @@
-import { useContext } from 'react';
+import { useContext, useSyncExternalStore } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { Capability, CommandType, DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { useStore } from '../../api/services.ts';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
 import { DeviceControlContext, type Values, type CommandState } from './device-control.ts';
 
@@ -124,6 +123,8 @@ export type ControlledDevice = DeviceView & {
   command: CommandState | undefined;
   /** A command was sent and is not confirmed yet. */
   isPending: boolean;
+  /** The brightness of a lamp that is off: setting it switches the lamp on. */
+  isOff(setting: Setting): boolean;
   send(setting: Setting, value: SettingValue): void;
   run(action: CommandType): void;
 };
@@ -131,12 +132,20 @@ export type ControlledDevice = DeviceView & {
 export function useControlledDevice(device: Device, type: DeviceType | undefined): ControlledDevice {
   const control = useContext(DeviceControlContext);
   if (!control) throw new Error('useControlledDevice outside of DeviceControlContext');
-  const command = useStore(control.commands).get(device.id);
+  const command = useSyncExternalStore(control.commands.subscribe, () => control.commands.get().get(device.id));
+  const view = viewOf(device, type, command);
+  const lamp = type?.icon === 'lightbulb' ? view.toggle : null;
+  const isOff = ({ capability }: Setting): boolean => lamp?.value === false && capability.key === 'brightness';
   return {
-    ...viewOf(device, type, command),
+    ...view,
+    isOff,
     command,
     isPending: command !== undefined && command.refusal === null,
-    send: (setting, value) => void control.send(device.id, setting.request(value), { [setting.capability.key]: value }),
+    send: (setting, value) => {
+      const on = lamp && isOff(setting) ? { [lamp.capability.key]: true } : {};
+      if (lamp && isOff(setting)) void control.send(device.id, lamp.request(true), on);
+      void control.send(device.id, setting.request(value), { ...on, [setting.capability.key]: value });
+    },
     run: ({ action, sets = {} }) => void control.send(device.id, { action }, sets),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NumberHistory, NumberPoint, TransitionHistory, TransitionPoint } from '@station/protocol/device-history';
-import { changesOf, numberSeries, sharesOf, stepSeries, textsOf, withReport } from './history-view.ts';
+import { changesOf, numberSeries, sharesOf, stepSeries, textsOf, withBreaks, withReport } from './history-view.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 const rangeOf = (toMs: number, gaps: readonly (readonly [number, number])[] = []) => ({
@@ -197,4 +197,17 @@ test('a report that arrives is drawn as the station will answer it', () => {
   const on = withReport(switched, iso(9_500), true);
   assert.deepEqual(on, { ...switched, to: iso(9_500), points: [...switched.points, { at: iso(9_500), value: true }] });
   assert.deepEqual(withReport(on, iso(9_900), true), { ...on, to: iso(9_900) });
+});
+
+test('a gap stays one among the times of another device', () => {
+  assert.deepEqual(withBreaks([1, undefined, 2, null, undefined, undefined, 3, undefined]), [
+    1,
+    undefined,
+    2,
+    null,
+    null,
+    null,
+    3,
+    undefined,
+  ]);
 });

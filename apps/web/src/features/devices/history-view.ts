@@ -5,6 +5,7 @@ import type {
   TransitionHistory,
   TransitionPoint,
 } from '@station/protocol/device-history';
+import type { Span } from './history-span.ts';
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -20,9 +21,8 @@ export const ranges = {
 } as const;
 export type Range = keyof typeof ranges;
 
-type Span = { fromMs: number; toMs: number };
-
-const spansOf = ({ gaps }: DeviceHistory): Span[] =>
+/** Gaps as spans, in order. */
+export const spansOf = ({ gaps }: DeviceHistory): Span[] =>
   gaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }));
 
 /**
@@ -109,10 +109,10 @@ function placeOf(startMs: number, resolutionMs: number, gaps: readonly Span[], e
 }
 
 /** A time in which one value held; `share`: part of it, in an interval with many changes. */
-type Piece = Span & { value: boolean | string; share: number };
+export type Piece = Span & { value: boolean | string; share: number };
 
 /** Without gaps and without times in which nothing is known. */
-function piecesOf(history: TransitionHistory): Piece[] {
+export function piecesOf(history: TransitionHistory): Piece[] {
   const endMs = Date.parse(history.to);
   const gaps = spansOf(history);
   return history.points.flatMap(({ at, value, share = 1 }, index) => {
@@ -196,4 +196,21 @@ export function shownFrom(history: DeviceHistory, toMs: number): number {
     at === undefined ? [] : [Date.parse(at)],
   );
   return Math.max(fromMs, Math.min(...firsts, toMs - shortestMs));
+}
+
+/** The look of each history of a chart: not by colour alone. The pattern is of drawn and empty pixels. */
+export const looks: readonly { color: string; dash: number[] }[] = [
+  { color: '--accent', dash: [] },
+  { color: '--chart-2', dash: [8, 4] },
+  { color: '--chart-3', dash: [2, 3] },
+  { color: '--chart-4', dash: [12, 3, 2, 3] },
+];
+
+/** A line among the times of others: a gap lasts until its next value, else uPlot would draw across it. */
+export function withBreaks(line: readonly (number | null | undefined)[]): (number | null | undefined)[] {
+  let isGap = false;
+  return line.map((value) => {
+    if (value !== undefined) isGap = value === null;
+    return isGap ? null : value;
+  });
 }

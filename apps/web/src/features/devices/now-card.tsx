@@ -144,7 +144,13 @@ function SettingRow({
   return (
     <div>
       <SettingValue device={device} label={label} setting={setting} />
-      <ValueSlider label={label} setting={setting} disabled={!usable} onSettle={(next) => shown.send(setting, next)} />
+      <ValueSlider
+        label={label}
+        setting={setting}
+        disabled={!usable}
+        isOff={shown.isOff(setting)}
+        onSettle={(next) => shown.send(setting, next)}
+      />
     </div>
   );
 }

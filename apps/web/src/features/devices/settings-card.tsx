@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Device, DevicePatch, DeviceRemoval } from '@station/protocol/devices';
@@ -17,11 +17,12 @@ import { ProblemNote } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 
-/** Name and zone of a device; a new zone is created with it. */
+/** Name and zone of a device; a new zone is created with it. What is not touched follows changes of other people. */
 export function SettingsCard({ device, usable }: { device: Device; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [name, setName] = useState(device.name);
+  const [typed, setTyped] = useState<string | null>(null);
+  const name = typed ?? device.name;
   const zone = useZoneChoice(device.zoneId);
   const [isNameMissing, setIsNameMissing] = useState(false);
   const save = useMutation({
@@ -31,7 +32,8 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
       queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
         all?.map((one) => (one.id === device.id ? { ...one, name: changed.name, zoneId: changed.zoneId } : one)),
       );
-      setName(changed.name);
+      setTyped(null);
+      zone.choose(null);
     },
   });
   const touched = (): void => save.reset();
@@ -49,7 +51,7 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
           value={name}
           maxLength={100}
           autoComplete="off"
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => setTyped(event.target.value)}
           fault={isNameMissing ? t('error.field.required') : null}
         />
         <ZoneField choice={zone} />
@@ -68,7 +70,18 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
 }
 
 /** Type, firmware and id of the device, and the button that removes it. */
-export function FactsCard({ device, mayRemove, usable }: { device: Device; mayRemove: boolean; usable: boolean }) {
+export function FactsCard({
+  device,
+  mayRemove,
+  usable,
+  usedBy,
+}: {
+  device: Device;
+  mayRemove: boolean;
+  usable: boolean;
+  /** What else its removal would change. */
+  usedBy: ReactNode;
+}) {
   const { t } = useTranslation();
   const nameOf = useTypeName();
   return (
@@ -85,7 +98,7 @@ export function FactsCard({ device, mayRemove, usable }: { device: Device; mayRe
           <TimeAgo at={device.createdAt} />
         </dd>
       </dl>
-      {mayRemove && <Remove device={device} usable={usable} />}
+      {mayRemove && <Remove device={device} usable={usable} usedBy={usedBy} />}
     </Card>
   );
 }
@@ -102,7 +115,7 @@ function Fact({ name, value }: { name: string; value: string }) {
 /** How long the station keeps the login of a removed device that is offline (contracts, section 8). */
 const loginKeptMs = 30 * 24 * 3_600_000;
 
-function Remove({ device, usable }: { device: Device; usable: boolean }) {
+function Remove({ device, usable, usedBy }: { device: Device; usable: boolean; usedBy: ReactNode }) {
   const { t } = useTranslation();
   const { session, queries, clock } = useServices();
   const [, navigate] = useLocation();
@@ -148,6 +161,7 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
               ? t('devicePage.remove.online')
               : t('devicePage.remove.offline', { date: until })}
           </p>
+          {usedBy}
           <p>{t('devicePage.remove.again')}</p>
         </Dialog>
       )}

@@ -2,6 +2,7 @@ import { Inbox } from 'lucide-react';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UnknownDevice } from '@station/protocol/unknown-devices';
+import { isManager } from '@station/protocol/roles';
 import { useDeviceTypes, useZones } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
 import { typeName } from '../../i18n/device-words.ts';
@@ -22,7 +23,7 @@ import { useAccept, useDecision, useUnknownDevices, waitingOf } from './unknown-
 /** Devices that want to connect and that the station does not have: each is accepted or blocked here. */
 export function UnknownDevicesPage() {
   const { t } = useTranslation();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   return mayManage ? <Page /> : <Head>{t('error.forbidden')}</Head>;
 }
 
@@ -135,8 +136,8 @@ function Row({ device, usable }: { device: UnknownDevice; usable: boolean }) {
         </p>
         {acceptedUntil !== null && <p className="mt-1">{t('unknownDevices.until', { time })}</p>}
         {contested && <p className="mt-1">{t('unknownDevices.contested')}</p>}
-        {device.knocked && !contested && !blocked && acceptedUntil === null && (
-          <p className="mt-1">{t('unknownDevices.knocked')}</p>
+        {device.loginRefused && !contested && !blocked && acceptedUntil === null && (
+          <p className="mt-1">{t('unknownDevices.loginRefused')}</p>
         )}
         <Decisions device={device} name={name} usable={usable} />
       </div>

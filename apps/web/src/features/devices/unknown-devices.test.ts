@@ -11,7 +11,7 @@ const unknown = (externalId: string, more: Partial<UnknownDevice>): UnknownDevic
   firstSeenAt: '2026-03-01T12:00:00.000Z',
   lastSeenAt: '2026-03-01T12:00:00.000Z',
   blocked: false,
-  knocked: false,
+  loginRefused: false,
   contested: false,
   acceptedUntil: null,
   ...more,
@@ -20,13 +20,13 @@ const unknown = (externalId: string, more: Partial<UnknownDevice>): UnknownDevic
 test('a device waits for a decision until it is accepted or blocked', () => {
   const devices = [
     unknown('new', {}),
-    unknown('knocked', { knocked: true, type: null }),
+    unknown('loginRefused', { loginRefused: true, type: null }),
     unknown('contested', { contested: true }),
     unknown('blocked', { blocked: true }),
     unknown('accepted', { acceptedUntil: '2026-03-01T12:10:00.000Z' }),
   ];
   assert.deepEqual(
     waitingOf(devices).map(({ externalId }) => externalId),
-    ['new', 'knocked', 'contested'],
+    ['new', 'loginRefused', 'contested'],
   );
 });

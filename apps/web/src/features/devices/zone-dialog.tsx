@@ -16,6 +16,7 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
   const { session, queries } = useServices();
   const [name, setName] = useState(zone.name);
   const [missing, setMissing] = useState(false);
+  const [isRemoving, setRemoving] = useState(false);
   const setZones = (change: (zones: readonly Zone[]) => readonly Zone[]): void =>
     void queries.setQueryData<readonly Zone[]>(zonesKey, (zones) => zones && change(zones));
   const rename = useMutation({
@@ -35,22 +36,39 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
       onClose();
     },
   });
-  const busy = rename.isPending || remove.isPending;
-  const problem = rename.error ?? remove.error;
   const save = (): void => {
     setMissing(name.trim() === '');
-    if (name.trim() !== '' && !busy) rename.mutate();
+    if (name.trim() !== '' && !rename.isPending) rename.mutate();
   };
+  if (isRemoving) {
+    return (
+      <Dialog
+        title={t('home.zone.ask', { name: zone.name })}
+        onClose={onClose}
+        actions={
+          <>
+            <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+              {t('home.zone.remove')}
+            </Button>
+            <Button onClick={onClose}>{t('action.cancel')}</Button>
+          </>
+        }
+      >
+        <p>{t('home.zone.devicesStay')}</p>
+        {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
+      </Dialog>
+    );
+  }
   return (
     <Dialog
       title={t('home.zone.title', { name: zone.name })}
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={rename.isPending} disabled={remove.isPending} onClick={save}>
+          <Button kind="primary" busy={rename.isPending} onClick={save}>
             {t('home.zone.save')}
           </Button>
-          <Button busy={remove.isPending} disabled={rename.isPending} onClick={() => remove.mutate()}>
+          <Button disabled={rename.isPending} onClick={() => setRemoving(true)}>
             {t('home.zone.remove')}
           </Button>
           <Button kind="quiet" onClick={onClose}>
@@ -74,8 +92,7 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
           fault={missing ? t('error.field.required') : null}
         />
       </form>
-      <p className="text-ink-soft">{t('home.zone.devicesStay')}</p>
-      {problem && <ProblemNote problem={asProblem(problem)} />}
+      {rename.error && <ProblemNote problem={asProblem(rename.error)} />}
     </Dialog>
   );
 }

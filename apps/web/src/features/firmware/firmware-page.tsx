@@ -2,6 +2,7 @@ import { CircleStop, Cpu } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
+import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { useTypeName } from '../../i18n/use-type-name.ts';
@@ -49,7 +50,7 @@ function Shown({
   const { t } = useTranslation();
   const { memory } = useServices();
   const nameOf = useTypeName();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   const stale = freshness.kind === 'stale';
   const stopped = new Set(stoppedLast(rollouts).map(({ id }) => id));
   const isShown = (rollout: Rollout): boolean => isGoing(rollout) || stopped.has(rollout.id);

@@ -50,22 +50,22 @@ test('a rollout shows where it is, from its state and its counts alone', () => {
     [{ state: 'waiting_approval' }, 'Waiting for approval'],
     [{ devices: { waiting: 5 } }, 'Waiting for the first device'],
     [{ devices: { updating: 1, waiting: 4 } }, 'Trying the first device'],
-    [{ devices: { updated: 1 } }, 'The first device runs it. The others follow once it has held for a while.'],
+    [{ devices: { updated: 1 } }, 'The first device runs it. The others follow once it has run well for a while.'],
     [{ wave: 1, devices: { updating: 2 } }, 'Wave 2 of 4'],
     [{ state: 'paused', wave: 1 }, 'Paused'],
     [{ state: 'done', devices: { updated: 5 } }, 'Done'],
-    [{ state: 'done', devices: { updated: 4, failed: 1 } }, 'Done, but 1 device did not take it'],
-    [{ state: 'stopped', devices: { failed: 1 } }, 'Stopped, because the first device did not take it'],
-    [{ state: 'stopped', wave: 2, devices: { failed: 3 } }, 'Stopped, because 3 devices did not take it'],
+    [{ state: 'done', devices: { updated: 4, failed: 1 } }, 'Done, but 1 device failed to update'],
+    [{ state: 'stopped', devices: { failed: 1 } }, 'Stopped, because the first device failed to update'],
+    [{ state: 'stopped', wave: 2, devices: { failed: 3 } }, 'Stopped, because 3 devices failed to update'],
     [{ state: 'stopped' }, 'Stopped by the station'],
-    [{ state: 'aborted' }, 'Stopped by hand'],
+    [{ state: 'aborted' }, 'Stopped manually'],
     [{ state: 'superseded' }, 'Replaced by another version'],
   ];
   for (const [more, sentence] of cases) assert.equal(phaseWords(t, rollout(more)).sentence, sentence);
   // From counts alone it is not known which of the two it is.
   assert.match(
     phaseWords(t, rollout({ devices: { waiting: 5 } })).help ?? '',
-    /none can be reached, or .* not come back/,
+    /no device can be reached, or .* not come back/,
   );
   const states = cases.map(([more]) => more?.state ?? 'running');
   assert.deepEqual([...new Set(states)].sort(), [...rolloutStates].sort());
@@ -74,16 +74,16 @@ test('a rollout shows where it is, from its state and its counts alone', () => {
 test('a device shows how far it is, and whether it sleeps', () => {
   const asleep = { status: 'offline' } as Device;
   const cases: [Partial<RolloutTarget>, Device | undefined, string][] = [
-    [{}, undefined, 'Its turn comes'],
+    [{}, undefined, 'Waiting for its turn'],
     [{}, asleep, 'Asleep or switched off: gets it when it wakes up'],
     [{ state: 'updating', phase: 'offered' }, undefined, 'Asked to update'],
     [{ state: 'updating', phase: 'downloading', percent: 40 }, asleep, 'Downloading'],
     [{ state: 'updating', phase: 'installing', percent: 100 }, asleep, 'Starting with the new firmware'],
-    [{ percent: 40, reason: 'It was interrupted.' }, undefined, 'Interrupted, goes on by itself'],
-    [{ failures: 1, reason: 'bad hash' }, undefined, 'Did not take it, is tried once more'],
+    [{ percent: 40, reason: 'It was interrupted.' }, undefined, 'Interrupted, continues automatically'],
+    [{ failures: 1, reason: 'bad hash' }, undefined, 'Failed to update, will be tried once more'],
     [{ phase: 'installing', percent: 100 }, asleep, 'Has not come back yet, and the next wave waits for it'],
     [{ state: 'updated' }, undefined, 'Updated'],
-    [{ state: 'failed', failures: 2 }, undefined, 'Did not take it, keeps what it ran'],
+    [{ state: 'failed', failures: 2 }, undefined, 'Failed to update, keeps its old firmware'],
     [{ state: 'skipped' }, undefined, 'Left as it was'],
   ];
   for (const [more, device, words] of cases) assert.equal(targetWords(t, target(more), device, rollout()), words);
@@ -109,10 +109,10 @@ test('the most important comes first, and a stopped update only while nothing ca
   const words = (version: string, rollouts: Rollout[]): string =>
     firmwareHeadline({ t, nameOf: () => 'Climate sensor' }, [type(version)], rollouts).words;
   assert.equal(words('1.0.0', [stopped]), 'The last update of Climate sensor was stopped.');
-  assert.equal(words('1.0.0', [waiting, stopped]), '1 update waits for approval.');
+  assert.equal(words('1.0.0', [waiting, stopped]), '1 update is waiting for approval.');
   assert.equal(words('1.0.0', [rollout()]), 'Devices are being updated.');
   assert.equal(words('1.0.0', [done]), '3 devices could have newer firmware.');
-  assert.equal(words('2.0.0', [done]), 'Every device has the newest firmware the station knows.');
+  assert.equal(words('2.0.0', [done]), 'All devices are up to date.');
   assert.equal(countBehind([type('1.0.0'), type('2.1.0')]), 3);
   assert.deepEqual(stoppedLast([done, stopped]), []);
   assert.equal(toneOfRollout(stopped), 'fault');

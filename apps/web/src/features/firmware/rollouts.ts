@@ -9,10 +9,12 @@ import type {
 } from '@station/protocol/firmware-rollouts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
+import { isLimited } from '@station/protocol/roles';
+import { useServices, useUser } from '../../api/services.ts';
 import { firmwareKey, firmwareTypesKey, rolloutKey, rolloutsKey, withRollout } from './follow-firmware.ts';
 
-export const useFirmwareTypes = (): Reading<Firmware[]> => useReading<Firmware[]>(firmwareTypesKey, '/api/firmware');
+export const useFirmwareTypes = (): Reading<Firmware[]> =>
+  useReading<Firmware[]>(firmwareTypesKey, '/api/firmware', { isRefused: isLimited(useUser().role) });
 
 /** Newest first. */
 export const useRollouts = (): Reading<Rollout[]> => useReading<Rollout[]>(rolloutsKey, '/api/firmware/rollouts');

@@ -57,7 +57,7 @@ export function TypeCard({
       </div>
       {mayManage && images.length > 0 && installed.length > 0 && (
         <Button
-          className="mt-4 w-full sm:w-auto"
+          className="mt-4"
           aria-label={t('firmware.type.installOf', { type: name })}
           disabled={!usable}
           onClick={() => setOpen('install')}

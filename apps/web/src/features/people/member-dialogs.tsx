@@ -2,30 +2,33 @@ import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import { Check, Copy, KeyRound, Trash2 } from 'lucide-react';
 import { type ReactNode, type SubmitEvent, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { AddedMember, MadePassword, Member, NewMember, Role } from '@station/protocol/rest';
+import type { AddedMember, MadePassword, Member, MemberPatch, NewMember } from '@station/protocol/rest';
 import { asProblem, type Problem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { copyText } from '../../ui/copy-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Choice, Field } from '../../ui/fields.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
+import {
+  type ChosenRights,
+  RightsFields,
+  type RightsFault,
+  rightsOf,
+  rightsRequest,
+  usualRights,
+  useTimeZone,
+} from './rights-fields.tsx';
 
 /** Changes the role or the password of a member, or removes it; never oneself and never the owner. */
-export function MemberDialog({
-  member,
-  mayChangeRole,
-  onClose,
-}: {
-  member: Member;
-  mayChangeRole: boolean;
-  onClose: () => void;
-}) {
+export function MemberDialog({ member, onClose }: { member: Member; onClose: () => void }) {
   const { t } = useTranslation();
   const [removing, setRemoving] = useState(false);
   const password = useMakePassword(member.userId);
   const { name, email } = member;
+  // Closed meanwhile, it would never show the password.
+  const close = (): void => void (password.isPending || onClose());
   if (removing) return <RemoveDialog member={member} onKeep={() => setRemoving(false)} />;
   if (password.data) {
     return (
@@ -39,7 +42,7 @@ export function MemberDialog({
     );
   }
   return (
-    <ChangeDialog member={member} mayChangeRole={mayChangeRole} onClose={onClose}>
+    <ChangeDialog member={member} onClose={close}>
       <div className="space-y-3 border-t border-line pt-4">
         <div>
           <Button busy={password.isPending} className="w-full" onClick={() => password.mutate()}>
@@ -58,49 +61,29 @@ export function MemberDialog({
   );
 }
 
-function ChangeDialog({
-  member,
-  mayChangeRole,
-  onClose,
-  children,
-}: {
-  member: Member;
-  mayChangeRole: boolean;
-  onClose: () => void;
-  children: ReactNode;
-}) {
+function ChangeDialog({ member, onClose, children }: { member: Member; onClose: () => void; children: ReactNode }) {
   const { t } = useTranslation();
-  const change = useChangeRole(member.userId);
-  const [role, setRole] = useState<GivenRole>(member.role === 'admin' ? 'admin' : 'member');
+  const change = useChangeRights(member.userId);
+  const rights = useRights(rightsOf(member));
   const save = (): void => {
-    if (role === member.role) onClose();
-    else change.mutate(role, { onSuccess: onClose });
+    const body = rights.request();
+    if (body !== null) change.mutate(body, { onSuccess: onClose });
   };
   return (
     <Dialog
       title={member.name}
       onClose={onClose}
       actions={
-        mayChangeRole ? (
-          <>
-            <Button kind="primary" busy={change.isPending} onClick={save}>
-              {t('members.dialog.save')}
-            </Button>
-            <Button onClick={onClose}>{t('action.cancel')}</Button>
-          </>
-        ) : (
-          <Button onClick={onClose}>{t('members.dialog.done')}</Button>
-        )
+        <>
+          <Button kind="primary" busy={change.isPending} onClick={save}>
+            {t('members.dialog.save')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
       }
     >
       <p className="-mt-2 break-words text-ink-soft">{member.email}</p>
-      {mayChangeRole ? (
-        <RoleChoice value={role} onChange={setRole} />
-      ) : (
-        <p>
-          {t(`account.role.${member.role}`)}. {t('members.ownerChooses')}
-        </p>
-      )}
+      <RightsFields {...rights.fields} />
       {change.error && <ProblemNote problem={change.error} />}
       {children}
     </Dialog>
@@ -132,13 +115,12 @@ function RemoveDialog({ member, onKeep }: { member: Member; onKeep: () => void }
   );
 }
 
-/** Asks for the new member, then shows the password once. Only the owner may choose the role. */
+/** Asks for the new member, then shows the password once. */
 export function AddDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const form = useId();
-  const user = useUser();
   const add = useAddMember();
-  const [role, setRole] = useState<GivenRole>('member');
+  const rights = useRights(usualRights);
   const faults = useFormFaults();
   if (add.data) {
     return (
@@ -150,26 +132,29 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
       />
     );
   }
+  // As in the dialog of a member.
+  const close = (): void => void (add.isPending || onClose());
   const problem = add.error ? asProblem(add.error) : null;
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const values = { name: textOf(data, 'name').trim(), email: textOf(data, 'email').trim() };
     const isGood = faults.check(event.currentTarget, values, { name: 'filled', email: 'email' });
-    if (isGood && !add.isPending)
-      add.mutate({ ...values, role }, { onError: (error) => faults.showRefused(error.faults) });
+    const given = rights.request();
+    if (isGood && given !== null && !add.isPending)
+      add.mutate({ ...values, ...given }, { onError: (error) => faults.showRefused(error.faults) });
   };
   const isTaken = problem?.code === 'conflict';
   return (
     <Dialog
       title={t('members.dialog.add')}
-      onClose={onClose}
+      onClose={close}
       actions={
         <>
           <Button kind="primary" type="submit" form={form} busy={add.isPending} onClick={() => undefined}>
             {t('members.dialog.submit')}
           </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button onClick={close}>{t('action.cancel')}</Button>
         </>
       }
     >
@@ -191,7 +176,7 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
           maxLength={254}
           fault={isTaken ? t('members.dialog.exists') : faults.messageOf('email')}
         />
-        {user.role === 'owner' && <RoleChoice value={role} onChange={setRole} />}
+        <RightsFields {...rights.fields} />
         <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
         {problem && !isTaken && <ProblemNote problem={problem} />}
       </form>
@@ -254,28 +239,31 @@ function PasswordDialog({
   );
 }
 
-function RoleChoice({ value, onChange }: { value: GivenRole; onChange: (role: GivenRole) => void }) {
-  const { t } = useTranslation();
-  const option = (role: GivenRole) => ({
-    value: role,
-    label: t(`account.role.${role}`),
-    help: t(`members.roles.${role}`),
-  });
-  return (
-    <Choice
-      legend={t('members.role')}
-      name="role"
-      options={[option('member'), option('admin')]}
-      value={value}
-      onChange={onChange}
-    />
-  );
+/** Role, zones and end while they are chosen. */
+function useRights(first: ChosenRights) {
+  const { clock } = useServices();
+  const timeZone = useTimeZone();
+  const mayMakeAdmin = useUser().role === 'owner';
+  const [value, setValue] = useState(first);
+  const [fault, setFault] = useState<RightsFault | null>(null);
+  return {
+    fields: {
+      ...{ value, fault, mayMakeAdmin },
+      onChange: (next: ChosenRights) => {
+        setValue(next);
+        setFault(null);
+      },
+    },
+    /** Null: something is missing, and is shown. */
+    request: (): MemberPatch | null => {
+      const asked = rightsRequest(value, { now: clock.now(), timeZone });
+      setFault('fault' in asked ? asked.fault : null);
+      return 'body' in asked ? asked.body : null;
+    },
+  };
 }
 
 const membersKey = ['members'];
-
-/** A role that can be given; that of the owner cannot. */
-type GivenRole = Exclude<Role, 'owner'>;
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
@@ -287,10 +275,10 @@ function useAddMember(): Command<AddedMember, NewMember> {
   });
 }
 
-function useChangeRole(userId: string): Command<Member, GivenRole> {
+function useChangeRights(userId: string): Command<Member, MemberPatch> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (role) => session.call('PATCH', `/api/station/members/${userId}`, { body: { role } }),
+    mutationFn: (body) => session.call('PATCH', `/api/station/members/${userId}`, { body }),
     onSuccess: (changed) =>
       queries.setQueryData<readonly Member[]>(membersKey, (all) =>
         all?.map((one) => (one.userId === userId ? changed : one)),

@@ -2,15 +2,21 @@ import { Pencil, UserPlus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Member, User } from '@station/protocol/rest';
+import { isLimited, isManager, roles } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
-import { useUser } from '../../api/services.ts';
+import { useZones } from '../../api/devices.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { useMembers } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
+import { dateFormat } from '../../i18n/formats.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
 import { AddDialog, MemberDialog } from './member-dialogs.tsx';
+import { useTimeZone } from './rights-fields.tsx';
 
 /** Who has access, and with which role. */
 export function MembersPage() {
@@ -35,7 +41,7 @@ function Shown({ members, freshness }: { members: readonly Member[]; freshness: 
   const user = useUser();
   const [adding, setAdding] = useState(false);
   const stale = freshness.kind === 'stale';
-  const mayManage = user.role !== 'member';
+  const mayManage = isManager(user.role);
   const addButton = mayManage && (
     <Button kind="primary" disabled={stale} onClick={() => setAdding(true)}>
       <UserPlus aria-hidden className="size-5" />
@@ -84,7 +90,7 @@ function RolesCard() {
   return (
     <Card title={t('members.roles.title')}>
       <dl className="space-y-3">
-        {(['owner', 'admin', 'member'] as const).map((role) => (
+        {roles.map((role) => (
           <div key={role}>
             <dt className="font-strong">{t(`account.role.${role}`)}</dt>
             <dd className="text-ink-soft">{t(`members.roles.${role}`)}</dd>
@@ -143,7 +149,7 @@ export function MemberRow({ member, user, usable }: { member: Member; user: User
       </span>
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-center gap-x-2">
-          <span className="font-strong break-words">{member.name}</span>
+          <span className="min-w-0 font-strong break-words">{member.name}</span>
           {isOwn && (
             <span className="rounded-full bg-accent-soft px-2 text-small font-strong text-accent">
               {t('members.you')}
@@ -152,6 +158,7 @@ export function MemberRow({ member, user, usable }: { member: Member; user: User
         </p>
         <p className="truncate text-small text-ink-soft">{member.email}</p>
         <p className="text-small sm:hidden">{t(`account.role.${member.role}`)}</p>
+        <LimitsLine member={member} />
       </div>
       <p className="hidden shrink-0 text-ink-soft sm:block">{t(`account.role.${member.role}`)}</p>
       {mayChange ? (
@@ -165,11 +172,33 @@ export function MemberRow({ member, user, usable }: { member: Member; user: User
           <Pencil aria-hidden className="size-5" />
         </button>
       ) : (
-        user.role !== 'member' && <span className="-mr-2 size-11 shrink-0" />
+        isManager(user.role) && <span className="-mr-2 size-11 shrink-0" />
       )}
-      {open && <MemberDialog member={member} mayChangeRole={user.role === 'owner'} onClose={() => setOpen(false)} />}
+      {open && <MemberDialog member={member} onClose={() => setOpen(false)} />}
     </li>
   );
 }
 
-const isBelow = (member: Member, user: User): boolean => user.role === 'admin' && member.role === 'member';
+/** "Only: Kitchen, Hall · until 25 November, 00:00". */
+function LimitsLine({ member: { role, zoneIds, endsAt } }: { member: Member }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const zones = useZones();
+  const timeZone = useTimeZone();
+  const { clock } = useServices();
+  if (!isLimited(role) || zones === null) return null;
+  const names = zones.filter(({ id }) => zoneIds?.includes(id)).map(({ name }) => name);
+  const only = names.length === 0 ? t('members.zones.gone') : t('members.zones.only', { zones: names.join(', ') });
+  const isOver = endsAt !== null && Date.parse(endsAt) <= clock.now();
+  const time = endsAt === null ? '' : dateFormat(locale, { ...endLook, timeZone }).format(Date.parse(endsAt));
+  return (
+    <p className="text-small text-ink-soft">
+      {only}
+      {endsAt !== null && dot + t(isOver ? 'members.end.over' : 'members.end.until', { time })}
+    </p>
+  );
+}
+
+const endLook = { dateStyle: 'medium', timeStyle: 'short' } as const;
+
+const isBelow = (member: Member, user: User): boolean => user.role === 'admin' && !isManager(member.role);

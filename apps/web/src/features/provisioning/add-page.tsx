@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } fr
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Candidate, Provisioning, ProvisioningView } from '@station/protocol/provisioning';
+import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -23,7 +24,7 @@ const AddDialog = lazy(async () => ({ default: (await import('./add-dialog.tsx')
 /** What is near and can be added with a tap, what is being added, and the other ways. */
 export function AddPage({ parts, waiting }: { parts: DeviceParts; waiting: number }) {
   const { t } = useTranslation();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   return mayManage ? <Page parts={parts} waiting={waiting} /> : <Head>{t('error.forbidden')}</Head>;
 }
 

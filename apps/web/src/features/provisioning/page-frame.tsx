@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { isManager } from '@station/protocol/roles';
 import { useUser } from '../../api/services.ts';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
@@ -7,7 +8,7 @@ import { PageHead, PageTitle } from '../../ui/page.tsx';
 /** One of the other ways, below the page that lists them. Only for those who may add devices. */
 export function WayPage({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {
   const { t } = useTranslation();
-  const mayManage = useUser().role !== 'member';
+  const mayManage = isManager(useUser().role);
   return (
     <>
       <PageHead page={title}>

@@ -10,6 +10,7 @@ import { Field, LanguageChoice } from '../../ui/fields.tsx';
 import { textOf, useFormFaults } from '../../ui/form.ts';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { PasskeysCard } from './passkeys-card.tsx';
 import { SessionsCard } from './sessions-card.tsx';
 
 export function AccountPage() {
@@ -30,6 +31,7 @@ export function AccountPage() {
           <LanguageChoice />
         </Card>
         <PasswordCard email={user.email} />
+        <PasskeysCard email={user.email} />
         <SessionsCard />
         <section className="flex flex-wrap items-center gap-4">
           <Button busy={leave.isPending} onClick={() => leave.mutate()}>
@@ -57,6 +59,7 @@ export function PasswordCard({ email }: { email: string }) {
   });
   const problem = change.error ? asProblem(change.error) : null;
   const isWrong = problem?.code === 'invalid_credentials';
+  const isSame = problem?.code === 'conflict';
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
@@ -86,9 +89,9 @@ export function PasswordCard({ email }: { email: string }) {
           type="password"
           autoComplete="new-password"
           maxLength={256}
-          fault={faults.messageOf('newPassword')}
+          fault={faults.messageOf('newPassword') ?? (isSame ? t('password.same') : null)}
         />
-        {problem && !isWrong && <ProblemNote problem={problem} />}
+        {problem && !isWrong && !isSame && <ProblemNote problem={problem} />}
         <div className="space-y-2">
           <Button type="submit" busy={change.isPending} onClick={() => undefined}>
             {t('password.submit')}

@@ -1,5 +1,7 @@
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import { secureTwin } from '../../api/encryption.ts';
 import { LanguageChoice } from '../../ui/fields.tsx';
 
 /** The frame of the pages before one is logged in. */
@@ -14,9 +16,20 @@ export function Entrance({ title, lead, children }: { title: string; lead: strin
       <h1 className="text-title font-strong md:text-value">{title}</h1>
       <p className="mt-1 mb-6 text-ink-soft">{lead}</p>
       {children}
+      {mayEncrypt() && (
+        <p className="mt-6 text-small">
+          <Link href={securePath} className="inline-flex min-h-11 items-center text-accent underline">
+            {t('session.notEncrypted')}
+          </Link>
+        </p>
+      )}
       <div className="mt-10">
         <LanguageChoice />
       </div>
     </main>
   );
 }
+
+const securePath = '/secure';
+/** At other ports nothing can be said about HTTPS. */
+const mayEncrypt = (): boolean => secureTwin(location) !== null && location.pathname !== securePath;

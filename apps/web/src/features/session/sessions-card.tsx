@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
-import { deviceNameOf } from './device-name.ts';
+import { deviceNameOf } from '../../i18n/browser-name.ts';
 
 type KnownSession = SessionList['sessions'][number];
 const sessionsKey = ['sessions'];
@@ -61,6 +61,7 @@ function Row({ known, usable }: { known: KnownSession; usable: boolean }) {
       {!known.isCurrent && (
         <Button
           kind="quiet"
+          className="-mr-4"
           busy={end.isPending}
           disabled={!usable}
           aria-label={t('sessions.endNamed', { name: name ?? t('sessions.unknown') })}

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent, ReactNode } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
@@ -25,11 +25,17 @@ export function SetupPage({ children }: { children: ReactNode }) {
     if (faults.check(event.currentTarget, values, rules)) setup.mutate(requestOf(values));
   };
   const problem = setup.error ? asProblem(setup.error) : null;
+  const form = useRef<HTMLFormElement>(null);
+  const isCodeWrong = problem?.code === 'setup_code_invalid';
+  useEffect(() => {
+    const code = isCodeWrong ? form.current?.elements.namedItem('code') : null;
+    if (code instanceof HTMLElement) code.focus();
+  }, [isCodeWrong, setup.submittedAt]);
   return (
     <Entrance title={t('session.setup.title')} lead={t('session.setup.lead')}>
-      <form noValidate onSubmit={submit} className="space-y-4">
-        <SetupFields faults={faults} />
-        {problem && <ProblemNote problem={problem} />}
+      <form ref={form} noValidate onSubmit={submit} className="space-y-4">
+        <SetupFields faults={faults} isCodeWrong={isCodeWrong} />
+        {problem && !isCodeWrong && <ProblemNote problem={problem} />}
         {problem?.code === 'setup_already_done' && (
           <Button className="w-full" onClick={() => void session.start()}>
             {t('session.login.title')}
@@ -44,7 +50,7 @@ export function SetupPage({ children }: { children: ReactNode }) {
   );
 }
 
-function SetupFields({ faults }: { faults: FormFaults }) {
+function SetupFields({ faults, isCodeWrong }: { faults: FormFaults; isCodeWrong: boolean }) {
   const { t } = useTranslation();
   return (
     <>
@@ -55,7 +61,7 @@ function SetupFields({ faults }: { faults: FormFaults }) {
         autoComplete="one-time-code"
         autoCapitalize="characters"
         spellCheck={false}
-        fault={faults.messageOf('code')}
+        fault={faults.messageOf('code') ?? (isCodeWrong ? t('error.setup_code_invalid') : null)}
       />
       <Field
         label={t('session.setup.stationName')}
@@ -103,6 +109,9 @@ const readForm = (form: FormData): Record<'code' | 'stationName' | 'name' | 'ema
   password: textOf(form, 'password'),
 });
 
-/** An empty station name is left out: the station then keeps its own. */
-const requestOf = ({ stationName, ...rest }: ReturnType<typeof readForm>): SetupRequest =>
-  stationName === '' ? rest : { ...rest, stationName };
+/** An empty station name is left out: the station then keeps its own. The station is where its owner sets it up. */
+const requestOf = ({ stationName, ...rest }: ReturnType<typeof readForm>): SetupRequest => ({
+  ...rest,
+  ...(stationName !== '' && { stationName }),
+  timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+});

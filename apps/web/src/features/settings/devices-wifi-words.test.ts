@@ -41,7 +41,7 @@ test('says once for each state what to do about those that did not follow', () =
   const starts = (one: WifiChange): string[] => wifiAdvice(t, one).map((words) => words.split(':')[0] ?? '');
   assert.deepEqual(starts(change('ended', { not_followed: 2, not_told: 1, offline: 1 })), [
     'Did not arrive',
-    'Not told',
+    'Not sent',
     'Offline',
   ]);
   assert.match(wifiAdvice(t, change('running', { offline: 1 }))[0] ?? '', /come online while this runs/);

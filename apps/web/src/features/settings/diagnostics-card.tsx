@@ -33,11 +33,11 @@ export function DiagnosticsCard({ usable }: { usable: boolean }) {
   return (
     <Card title={t('diagnostics.title')}>
       <p className="text-ink-soft">{t('diagnostics.help')}</p>
-      <div className="mt-3 flex flex-wrap gap-2">
+      <div className="mt-3 flex flex-wrap gap-x-6 gap-y-1">
         <Button busy={check.isPending} disabled={!usable} onClick={() => check.mutate()}>
           {t(check.data ? 'diagnostics.again' : 'diagnostics.check')}
         </Button>
-        <Button kind="quiet" busy={file.isPending} disabled={!usable} onClick={() => file.mutate()}>
+        <Button kind="quiet" className="-mx-4" busy={file.isPending} disabled={!usable} onClick={() => file.mutate()}>
           {t('diagnostics.file')}
         </Button>
       </div>

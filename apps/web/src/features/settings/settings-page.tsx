@@ -1,24 +1,25 @@
-import { Archive, CirclePlus, CircleUser } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, Station } from '@station/protocol/rest';
+import { isLimited, isManager } from '@station/protocol/roles';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { useStatus } from '../../api/station.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { LanguageChoice } from '../../ui/fields.tsx';
-import { LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { DevicesWifiCard } from './devices-wifi-card.tsx';
 import { DiagnosticsCard } from './diagnostics-card.tsx';
+import { PlaceCard } from './place-card.tsx';
 import { StationCard } from './station-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
 
-export const stationKey = ['station'];
-export const wifiKey = ['settings', 'wifi'];
+const stationKey = ['station'];
+const wifiKey = ['settings', 'wifi'];
 
-/** Settings that rarely change: the station's name, its time zone, and the Wi-Fi for new devices. */
-export function SettingsPage() {
+/** Settings that rarely change: the station's name, its time zone, and the Wi-Fi for new devices. `children`: links to further pages. */
+export function SettingsPage({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
   const view = useReading<Station>(stationKey, '/api/station');
   const title = t('settings.title');
@@ -27,6 +28,7 @@ export function SettingsPage() {
       <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
         <h1 className="text-title font-strong md:text-value">{title}</h1>
       </PageHead>
+      <div className="mb-4 md:mb-6">{children}</div>
       {view.kind === 'loading' && <Loading />}
       {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
       {view.kind === 'shown' && <Shown station={view.value} freshness={view.freshness} />}
@@ -37,12 +39,14 @@ export function SettingsPage() {
 function Shown({ station, freshness }: { station: Station; freshness: Freshness }) {
   const { t } = useTranslation();
   const user = useUser();
-  const mayManage = user.role !== 'member';
+  const mayManage = isManager(user.role);
+  const seesAll = !isLimited(user.role);
   const stale = freshness.kind === 'stale';
   return (
     <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
-        <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
+      <div className="grid grid-cols-1 gap-4 empty:hidden md:gap-6">
+        {seesAll && <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />}
+        {mayManage && <PlaceCard key={`${station.id} place`} station={station} usable={!stale} />}
         {mayManage && <WifiPart usable={!stale} />}
         {mayManage && <DevicesWifiCard usable={!stale} />}
       </div>
@@ -51,25 +55,8 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
           <LanguageChoice />
           <p className="mt-2 text-small text-ink-soft">{t('settings.language.help')}</p>
         </Card>
-        {user.role === 'owner' && (
-          <LinkRow href="/settings/backup" icon={Archive} title={t('backup.link.title')} help={t('backup.link.help')} />
-        )}
-        {mayManage && (
-          <LinkRow
-            href="/unknown-devices"
-            icon={CirclePlus}
-            title={t('settings.unknown.title')}
-            help={t('settings.unknown.help')}
-          />
-        )}
-        <LinkRow
-          href="/account"
-          icon={CircleUser}
-          title={t('settings.account.title')}
-          help={t('settings.account.help')}
-        />
         {mayManage && <DiagnosticsCard usable={!stale} />}
-        <AboutCard station={station} />
+        {seesAll && <AboutCard station={station} />}
       </div>
     </Dimmable>
   );
@@ -101,7 +88,7 @@ function Loading() {
 }
 
 /** What runs here, under which licence, and where the data is. */
-export function AboutCard({ station }: { station: Station }) {
+function AboutCard({ station }: { station: Station }) {
   const { t } = useTranslation();
   const status = useStatus();
   const agent = status.kind === 'shown' ? status.value.agentVersion : null;

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
-import { timeIn, zoneGroups } from './settings-form.ts';
+import { cityOf, offsetOf, otherZoneHere, timeIn, zoneGroups } from './settings-form.ts';
 
 /** Name and time zone. Who may not change them reads them. */
 export function StationCard({ station, mayManage, usable }: { station: Station; mayManage: boolean; usable: boolean }) {
@@ -35,15 +35,16 @@ export function StationCard({ station, mayManage, usable }: { station: Station; 
 function Form({ station, usable }: { station: Station; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [name, setName] = useState(station.name);
-  const [timeZone, setTimeZone] = useState(station.timeZone);
+  // Only what was touched is sent: the rest may have been changed elsewhere.
+  const [touched, setTouched] = useState<Pick<StationPatch, 'name' | 'timeZone'>>({});
+  const { name, timeZone } = { ...station, ...touched };
   const [isMissing, setMissing] = useState(false);
   const save = useMutation({
-    mutationFn: () =>
-      session.call<Station>('PATCH', '/api/station', { body: { name, timeZone } satisfies StationPatch }),
+    mutationFn: async () =>
+      Object.keys(touched).length === 0 ? station : session.call<Station>('PATCH', '/api/station', { body: touched }),
     onSuccess: (changed) => {
       queries.setQueryData(['station'], changed);
-      setName(changed.name);
+      setTouched({});
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
@@ -59,10 +60,14 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
           value={name}
           maxLength={100}
           autoComplete="off"
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => setTouched({ ...touched, name: event.target.value })}
           fault={isMissing ? t('error.field.required') : null}
         />
-        <ZoneChoice value={timeZone} current={station.timeZone} onChange={setTimeZone} />
+        <ZoneChoice
+          value={timeZone}
+          current={station.timeZone}
+          onChange={(zone) => setTouched({ ...touched, timeZone: zone })}
+        />
         {save.error && <ProblemNote problem={asProblem(save.error)} />}
         <div className="flex flex-wrap items-center gap-4">
           <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
@@ -90,24 +95,32 @@ function ZoneChoice({
   const locale = useLocale();
   const { clock } = useServices();
   useTick(10_000);
-  const groups = useMemo(() => zoneGroups(current), [current]);
+  const groups = useMemo(() => zoneGroups(current, clock.now()), [current, clock]);
+  const here = otherZoneHere(value);
   const time = timeIn(value, clock.now(), locale);
   return (
-    <Select
-      label={t('settings.station.timeZone')}
-      help={time === null ? undefined : t('settings.station.timeNow', { time })}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      {groups.map(({ area, zones }) => (
-        <optgroup key={area} label={area}>
-          {zones.map(({ name, city }) => (
-            <option key={name} value={name}>
-              {city}
-            </option>
-          ))}
-        </optgroup>
-      ))}
-    </Select>
+    <div className="space-y-2">
+      <Select
+        label={t('settings.station.timeZone')}
+        help={time === null ? undefined : t('settings.station.timeNow', { time })}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {groups.map(({ area, zones }) => (
+          <optgroup key={area} label={area}>
+            {zones.map(({ name, city, offset }) => (
+              <option key={name} value={name}>
+                {offset === '' ? city : `${city} (${offset})`}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </Select>
+      {here !== null && (
+        <Button kind="quiet" className="-ml-4" onClick={() => onChange(here)}>
+          {t('settings.station.zoneHere', { zone: `${cityOf(here)} (${offsetOf(here, clock.now())})` })}
+        </Button>
+      )}
+    </div>
   );
 }

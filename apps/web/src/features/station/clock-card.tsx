@@ -14,10 +14,11 @@ const setTimeoutMs = 30_000;
 /** Sets a clock that nobody else sets: the station has no clock battery and no internet. */
 export function ClockCard() {
   const { t } = useTranslation();
-  const { session, queries, clock } = useServices();
+  const { session, queries } = useServices();
   const setting = useMutation<StationClock, Problem>({
     mutationFn: () => {
-      const body: StationClockRequest = { now: new Date(clock.now()).toISOString() };
+      // Not the clock of the services: that one follows the station, which is wrong here.
+      const body: StationClockRequest = { now: new Date().toISOString() };
       return session.call('POST', '/api/system/clock', { body, timeoutMs: setTimeoutMs });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: conditionsKey }),

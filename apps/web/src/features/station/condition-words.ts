@@ -12,10 +12,12 @@ export function backendConditionWords(t: TFunction, condition: BackendCondition)
       const ids = details[id === 'foreign_station_devices' ? 'stationIds' : 'externalIds'];
       return { title, help: t(`backendCondition.${id}`, { ids: Array.isArray(ids) ? ids.join(', ') : '…' }) };
     }
+    case 'automations_broken':
     case 'storage_full':
     case 'backup_failed':
     case 'backup_old':
     case 'clock_untrusted':
+    case 'notifications_failing':
       return { title, help: t(`backendCondition.${id}`) };
     case 'storage_unwritable':
       return { title, help: t('backendCondition.storage_unwritable', { reason: textOf(details['reason']) }) };

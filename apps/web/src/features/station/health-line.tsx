@@ -54,7 +54,7 @@ export function HealthSkeleton() {
       <Skeleton className="size-12 rounded-full md:size-14" />
       <div className="flex-1 space-y-2">
         <Skeleton className="h-7 w-56 max-w-full md:h-10 md:w-80" />
-        <Skeleton className="h-6 w-44" />
+        <Skeleton className="h-10 w-44 sm:h-6" />
       </div>
     </div>
   );

@@ -72,6 +72,7 @@ function InstallDialog({
 }) {
   const { t } = useTranslation();
   const reason = reasonWords(t, held);
+  const failedBefore = held.code !== 'rolled_back_by_hand';
   return (
     <Dialog
       title={t('station.install.title', { version: held.version })}
@@ -87,7 +88,11 @@ function InstallDialog({
     >
       <p>{t('station.install.before', { reason: reason.sentence ?? `“${reason.own ?? ''}”` })}</p>
       <p>{t('station.install.away')}</p>
-      <p>{current === null ? t('station.install.thenUnknown') : t('station.install.then', { current })}</p>
+      <p>
+        {current === null
+          ? t(failedBefore ? 'station.install.thenUnknown' : 'station.install.ifUnknown')
+          : t(failedBefore ? 'station.install.then' : 'station.install.if', { current })}
+      </p>
     </Dialog>
   );
 }

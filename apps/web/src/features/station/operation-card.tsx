@@ -51,6 +51,11 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
                 </p>
               </div>
               {step.id === 'fetch' && step.state === 'now' && <Download operation={operation} />}
+              {(step.id === 'verify' || step.id === 'verifyRevert') && step.state === 'now' && (
+                <p className="ml-8 text-small text-ink-soft tabular-nums">
+                  <CheckLeft operation={operation} />
+                </p>
+              )}
             </li>
           ))}
         </ol>
@@ -74,16 +79,25 @@ function StepSign({ state }: { state: Step['state'] }) {
   return <Icon aria-hidden className={classNames('mt-0.5 size-5 shrink-0', look)} />;
 }
 
-function Elapsed({ since }: { since: string }) {
+export function Elapsed({ since }: { since: string }) {
   const { t } = useTranslation();
   const { clock } = useServices();
   useTick(1_000);
   return (
-    <p className="text-ink-soft tabular-nums">
+    <span className="text-ink-soft tabular-nums">
       <span className="sr-only">{t('station.operation.elapsed')}: </span>
       {formatElapsed(clock.now() - Date.parse(since))}
-    </p>
+    </span>
   );
+}
+
+/** How long the health check takes at least from now on; nothing when it is not known. */
+export function CheckLeft({ operation: { healthCheckUntil } }: { operation: Operation }) {
+  const { t } = useTranslation();
+  const { clock } = useServices();
+  useTick(healthCheckUntil === undefined ? null : 1_000);
+  const leftMs = healthCheckUntil === undefined ? 0 : Date.parse(healthCheckUntil) - clock.now();
+  return leftMs > 0 && <span>{t('station.operation.left', { time: formatElapsed(leftMs) })}</span>;
 }
 
 function Download({ operation }: { operation: Operation }) {

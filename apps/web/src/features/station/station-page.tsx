@@ -1,26 +1,27 @@
+import { Network } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
+import type { Status } from '@station/protocol/agent-api';
+import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
-import { useServices, useStore, useUser } from '../../api/services.ts';
+import { useServices, useStore, useTick, useUser } from '../../api/services.ts';
 import { isSwitching, useBackendConditions, useStatus } from '../../api/station.ts';
-import { formatPercent } from '../../i18n/format.ts';
-import { useLocale } from '../../i18n/i18n.ts';
-import { dot } from '../../i18n/words.ts';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
+import { LinkRow } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
-import { ToneIcon } from '../../ui/tone.tsx';
 import { ClockCard } from './clock-card.tsx';
 import { backendConditionWords } from './condition-words.ts';
 import { HealthLine, HealthSkeleton } from './health-line.tsx';
-import { networkLine, serviceState, toneOfService } from './health.ts';
 import { HeldCard } from './held-card.tsx';
+import { MachineCard } from './machine-card.tsx';
+import { NetworkCard } from './network-card.tsx';
 import { HistoryCard, OperationCard, ResultCard } from './operation-card.tsx';
 import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
-import { conditionWords, serviceName, shortImage } from './station-words.ts';
+import { ServicesCard } from './services-card.tsx';
+import { conditionWords } from './station-words.ts';
 
 export function StationPage() {
   const { t } = useTranslation();
@@ -50,7 +51,8 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
   const { t } = useTranslation();
   const { readResult, clock } = useServices();
   const readId = useStore(readResult);
-  const mayManage = useUser().role !== 'member';
+  const { role } = useUser();
+  const mayManage = isManager(role);
   // Unknown devices have a page of their own.
   const others = useBackendConditions().filter(({ id }) => id !== 'unknown_devices');
   const conditions = [
@@ -58,6 +60,8 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
     ...others.map((condition) => ({ ...condition, ...backendConditionWords(t, condition) })),
   ];
   const stale = freshness.kind === 'stale';
+  // A result is news for a while only.
+  useTick(10_000);
   const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
   const read = (id: string): void => {
     readResult.set(id);
@@ -87,8 +91,10 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6 lg:row-span-2">
-          <ServicesCard services={status.stack.services} />
+          <ServicesCard stack={status.stack} manage={manage} />
           <NetworkCard wifi={status.wifi} />
+          {mayManage && <LinkRow href="/station/network" icon={Network} title={t('network.open')} />}
+          {mayManage && <MachineCard usable={manage.possible} />}
         </div>
         <HistoryCard history={status.history} />
       </div>
@@ -125,62 +131,5 @@ function Rows({ count }: { count: number }) {
         </div>
       ))}
     </div>
-  );
-}
-
-/** The station's network. Hidden where the agent does not manage it. */
-export function NetworkCard({ wifi }: { wifi: WifiStatus }) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  const line = networkLine(wifi);
-  if (line === null) return null;
-  const { signal, ip } = wifi;
-  const facts = [
-    ...(line.key === 'wifi' && signal !== null
-      ? [t('station.network.signal', { percent: formatPercent(locale, signal) })]
-      : []),
-    ...(ip === null ? [] : [t('station.network.address', { ip })]),
-    ...(line.key === 'hotspot' ? [t('station.network.clients', { count: wifi.hotspot.clients })] : []),
-  ];
-  return (
-    <Card title={t('station.network.title')}>
-      <div className="flex gap-3">
-        <ToneIcon tone={line.tone} className="mt-0.5" />
-        <div className="min-w-0">
-          <h3 className="font-strong break-words">{t(`station.network.${line.key}`, { ssid: line.ssid })}</h3>
-          {facts.length > 0 && <p className="text-small text-ink-soft">{facts.join(dot)}</p>}
-          {line.isWithoutInternet && <p className="mt-1 text-small">{t('station.network.noInternet')}</p>}
-        </div>
-      </div>
-    </Card>
-  );
-}
-
-export function ServicesCard({ services }: { services: readonly ServiceStatus[] }) {
-  const { t } = useTranslation();
-  return (
-    <Card title={t('station.services.title')}>
-      {services.length === 0 ? (
-        <p className="text-ink-soft">{t('station.services.empty')}</p>
-      ) : (
-        <ul className="space-y-3">
-          {services.map((service) => {
-            const state = serviceState(service);
-            return (
-              <li key={service.name} className="flex gap-3">
-                <ToneIcon tone={toneOfService[state]} className="mt-0.5" />
-                <div className="min-w-0">
-                  <h3 className="font-strong">{serviceName(t, service.name)}</h3>
-                  <p className="text-small break-words text-ink-soft" title={service.image}>
-                    {t(`station.services.state.${state}`) + dot}
-                    <code>{shortImage(service.image)}</code>
-                  </p>
-                </div>
-              </li>
-            );
-          })}
-        </ul>
-      )}
-    </Card>
   );
 }

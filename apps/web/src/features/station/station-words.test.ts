@@ -58,12 +58,12 @@ describe('the texts of the station page', () => {
       [{ operation }, 'Updating to 1.2.0', 'working'],
       [{ operation, currentVersion: null }, 'Installing 1.2.0', 'working'],
       [{ operation: { ...operation, version: null } }, 'Updating to the new release', 'working'],
-      [{ operation: { ...operation, kind: 'rollback', version: '1.0.0' } }, 'Going back to 1.0.0', 'working'],
-      [{ operation: { ...operation, phase: 'reverting' } }, '1.2.0 did not work. Going back to 1.1.0', 'attention'],
+      [{ operation: { ...operation, kind: 'rollback', version: '1.0.0' } }, 'Rolling back to 1.0.0', 'working'],
+      [{ operation: { ...operation, phase: 'reverting' } }, '1.2.0 did not work. Rolling back to 1.1.0', 'attention'],
       [{ operation: { ...operation, kind: 'bootstrap', phase: 'switching' } }, 'Starting the services', 'working'],
       [{ stack: { services: [down] } }, 'Backend is not working', 'fault'],
       [{ stack: { services: [down, crashing] } }, '2 services are not working', 'fault'],
-      [{ conditions: [condition('clock_behind', 'warning')] }, 'Running, with 1 thing to look at', 'attention'],
+      [{ conditions: [condition('clock_behind', 'warning')] }, 'Running, but 1 thing needs attention', 'attention'],
       [{ conditions: [condition('manifest_unreachable', 'info')] }, 'Everything is fine', 'ok'],
       [
         { conditions: [condition('clock_behind', 'warning'), condition('disk_space_low', 'fault')] },
@@ -91,7 +91,11 @@ describe('the texts of the station page', () => {
     const texts = [1, 2, 5].map((count) =>
       healthWords(ukrainian, healthOf(sampleStatus({ conditions: warnings(count) }))),
     );
-    assert.deepEqual(texts, ['Працює, але є 1 зауваження', 'Працює, але є 2 зауваження', 'Працює, але є 5 зауважень']);
+    assert.deepEqual(texts, [
+      'Працює, але 1 річ потребує уваги',
+      'Працює, але 2 речі потребують уваги',
+      'Працює, але 5 речей потребують уваги',
+    ]);
   });
 
   test('every step of every operation has a text in both languages', () => {
@@ -116,7 +120,7 @@ describe('the texts of the station page', () => {
       const { title, now, figures } = resultWords(english, 'en-GB', sampleEntry(change));
       return plain([title, now, figures].join(' | '));
     };
-    assert.equal(resultOf({}), 'Updated to 1.1.0 |  | away for 1.3 s · took 24 s');
+    assert.equal(resultOf({}), 'Updated to 1.1.0 |  | offline for 1.3 s · took 24 s');
     assert.equal(
       resultOf({
         from: '1.1.0',
@@ -125,22 +129,22 @@ describe('the texts of the station page', () => {
         reason: 'a service keeps crashing',
         downtimeMs: 3_900,
       }),
-      '1.2.0 did not become healthy and was rolled back | 1.1.0 is running. | away for 3.9 s · took 24 s',
+      '1.2.0 did not become healthy and was rolled back | 1.1.0 is running. | offline for 3.9 s · took 24 s',
     );
     assert.equal(
       resultOf({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0' }),
-      'Went back to 1.0.0 |  | away for 1.3 s · took 24 s',
+      'Rolled back to 1.0.0 |  | offline for 1.3 s · took 24 s',
     );
     assert.equal(
       resultOf({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0', reason: 'not healthy' }),
-      'Going back to 1.0.0 did not work | 1.1.0 is running. | away for 1.3 s · took 24 s',
+      'The rollback to 1.0.0 failed | 1.1.0 is running. | offline for 1.3 s · took 24 s',
     );
     assert.equal(
       resultOf({ result: 'failed', from: '1.1.0', to: '1.2.0', reason: 'no such image', downtimeMs: null }),
-      '1.2.0 could not be installed | 1.1.0 was not touched and is running. | took 24 s',
+      '1.2.0 could not be installed | 1.1.0 was not changed and is running. | took 24 s',
     );
     assert.equal(resultOf({ from: null, to: '1.0.0' }), 'Installed 1.0.0 |  | took 24 s');
-    assert.equal(resultOf({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without being away · took 24 s');
+    assert.equal(resultOf({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without downtime · took 24 s');
   });
 
   test('a condition that this page does not know is shown in the station’s own text', () => {

@@ -138,7 +138,7 @@ function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): st
   }
 }
 
-/** "away for 1.3 s · took 24 s" */
+/** "offline for 1.3 s · took 24 s" */
 export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {
   const took = t('station.result.took', { duration: formatDuration(locale, entry.durationMs) });
   // Nothing ran before the first release, so there was no downtime.

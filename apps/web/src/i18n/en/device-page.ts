@@ -1,5 +1,6 @@
 /** The page of one device. */
 export const devicePage = {
+  favourite: 'Favourite: {{name}}',
   now: 'Now',
   noState: 'It has not reported anything yet. Its values appear here as soon as it does.',
   gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
@@ -20,6 +21,20 @@ export const devicePage = {
     stale: 'The station does not answer. This is the last known history.',
     export: 'Download as CSV',
     exporting: 'Saving…',
+    cursor: 'Time on the chart',
+    keys: 'Arrow keys read values, plus and minus zoom, Escape shows the whole range.',
+    hint: 'Point at the chart to read values. Drag across a part, or pinch, to zoom.',
+    nothing: 'no data',
+    between: '{{value}} ({{low}} to {{high}})',
+    section: 'Part of the range',
+    earlier: 'Earlier',
+    later: 'Later',
+    closer: 'Zoom in',
+    wider: 'Zoom out',
+    whole: 'Whole range',
+    add: 'Add another device',
+    nobody: 'No other device has a value with the same unit.',
+    drop: 'Remove from the chart: {{name}}',
   },
   settings: {
     title: 'Name and zone',
@@ -43,16 +58,15 @@ export const devicePage = {
     button: 'Remove device',
     title: 'Remove {{name}}?',
     history: 'Its history and activity are deleted.',
-    online: 'It is online, so it is told at once to erase itself. Then it can be set up again.',
-    offline:
-      'It is offline. When it comes back, it is told to erase itself. Until then it keeps its login, at most until {{date}}.',
+    online: 'It is online, so it is reset at once. Then it can be set up again.',
+    offline: 'It is offline. It is reset when it comes back. Until then it keeps its login, at most until {{date}}.',
     again: 'You can add it again later, as a new device.',
     confirm: 'Remove',
     keep: 'Keep it',
   },
   dropped: {
-    rate: 'It sends faster than its history takes. Its state above is always up to date. Let it report less often.',
-    size: 'The storage of the station is full, and the history of this device takes most of it, so its oldest part goes first. Let it report less often, or let an admin give history more space.',
+    rate: 'It reports more often than history can store. Its state above is always up to date. Make it report less often.',
+    size: 'The storage of the station is full, and the history of this device takes most of it, so its oldest part goes first. Make it report less often, or ask an admin to give history more space.',
     counts: 'Missing in its history: events: {{events}}, values: {{values}}; the last {{time}}.',
   },
   fault: {
@@ -65,6 +79,6 @@ export const devicePage = {
     bad_value: 'Some of its values are not usable, for example not a number. They are left out.',
     times_one: '{{formatted}} such message in a row, the last {{time}}.',
     times_other: '{{formatted}} such messages in a row, the last {{time}}.',
-    help: 'It is connected. Restart it; if that does not help, it needs other firmware.',
+    help: 'It is connected. Restart it; if that does not help, update its firmware.',
   },
 } as const;

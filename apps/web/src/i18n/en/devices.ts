@@ -5,10 +5,10 @@ export const devices = {
     details: '{{name}}: details',
     sliderOf: '{{what}}, {{name}}',
     waiting: 'Waiting for the device…',
-    offlineSince: 'Offline, last heard {{time}}',
+    offlineSince: 'Offline, last seen {{time}}',
     fault: 'The devices could not be read',
     faulty: 'Sends data that cannot be read',
-    status: { online: 'online', offline: 'offline', unknown: 'not heard yet' },
+    status: { online: 'online', offline: 'offline', unknown: 'not seen yet' },
     refused: {
       noAnswer: 'No answer, so it is not known whether it worked. If not, try again.',
       notSent: 'The station did not answer. Try again.',
@@ -28,18 +28,20 @@ export const devices = {
     },
     event: {
       some: 'Something happened',
-      ota_failed: 'Firmware update did not work',
-      type_differs: 'It says it is of another type than it was added as',
+      ota_failed: 'Firmware update failed',
+      type_differs: 'Reports a different device type',
     },
     activity: {
       title: 'Activity',
       empty: 'Nothing has happened yet.',
       older: 'Show older',
+      fresh_one: 'Show {{count}} new event',
+      fresh_other: 'Show {{count}} new events',
     },
   },
   activity: {
     title: 'Activity',
-    lead: 'What happened at the devices, and what automations had to say.',
     removed: 'Removed device',
+    automation: 'Automation',
   },
 } as const;

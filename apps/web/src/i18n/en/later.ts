@@ -1,20 +1,29 @@
+import { activityLog } from './activity-log.ts';
+import { arrange } from './arrange.ts';
 import { automations } from './automations.ts';
 import { backup } from './backup.ts';
 import { backendCondition, backendConditionTitle, filledDisk } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
+import { deviceList } from './device-list.ts';
 import { devicePage } from './device-page.ts';
 import { devicesWifi } from './devices-wifi.ts';
 import { diagnostics } from './diagnostics.ts';
 import { finding } from './findings.ts';
+import { find } from './find.ts';
 import { firmware } from './firmware.ts';
+import { passkeys } from './passkeys.ts';
+import { log } from './log.ts';
+import { machine } from './machine.ts';
+import { network } from './network.ts';
+import { notifications } from './notifications.ts';
 import { provisioning } from './provisioning.ts';
 import { reason } from './reasons.ts';
+import { secure } from './secure.ts';
 import { station } from './station.ts';
 import { unknownDevices } from './unknown-devices.ts';
 
 /** English texts of the pages that are fetched after the first one. */
 export const later = {
-  more: { title: 'More', lead: 'Everything else about this station.' },
   members: {
     title: 'Members',
     count_one: 'One person has access to this station.',
@@ -26,35 +35,57 @@ export const later = {
     add: 'Add member',
     alone: {
       title: 'Only you so far',
-      help: 'Add the people you live or work with. Each has a log-in of their own, so nobody shares a password.',
+      help: 'Add the people you live or work with. Each has their own login, so nobody shares a password.',
     },
     readOnly: 'Only the owner and administrators can add, change or remove people. Ask one of them.',
     roles: {
       title: 'What each role may do',
       owner: 'Everything, including who is an administrator.',
       admin: 'Add and change devices and automations, update the station, add and remove members.',
-      member: 'See everything and use the devices. Changes nothing else.',
+      member: 'See everything, use the devices and run automations, but change nothing.',
+      limited: 'See and use the devices of some zones, with their history, and nothing else.',
+      guest: 'Use the devices of some zones until a time that you set. No history.',
     },
     role: 'Role',
-    ownerChooses: 'Only the owner can change a role.',
+    zones: {
+      title: 'Zones',
+      none: 'There are no zones yet. Put the devices into zones first.',
+      missing: 'Choose at least one zone.',
+      only: 'Only: {{zones}}',
+      gone: 'Their zones were removed',
+    },
+    end: {
+      title: 'Access ends',
+      tonight: 'Tonight, at midnight',
+      day: 'In one day',
+      week: 'In one week',
+      date: 'On a date',
+      when: 'Date and time',
+      zone: 'Time zone of the station: {{zone}}',
+      past: 'Choose a time in the future.',
+      missing: 'Enter a date and a time.',
+      until: 'until {{time}}',
+      over: 'ended {{time}}',
+    },
     dialog: {
       add: 'Add a member',
       name: 'Name',
       email: 'E-mail',
       emailHelp: 'Used to log in. Nothing is sent there.',
-      passwordComes: 'The station makes a first password, and shows it to you once.',
+      passwordComes: 'The station creates a first password and shows it to you once.',
       submit: 'Add',
-      exists: 'Someone with this address is a member already.',
+      exists: 'Someone with this address is already a member.',
       save: 'Save',
       done: 'Done',
-      newPassword: 'Make a new password',
-      newPasswordHelp: 'For when it was forgotten. The old one stops working, and {{name}} is logged out everywhere.',
+      newPassword: 'Create a new password',
+      newPasswordHelp:
+        'If {{name}} forgot it. The old one and passkeys stop working, and {{name}} is logged out everywhere.',
       remove: 'Remove from this station',
     },
     made: {
       added: '{{name}} can log in now',
       replaced: 'New password for {{name}}',
-      help: 'Pass this on. The password is shown only here and only now; it can be changed later under Account.',
+      help: 'Pass this on. The password is shown only once; it can be changed later under Account.',
       address: 'Address',
       password: 'Password',
       copy: 'Copy',
@@ -79,28 +110,50 @@ export const later = {
       title: 'This station',
       name: 'Name',
       timeZone: 'Time zone',
-      timeNow: 'It is {{time}} there now. Automations go by this clock.',
+      zoneHere: 'Use the time zone of this device: {{zone}}',
+      timeNow: 'It is {{time}} there now. Automations use this clock.',
+    },
+    place: {
+      title: 'Where the station is',
+      help: 'For automations that follow sunrise and sunset. Kept on the station, to about a kilometre.',
+      city: 'City nearby',
+      cities: 'Cities',
+      choose: 'Choose…',
+      latitude: 'Latitude',
+      longitude: 'Longitude',
+      wrong: 'A number from −{{most}} to {{most}}.',
+      here: 'Use the place of this device',
+      refused: 'This device does not tell where it is. Choose a city, or enter the numbers.',
+      forget: 'Forget the place',
     },
     wifi: {
       title: 'Wi-Fi for new devices',
-      help: 'A device that you add is told this network and its password. Devices that are already here keep theirs.',
+      help: 'New devices get this network and its password. Devices that are already here keep theirs.',
       current: 'New devices join {{ssid}}',
       open: 'An open network, without a password.',
       hidden: 'Its password is kept encrypted and never shown again.',
       set: 'set {{time}}',
-      none: 'No network is set yet, so a new device has to be told when it is added.',
+      none: 'No network is set yet, so you enter one each time you add a device.',
       ssid: 'Network name',
       password: 'Password',
-      missing: 'Type the password of this network, also when it is the same as before.',
+      missing: 'Enter the password of this network, even if it is the same as before.',
       withoutPassword: 'This network has no password',
-      short: 'A Wi-Fi password has at least 8 characters.',
+      short: 'A Wi-Fi password needs at least 8 characters.',
       change: 'Change network',
       choose: 'Set network',
       forget: 'Forget it',
     },
-    language: { title: 'Language', help: 'Of these pages, in this browser only.' },
+    language: { title: 'Language', help: 'Applies to this browser only.' },
     unknown: { title: 'Unknown devices', help: 'Accept or block' },
-    account: { title: 'Your account', help: 'Password, log out' },
+    places: 'More pages',
+    placeHelp: {
+      scenes: 'Several devices with one tap',
+      station: 'Health, updates, rollback',
+      firmware: 'Which versions run, updates of devices',
+      members: 'Who has access',
+      cloud: 'Remote access',
+      account: 'Password, language, log out',
+    },
     about: {
       title: 'About',
       release: 'Release',
@@ -110,13 +163,13 @@ export const later = {
       licenceName: 'Apache License 2.0, free software',
       data: 'Your data',
       dataHelp:
-        'Devices, history, automations and people are kept on the station itself, in its own database. It needs no cloud, and updates and returns to an earlier release leave the data alone.',
+        'Devices, history, automations and people are stored on the station itself, in its own database. No cloud is needed, and updates and rollbacks leave the data alone.',
       unknown: 'unknown',
     },
   },
   sessions: {
     title: 'Where you are logged in',
-    fault: 'Where you are logged in could not be read',
+    fault: 'Your logins could not be read',
     device: '{{browser}} on {{system}}',
     unknown: 'Unknown device',
     current: 'This browser',
@@ -128,26 +181,37 @@ export const later = {
 
   password: {
     title: 'Password',
-    current: 'Present password',
+    current: 'Current password',
     next: 'New password',
     submit: 'Change password',
-    changed: 'Your password is changed. Everywhere else you are logged out.',
-    wrong: 'The present password is not right.',
+    changed: 'Your password has been changed. You’ve been logged out on other devices.',
+    wrong: 'The current password is wrong.',
+    same: 'This is the current password. Choose another one.',
   },
 
+  arrange,
   automations,
   backendCondition,
   filledDisk,
   backendConditionTitle,
   backup,
+  devices: deviceList,
+  activityLog,
   devicePage,
   devicesWifi,
   diagnostics,
+  find,
   finding,
   firmware,
   cloud,
+  passkeys,
+  log,
+  machine,
+  network,
+  notifications,
   provisioning,
   reason,
+  secure,
   station,
   unknownDevices,
 } as const;

@@ -14,7 +14,7 @@ export const provisioning = {
     },
     noType: 'Type not known yet',
     yours: 'Already yours: {{name}}',
-    lost: 'Not visible any more',
+    lost: 'No longer visible',
     signal: { strong: 'Strong signal', good: 'Good signal', weak: 'Weak signal', unknown: 'Signal not known' },
   },
   radio: {
@@ -62,8 +62,8 @@ export const provisioning = {
     improv: 'It joins the Wi-Fi first. Then you enter its login on its own page.',
     again: 'Adding it again gives it a new login. Its history stays.',
     submit: 'Add',
-    gone: 'The device is not visible any more. Switch it off and on, and keep it close.',
-    conflict: 'This device is being added already.',
+    gone: 'The device is no longer visible. Switch it off and on, and keep it close.',
+    conflict: 'This device is already being added.',
     unavailable: 'Bluetooth is not available at the moment. Try again in a moment, or add the device in another way.',
   },
   adding: {
@@ -94,7 +94,7 @@ export const provisioning = {
     adapter_off: 'Bluetooth is switched off. Restart the station, then try again.',
     adapter_blocked: 'Bluetooth is blocked on the station. Run “rfkill unblock bluetooth” there, then try again.',
     bluetooth_stopped: 'The Bluetooth service stopped. It restarts automatically: try again in a minute.',
-    not_found: 'The device is not visible any more. Switch it off and on, keep it close, and try again.',
+    not_found: 'The device is no longer visible. Switch it off and on, keep it close, and try again.',
     connect_failed: 'The station sees the device but cannot connect. Bring it closer and try again.',
     service_missing: 'The device does not offer what is needed. Switch it off and on; if that does not help, reset it.',
     characteristic_missing:
@@ -113,8 +113,8 @@ export const provisioning = {
     broker_unavailable: 'The station could not create a login for it. Try again in a moment.',
     interrupted: 'The station restarted while the device was being added. Try again.',
     lateBle:
-      'It got the settings but did not come online. Mostly the Wi-Fi password is wrong, or the signal is weak. Check both, and try again.',
-    lateLogin: 'Its login was not used in time and is not valid any more. Try again.',
+      'It got the settings but did not come online. Usually the Wi-Fi password is wrong, or the signal is weak. Check both, and try again.',
+    lateLogin: 'Its login was not used in time and is no longer valid. Try again.',
     other: 'The device could not be added. Try again.',
   },
   other: {
@@ -140,7 +140,7 @@ export const provisioning = {
     nameHelp: 'You can leave it empty.',
     submit: 'Create login',
     another: 'Add another device',
-    conflict: 'This device is being added already. Cancel that first.',
+    conflict: 'This device is already being added. Cancel that first.',
   },
   scan: {
     camera: 'Scan label',

@@ -7,7 +7,7 @@ export const reason = {
   disk_space_low: 'There was not enough free space for it.',
   engine_storage_failed: 'The container engine could not store it.',
   engine_failed: 'The container engine could not start it.',
-  rolled_back_by_hand: 'Someone went back from it by hand.',
+  rolled_back_by_hand: 'It was rolled back manually.',
   unknown: 'It did not work.',
-  words: 'The station’s own words',
+  words: 'Details',
 } as const;

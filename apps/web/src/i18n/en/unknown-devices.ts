@@ -1,7 +1,7 @@
 /** Devices that want to connect and that the station does not have. */
 export const unknownDevices = {
   title: 'Unknown devices',
-  lead: 'They want to connect, but this station does not have them. They wait, and get no answer until you decide.',
+  lead: 'They want to connect, but this station does not know them. They get no answer until you decide.',
   fault: 'The unknown devices could not be read',
   empty: {
     title: 'Nothing is waiting',
@@ -10,12 +10,12 @@ export const unknownDevices = {
   waiting: 'Waiting',
   accepted: 'Accepted',
   blocked: 'Blocked',
-  blockedHelp: 'They get no answer, and nobody is told about them.',
+  blockedHelp: 'They get no answer, and nobody is notified about them.',
   noType: 'Type not known yet',
   seen: 'last seen {{time}}',
   firstSeen: 'first seen {{time}}',
   firmware: 'firmware {{version}}',
-  knocked:
+  loginRefused:
     'It tried to log in with a password that the station does not know. If you accept it, the station trusts its next login.',
   contested: 'Several devices claim to be this one, so it cannot be accepted. Forget it, and switch the wrong one off.',
   until: 'It is added as soon as it logs in again, until {{time}}.',
@@ -31,6 +31,6 @@ export const unknownDevices = {
     zone: 'Zone',
     noZone: 'None',
     confirm: 'Add',
-    conflict: 'Several devices claim to be this one. Forget it and look again.',
+    conflict: 'Several devices claim to be this one. Forget it and try again.',
   },
 } as const;

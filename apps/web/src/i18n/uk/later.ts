@@ -1,20 +1,29 @@
+import { activityLog } from './activity-log.ts';
+import { arrange } from './arrange.ts';
 import { automations } from './automations.ts';
 import { backup } from './backup.ts';
 import { backendCondition, backendConditionTitle, filledDisk } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
+import { deviceList } from './device-list.ts';
 import { devicePage } from './device-page.ts';
 import { devicesWifi } from './devices-wifi.ts';
 import { diagnostics } from './diagnostics.ts';
 import { finding } from './findings.ts';
+import { find } from './find.ts';
 import { firmware } from './firmware.ts';
+import { passkeys } from './passkeys.ts';
+import { log } from './log.ts';
+import { machine } from './machine.ts';
+import { network } from './network.ts';
+import { notifications } from './notifications.ts';
 import { provisioning } from './provisioning.ts';
 import { reason } from './reasons.ts';
+import { secure } from './secure.ts';
 import { station } from './station.ts';
 import { unknownDevices } from './unknown-devices.ts';
 
 /** Ukrainian texts of the pages that are fetched after the first one. */
 export const later = {
-  more: { title: 'Більше', lead: 'Усе інше про цю станцію.' },
   members: {
     title: 'Учасники',
     count_one: 'Доступ до станції має {{count}} особа.',
@@ -35,23 +44,45 @@ export const later = {
     roles: {
       title: 'Хто що може',
       owner: 'Усе, зокрема вирішує, хто адміністратор.',
-      admin: 'Додавати й змінювати пристрої та сценарії, оновлювати станцію, додавати й вилучати учасників.',
-      member: 'Усе бачити й користуватися пристроями. Більше нічого не змінює.',
+      admin: 'Додавати й змінювати пристрої та автоматизації, оновлювати станцію, додавати й вилучати учасників.',
+      member: 'Усе бачити, користуватися пристроями й запускати автоматизації, але нічого не змінювати.',
+      limited: 'Бачити пристрої деяких зон та їхню історію й користуватися ними — і більше нічого.',
+      guest: 'Користуватися пристроями деяких зон до визначеного вами часу. Без історії.',
     },
     role: 'Роль',
-    ownerChooses: 'Змінити роль може лише власник.',
+    zones: {
+      title: 'Зони',
+      none: 'Зон ще немає. Спершу розподіліть пристрої по зонах.',
+      missing: 'Виберіть принаймні одну зону.',
+      only: 'Лише: {{zones}}',
+      gone: 'Ці зони вилучено',
+    },
+    end: {
+      title: 'Доступ завершиться',
+      tonight: 'Сьогодні опівночі',
+      day: 'Через добу',
+      week: 'Через тиждень',
+      date: 'У певний день',
+      when: 'Дата й час',
+      zone: 'Часовий пояс станції: {{zone}}',
+      past: 'Виберіть час у майбутньому.',
+      missing: 'Укажіть дату й час.',
+      until: 'до {{time}}',
+      over: 'завершився {{time}}',
+    },
     dialog: {
       add: 'Новий учасник',
       name: 'Ім’я',
       email: 'Електронна пошта',
       emailHelp: 'Потрібна для входу. Листів туди не надсилаємо.',
-      passwordComes: 'Станція сама створить перший пароль і один раз покаже його вам.',
+      passwordComes: 'Станція створить перший пароль і один раз покаже його вам.',
       submit: 'Додати',
       exists: 'Учасник із такою адресою вже є.',
       save: 'Зберегти',
       done: 'Готово',
       newPassword: 'Створити новий пароль',
-      newPasswordHelp: 'Якщо старий забуто. Він перестане діяти, і всі сеанси учасника ({{name}}) завершаться.',
+      newPasswordHelp:
+        'Якщо старий забуто. Він і ключі доступу перестануть діяти, і всі сеанси учасника ({{name}}) завершаться.',
       remove: 'Вилучити зі станції',
     },
     made: {
@@ -62,7 +93,7 @@ export const later = {
       password: 'Пароль',
       copy: 'Скопіювати',
       copied: 'Скопійовано',
-      notCopied: 'Браузер не дозволяє тут копіювати. Виділіть рядки самі.',
+      notCopied: 'Браузер не дозволяє тут копіювати. Виділіть рядки вручну.',
     },
     remove: {
       title: 'Вилучити {{name}}?',
@@ -73,37 +104,59 @@ export const later = {
     },
   },
   settings: {
-    title: 'Параметри',
-    fault: 'Не вдалося прочитати параметри',
+    title: 'Налаштування',
+    fault: 'Не вдалося прочитати налаштування',
     saved: 'Збережено.',
     save: 'Зберегти',
-    readOnly: 'Змінювати параметри станції можуть лише власник та адміністратори.',
+    readOnly: 'Змінювати налаштування станції можуть лише власник та адміністратори.',
     station: {
       title: 'Ця станція',
       name: 'Назва',
       timeZone: 'Часовий пояс',
-      timeNow: 'Там зараз {{time}}. За цим годинником працюють сценарії.',
+      zoneHere: 'Узяти часовий пояс цього пристрою: {{zone}}',
+      timeNow: 'Там зараз {{time}}. За цим годинником працюють автоматизації.',
+    },
+    place: {
+      title: 'Де розташована станція',
+      help: 'Для автоматизацій за сходом і заходом сонця. Зберігається на станції з точністю до кілометра.',
+      city: 'Місто поблизу',
+      cities: 'Міста',
+      choose: 'Виберіть…',
+      latitude: 'Широта',
+      longitude: 'Довгота',
+      wrong: 'Число від −{{most}} до {{most}}.',
+      here: 'Узяти місце цього пристрою',
+      refused: 'Цей пристрій не повідомляє, де він. Виберіть місто або впишіть числа.',
+      forget: 'Забути місце',
     },
     wifi: {
       title: 'Wi-Fi для нових пристроїв',
-      help: 'Доданий пристрій отримає назву цієї мережі та її пароль. Пристрої, які вже тут, залишаться у своїй.',
+      help: 'Нові пристрої отримують цю мережу та її пароль. Ті, що вже тут, залишаються у своїй.',
       current: 'Нові пристрої приєднуються до {{ssid}}',
       open: 'Відкрита мережа, без пароля.',
       hidden: 'Пароль зберігається зашифрованим і більше не показується.',
       set: 'задано {{time}}',
-      none: 'Мережу ще не задано, тож її доведеться вказувати, коли додаєте пристрій.',
+      none: 'Мережу ще не задано, тож її доведеться вводити щоразу, коли додаєте пристрій.',
       ssid: 'Назва мережі',
       password: 'Пароль',
       missing: 'Введіть пароль цієї мережі, навіть якщо він той самий.',
       withoutPassword: 'Ця мережа без пароля',
-      short: 'Пароль Wi-Fi має щонайменше 8 символів.',
+      short: 'Пароль Wi-Fi має містити щонайменше 8 символів.',
       change: 'Змінити мережу',
       choose: 'Задати мережу',
       forget: 'Забути мережу',
     },
-    language: { title: 'Мова', help: 'Мова цих сторінок, лише в цьому браузері.' },
+    language: { title: 'Мова', help: 'Лише для цього браузера.' },
     unknown: { title: 'Невідомі пристрої', help: 'Прийняти або заблокувати' },
-    account: { title: 'Ваш профіль', help: 'Пароль, вихід' },
+    places: 'Інші сторінки',
+    placeHelp: {
+      scenes: 'Кілька пристроїв одним дотиком',
+      station: 'Стан, оновлення, відкат',
+      firmware: 'Версії прошивок, оновлення пристроїв',
+      members: 'Хто має доступ',
+      cloud: 'Доступ здалеку',
+      account: 'Пароль, мова, вихід',
+    },
     about: {
       title: 'Про станцію',
       release: 'Випуск',
@@ -113,7 +166,7 @@ export const later = {
       licenceName: 'Apache License 2.0, вільне програмне забезпечення',
       data: 'Ваші дані',
       dataHelp:
-        'Пристрої, історія, сценарії та люди зберігаються на самій станції, у її власній базі даних. Хмара не потрібна, а оновлення й повернення до попереднього випуску даних не зачіпають.',
+        'Пристрої, історія, автоматизації та люди зберігаються на самій станції, у її власній базі даних. Хмара не потрібна, а оновлення й відкати даних не змінюють.',
       unknown: 'невідомо',
     },
   },
@@ -131,26 +184,37 @@ export const later = {
 
   password: {
     title: 'Пароль',
-    current: 'Теперішній пароль',
+    current: 'Поточний пароль',
     next: 'Новий пароль',
     submit: 'Змінити пароль',
-    changed: 'Пароль змінено. Усі інші ваші сеанси завершено.',
-    wrong: 'Теперішній пароль не підходить.',
+    changed: 'Пароль змінено. На інших пристроях ви вийшли.',
+    wrong: 'Поточний пароль неправильний.',
+    same: 'Це поточний пароль. Виберіть інший.',
   },
 
+  arrange,
   automations,
   backendCondition,
   filledDisk,
   backendConditionTitle,
   backup,
+  devices: deviceList,
+  activityLog,
   devicePage,
   devicesWifi,
   diagnostics,
+  find,
   finding,
   firmware,
   cloud,
+  passkeys,
+  log,
+  machine,
+  network,
+  notifications,
   provisioning,
   reason,
+  secure,
   station,
   unknownDevices,
 } as const;

@@ -1,0 +1,78 @@
+import type { Clock } from '@station/kit/clock';
+import type { AgentLogger } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
+import type { NetworkState } from '@station/protocol/agent-network';
+import { kernelPaths } from './adapters/kernel-files.ts';
+import { readLinks, readMachine } from './adapters/machine-facts.ts';
+import type { MachinePower } from './adapters/machine-power.ts';
+import type { Config } from './config.ts';
+import type { AgentPort } from './core/agent-port.ts';
+import type { NetworkView } from './core/network-port.ts';
+import type { Stack } from './stack/stack.ts';
+import type { WifiDuty } from './wifi-duty.ts';
+
+export type MachineParts = {
+  config: Config;
+  stack: Pick<Stack, 'operation'>;
+  power: MachinePower;
+  logger: AgentLogger;
+  clock: Clock;
+};
+
+/** The answer reaches the browser first. */
+const restartMs = 1000;
+
+/** The machine, for people. */
+export function createMachinePort(parts: MachineParts): Pick<AgentPort, 'machine' | 'restartMachine'> {
+  const { config, stack, power, logger, clock } = parts;
+  // Where Docker keeps its images and volumes unless somebody moved them.
+  const folders = ['/', '/var/lib/docker', config.dataDir, config.stack.projectPath, config.firmware.cacheDir];
+  return {
+    machine: async () => ({
+      ...(await readMachine(folders, kernelPaths, clock)),
+      canRestart: await power.canRestart(),
+    }),
+    restartMachine: async () => {
+      if (stack.operation() !== null)
+        return { kind: 'refused', code: 'update_in_progress', message: 'An update or a rollback is under way.' };
+      if (!(await power.canRestart()))
+        return { kind: 'refused', code: 'unavailable', message: 'This machine does not let the agent restart it.' };
+      logger.event('machine_restart', {});
+      const onFailure = (error: unknown): void =>
+        logger.event('unexpected_error', { where: 'restart of the machine', message: describeError(error) });
+      void clock.sleep(restartMs).then(power.restart).catch(onFailure);
+      return { kind: 'started' };
+    },
+  };
+}
+
+type NetworkParts = { config: Config; wifi: Pick<WifiDuty, 'status' | 'network'> };
+
+/** Its network, for people in the web app. */
+export function createNetworkPort({
+  config,
+  wifi,
+}: NetworkParts): Pick<AgentPort, 'network' | 'scanNetwork' | 'joinNetwork'> {
+  const network = async (): Promise<NetworkState> => ({
+    ...(wifi.network?.view() ?? notManaged),
+    wifi: wifi.status(),
+    links: await readLinks(kernelPaths.sys),
+    stationAddress: config.wifi.stationUrl.href,
+  });
+  return {
+    network,
+    scanNetwork: async () => {
+      await wifi.network?.rescan();
+      return network();
+    },
+    joinNetwork: (request) => wifi.network?.join(request) ?? 'not_managed',
+  };
+}
+
+const notManaged: NetworkView = {
+  blocker: 'not_managed',
+  networks: [],
+  scannedAt: null,
+  joining: null,
+  lastJoin: null,
+};

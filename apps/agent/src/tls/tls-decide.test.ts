@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { certifiedNames, dayMs, decideCertificate, homeAddresses, isHomeAddress } from './tls-decide.ts';
+
+const now = Date.UTC(2026, 10, 24);
+const wanted = { names: ['cabin.local', 'station.local'], addresses: ['192.168.1.7'] };
+
+describe('the certificate of a station', () => {
+  const issued = decideCertificate(null, wanted, now)!;
+
+  it('is for its names and addresses, and valid for less than the 397 days that browsers accept', () => {
+    assert.deepEqual([issued.names, issued.addresses], [wanted.names, wanted.addresses]);
+    assert.ok(issued.notBefore < now);
+    assert.ok(issued.notAfter - issued.notBefore <= 397 * dayMs);
+  });
+
+  it('stays while it is good, and is renewed a month before its end', () => {
+    assert.equal(decideCertificate(issued, wanted, now), null);
+    assert.equal(decideCertificate(issued, wanted, issued.notAfter - 31 * dayMs), null);
+    assert.ok(decideCertificate(issued, wanted, issued.notAfter - 30 * dayMs));
+  });
+
+  it('is issued again when the clock was wrong before, in either direction', () => {
+    const [past, future] = [Date.UTC(1970, 0, 1), Date.UTC(2038, 0, 1)];
+    for (const wrong of [past, future]) {
+      const early = decideCertificate(null, wanted, wrong)!;
+      assert.ok(decideCertificate(early, wanted, now), new Date(wrong).toISOString());
+    }
+  });
+
+  it('is issued again for a new address or name, and keeps the addresses it had', () => {
+    const moved = decideCertificate(issued, { ...wanted, addresses: ['10.0.0.5'] }, now)!;
+    assert.deepEqual(moved.addresses, ['10.0.0.5', '192.168.1.7']);
+    assert.equal(decideCertificate(moved, wanted, now), null);
+    assert.ok(decideCertificate(issued, { ...wanted, names: ['hut.local', 'station.local'] }, now));
+  });
+
+  it('keeps eight addresses at most, those of now among them', () => {
+    let present = issued;
+    for (let nth = 1; nth <= 20; nth++) {
+      present = decideCertificate(present, { ...wanted, addresses: [`10.0.0.${nth}`] }, now)!;
+    }
+    assert.equal(present.addresses.length, 8);
+    assert.equal(present.addresses[0], '10.0.0.20');
+  });
+
+  it('stays when the network is away', () => {
+    assert.equal(decideCertificate(issued, { ...wanted, addresses: [] }, now), null);
+  });
+});
+
+describe('what the authority vouches for', () => {
+  it('private and link-local addresses of IPv4 only', () => {
+    const home = ['10.1.2.3', '172.16.0.1', '172.31.255.1', '192.168.0.9', '169.254.7.7'];
+    const foreign = [
+      '8.8.8.8',
+      '172.15.0.1',
+      '172.32.0.1',
+      '127.0.0.1',
+      '192.0.2.1',
+      'fd00::1',
+      'fe80::1',
+      '::ffff:10.0.0.1',
+    ];
+    assert.deepEqual([...home, ...foreign].filter(isHomeAddress), home);
+  });
+
+  it('no network of containers', () => {
+    const addresses = ['eth0', 'docker0', 'br-5f2', 'veth1', 'wlan0'].map((name, nth) => ({
+      interface: name,
+      address: `192.168.${nth}.1`,
+    }));
+    assert.deepEqual(homeAddresses(addresses), ['192.168.0.1', '192.168.4.1']);
+  });
+
+  it('names in .local, always station.local', () => {
+    assert.deepEqual(certifiedNames('Cabin.local'), ['cabin.local', 'station.local']);
+    assert.deepEqual(certifiedNames('station.local'), ['station.local']);
+    assert.deepEqual(certifiedNames('home.example'), ['station.local']);
+  });
+});

@@ -1,0 +1,66 @@
+import { describeError } from '@station/kit/station-error';
+import { createAgentClient } from './adapters/agent-client.ts';
+import { findBackendProgram, runInProcess } from './adapters/backup-process.ts';
+import { type Foundations } from './backend-foundations.ts';
+import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
+import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
+import { type KeeperParts } from './backup/backup-keeper.ts';
+import { placesIn } from './backup/backup-places.ts';
+import { createBackupSettings } from './backup/backup-settings.ts';
+import { confirmRestore } from './backup/finish-restore.ts';
+import { removeLeftovers } from './backup/scratch.ts';
+import { createVerifiedStore } from './backup/verified-store.ts';
+import type { BackendConfig } from './config.ts';
+import type { Host } from './core/host.ts';
+import { type SettingsStore } from './provisioning/settings-store.ts';
+
+export function keeperParts(
+  { config, host, store, station, stationId, conditions, stationEvents: events, trustedTime }: Foundations,
+  engine: BackupEngine,
+  settings: SettingsStore,
+): KeeperParts {
+  const { clock, logger, random } = host;
+  return {
+    ...{ engine, station, stationId, conditions, events, trustedTime, clock, logger, random },
+    dataDir: config.dataDir,
+    backupDir: config.backupDir,
+    settings: createBackupSettings(settings),
+    verified: createVerifiedStore(store.db),
+    isSupported: config.database.kind === 'sqlite',
+  };
+}
+
+export function openBackups({ config, host: { clock, logger } }: Foundations): BackupEngine {
+  const { dataDir, database, version } = config;
+  const program = findBackendProgram();
+  return createBackupEngine({
+    dataDir,
+    isSupported: database.kind === 'sqlite',
+    version,
+    readAgentPart: () => readAgentPart(createAgentClient(config.agent, config.agentToken)),
+    run: (job, options) => runInProcess(job, { program, ...options }),
+    clock,
+    logger,
+  });
+}
+
+/** The station works: what a restore replaced, and what interrupted backups left, is removed. */
+export async function settleBackups({ dataDir, database }: BackendConfig, { disk, logger }: Host): Promise<void> {
+  if (database.kind !== 'sqlite') return;
+  try {
+    const backup = await confirmRestore({ dataDir, disk, logger });
+    if (backup !== null) logger.event('restore_confirmed', backup);
+    await removeLeftovers(dataDir);
+  } catch (error) {
+    // A station whose disk is full must start.
+    logger.event('unexpected_error', { where: 'clearing up after backups', message: describeError(error) });
+  }
+}
+
+/** Gives the agent its part of a restored backup. */
+export async function openAgentReturn(config: BackendConfig, host: Host): Promise<AsyncDisposable> {
+  const path = placesIn(config.dataDir).agent;
+  const isNeeded = config.agent !== null && (await host.disk.read(path)) !== null;
+  if (!isNeeded) return { [Symbol.asyncDispose]: async () => undefined };
+  return returnAgentPart({ ...host, path, agent: createAgentClient(config.agent, config.agentToken) });
+}

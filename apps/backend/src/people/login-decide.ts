@@ -1,0 +1,36 @@
+/** Failed log-ins of one key. `at`: when the last one was counted, milliseconds of a clock that only goes forward. */
+export type FailureCount = { failures: number; at: number };
+
+/** @param free failures without a delay. */
+type DelayRule = { free: number };
+
+/**
+ * Delays grow, and nobody is locked out: few free failures for one account at one address; more for an address, because a household may
+ * share it, and for the larger networks of one subscriber, who could take another /64 for each attempt. The delay of an account holds only
+ * in networks that it has not logged in from before.
+ */
+export const delayRules = {
+  pair: { free: 5 },
+  address: { free: 30 },
+  subnet: { free: 40 },
+  site: { free: 50 },
+  account: { free: 60 },
+} as const satisfies Record<string, DelayRule>;
+
+const firstDelayMs = 30_000;
+/** The longest delay, and the time in which one failure is forgotten: someone who keeps guessing keeps it. */
+const longestDelayMs = 15 * 60_000;
+
+/** The failures that are not forgotten yet; a fraction while the next one is. */
+export function failuresAt({ failures, at }: FailureCount, now: number): number {
+  return Math.max(0, failures - Math.max(0, now - at) / longestDelayMs);
+}
+
+/** @returns milliseconds until the next attempt may be made; 0: now. */
+export function delayLeft(count: FailureCount, { free }: DelayRule, now: number): number {
+  // A failure is forgotten little by little; the half counts.
+  const over = Math.round(count.failures) - free;
+  if (over < 0) return 0;
+  const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** over);
+  return Math.max(0, count.at + delayMs - now);
+}

@@ -1,0 +1,85 @@
+import { sql } from 'kysely';
+import type { Database } from '../store/schema.ts';
+
+/** `at`: wall clock, milliseconds since the epoch. */
+type KeptCount = { key: string; failures: number; at: number };
+
+/** What the limits of log-ins keep over a restart. Nothing rejects: a disk that is full locks nobody out. */
+export type LoginMemory = {
+  read(): Promise<KeptCount[]>;
+  keep(counts: readonly KeptCount[]): Promise<void>;
+  forget(keys: readonly string[]): Promise<void>;
+  /** Whether this account was logged in to from this network before. */
+  isKnown(account: string, network: string): Promise<boolean>;
+  remember(userId: string, network: string, at: number): Promise<void>;
+};
+
+/** The last ones stay. */
+const maxCounts = 1_000;
+const maxNetworks = 20;
+
+/** @param failed is told of errors of the database. */
+export function createLoginMemory(db: Database, failed: (error: unknown) => void): LoginMemory {
+  const unless = async <T>(fallback: T, action: () => Promise<T>): Promise<T> => {
+    try {
+      return await action();
+    } catch (error) {
+      failed(error);
+      return fallback;
+    }
+  };
+  return {
+    read: () => unless([], () => db.selectFrom('login_counts').selectAll().execute()),
+    keep: (counts) =>
+      unless(undefined, async () => {
+        if (counts.length === 0) return;
+        await db.transaction().execute(async (transaction) => {
+          await transaction
+            .insertInto('login_counts')
+            .values([...counts])
+            .onConflict((conflict) =>
+              conflict
+                .column('key')
+                .doUpdateSet(({ ref }) => ({ failures: ref('excluded.failures'), at: ref('excluded.at') })),
+            )
+            .execute();
+          await sql`delete from login_counts where key not in
+            (select key from login_counts order by at desc, key limit ${maxCounts})`.execute(transaction);
+        });
+      }),
+    forget: (keys) =>
+      unless(
+        undefined,
+        async () =>
+          void (await db
+            .deleteFrom('login_counts')
+            .where('key', 'in', [...keys])
+            .execute()),
+      ),
+    isKnown: (account, network) =>
+      unless(false, async () => {
+        const row = await db
+          .selectFrom('login_networks')
+          .innerJoin('users', 'users.id', 'login_networks.user_id')
+          .select('network')
+          .where('users.email', '=', account)
+          .where('network', '=', network)
+          .executeTakeFirst();
+        return row !== undefined;
+      }),
+    remember: (userId, network, at) =>
+      unless(undefined, async () => {
+        await db.transaction().execute(async (transaction) => {
+          await transaction
+            .insertInto('login_networks')
+            .values({ user_id: userId, network, at })
+            .onConflict((conflict) => conflict.columns(['user_id', 'network']).doUpdateSet({ at }))
+            .execute();
+          await sql`delete from login_networks where user_id = ${userId} and network not in
+            (select network from login_networks where user_id = ${userId} order by at desc, network limit ${maxNetworks})`.execute(
+            transaction,
+          );
+        });
+      }),
+  };
+}

@@ -1,0 +1,51 @@
+import { Type } from 'typebox';
+import { Id, PageQuery } from '@station/protocol/rest';
+import { NewScene, Scene, SceneRun, Scenes as SceneList, SceneTry } from '@station/protocol/scenes';
+import { sightOf, userOf } from '../http/access.ts';
+import { pageOf } from '../http/pages.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { Scenes } from './scenes.ts';
+
+const params = Type.Object({ id: Id });
+
+/** /api/scenes: everybody runs those whose devices they see, owner and admins edit. */
+export async function registerSceneRoutes(app: HttpServer, { scenes }: { scenes: Scenes }): Promise<void> {
+  const forGuests = { access: 'guest' } as const;
+  const forAdmins = { access: { station: 'admin' } } as const;
+  const tags = ['scenes'];
+
+  app.get(
+    '/api/scenes',
+    { config: forGuests, schema: { tags, querystring: PageQuery, response: { 200: SceneList } } },
+    async (request, reply) => pageOf({ request, reply }, await scenes.list(sightOf(request)), ({ id }) => id),
+  );
+  app.post(
+    '/api/scenes',
+    { config: forAdmins, schema: { tags, body: NewScene, response: { 201: Scene } } },
+    async (request, reply) => reply.code(201).send(await scenes.add(request.body)),
+  );
+  app.put(
+    '/api/scenes/:id',
+    { config: forAdmins, schema: { tags, params, body: NewScene, response: { 200: Scene } } },
+    (request) => scenes.change(request.params.id, request.body),
+  );
+  app.delete(
+    '/api/scenes/:id',
+    { config: forAdmins, schema: { tags, params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      await scenes.remove(request.params.id);
+      return reply.code(204).send(null);
+    },
+  );
+  app.post(
+    '/api/scenes/try',
+    { config: forAdmins, schema: { tags, body: SceneTry, response: { 202: SceneRun } } },
+    async (request, reply) => reply.code(202).send(await scenes.try(request.body.commands, userOf(request).userId)),
+  );
+  app.post(
+    '/api/scenes/:id/run',
+    { config: forGuests, schema: { tags, params, response: { 202: SceneRun } } },
+    async (request, reply) =>
+      reply.code(202).send(await scenes.run(request.params.id, sightOf(request), userOf(request).userId)),
+  );
+}

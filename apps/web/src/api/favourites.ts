@@ -1,0 +1,36 @@
+import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
+import type { Favourites } from '@station/protocol/devices';
+import type { Problem } from './request.ts';
+import { useServices } from './services.ts';
+
+const favouritesKey = ['favourites'] as const;
+const seldomMs = 300_000;
+const none: readonly string[] = [];
+
+/** Ids of the devices that this person wants first; null while they are read. Without an answer there are none. */
+export function useFavourites(): readonly string[] | null {
+  const { session } = useServices();
+  const { data, failureCount } = useQuery({
+    queryKey: favouritesKey,
+    queryFn: ({ signal }) => session.call<Favourites>('GET', '/api/favourites', { signal }),
+    staleTime: seldomMs,
+    retry: 5,
+  });
+  return data?.deviceIds ?? (failureCount > 0 ? none : null);
+}
+
+/** Makes a device a favourite, the last one, or no favourite any more. Shown at once, and taken back when it fails. */
+export function useSetFavourite(): UseMutationResult<Favourites, Problem, { id: string; isFavourite: boolean }> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: async ({ id, isFavourite }) => {
+      const before = queries.getQueryData<Favourites>(favouritesKey)?.deviceIds ?? none;
+      const others = before.filter((one) => one !== id);
+      const body: Favourites = { deviceIds: isFavourite ? [...others, id] : others };
+      queries.setQueryData<Favourites>(favouritesKey, body);
+      return session.call<Favourites>('PUT', '/api/favourites', { body });
+    },
+    onSuccess: (saved) => queries.setQueryData<Favourites>(favouritesKey, saved),
+    onError: () => queries.invalidateQueries({ queryKey: favouritesKey }),
+  });
+}

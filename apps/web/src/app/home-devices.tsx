@@ -1,0 +1,101 @@
+import type { TFunction } from 'i18next';
+import { Plus, ToggleRight } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Device, Zone } from '@station/protocol/devices';
+import { isLimited, isManager, type Role } from '@station/protocol/roles';
+import type { DeviceTypeMap } from '../api/devices.ts';
+import type { Reading } from '../api/reading.ts';
+import { useUser } from '../api/services.ts';
+import { DeviceGrid } from '../features/devices/device-grid.tsx';
+import { EmptyNote } from '../ui/card.tsx';
+import { LinkButton } from '../ui/links.tsx';
+import { ReadFault } from '../ui/problem.tsx';
+
+/* What home says and shows of the devices. */
+
+/** How long the devices wait for the agent, which may not answer at all. */
+const statusDueMs = 1_000;
+
+/** Whether something that is loading may still come soon. */
+export function useIsDue(isLoading: boolean): boolean {
+  const [isOver, setIsOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsOver(true), statusDueMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLoading && !isOver;
+}
+
+export function DevicesPart({
+  view,
+  types,
+  zones,
+  favourites,
+  usable,
+}: {
+  view: Reading<readonly Device[]>;
+  types: DeviceTypeMap | null;
+  zones: readonly Zone[] | null;
+  favourites: readonly string[] | null;
+  usable: boolean;
+}) {
+  const { t } = useTranslation();
+  const { role } = useUser();
+  const mayManage = isManager(role);
+  if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
+  if (view.kind === 'loading' || zones === null || types === null || favourites === null) return null;
+  if (view.value.length === 0) return <NoDevices role={role} />;
+  return <DeviceGrid devices={view.value} {...{ types, zones, favourites, usable, mayManage }} />;
+}
+
+export function AddDeviceLink({ kind }: { kind?: 'primary' }) {
+  const { t } = useTranslation();
+  return (
+    <LinkButton href="/add" {...(kind && { kind })} className="shrink-0">
+      <Plus aria-hidden className="size-5" />
+      {t('home.add')}
+    </LinkButton>
+  );
+}
+
+function NoDevices({ role }: { role: Role }) {
+  const { t } = useTranslation();
+  return (
+    <section aria-labelledby="devices">
+      <h2 id="devices" className="mb-3 font-strong">
+        {t('home.devices')}
+      </h2>
+      <EmptyNote
+        icon={ToggleRight}
+        heading="h3"
+        title={t('home.noDevices.title')}
+        help={t(isLimited(role) ? 'home.noDevices.inZones' : 'home.noDevices.help')}
+      >
+        {isManager(role) && <AddDeviceLink kind="primary" />}
+      </EmptyNote>
+    </section>
+  );
+}
+
+/** "All 14 devices online", or what is not. One that is offline comes before one with a fault. */
+export function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
+  const offline = devices.filter(({ status }) => status === 'offline');
+  const faulty = devices.filter(({ fault }) => fault !== null);
+  if (offline.length === 0 && faulty[0]) {
+    const words =
+      faulty.length === 1
+        ? t('home.oneFaulty', { name: faulty[0].name })
+        : t('home.someFaulty', { count: faulty.length });
+    return { allWell: false, words };
+  }
+  if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
+  const [only] = offline;
+  return {
+    allWell: false,
+    words:
+      offline.length === 1 && only
+        ? t('home.oneOffline', { name: only.name })
+        : t('home.someOffline', { count: offline.length, total: devices.length }),
+  };
+}

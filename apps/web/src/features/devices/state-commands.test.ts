@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findBuiltInType } from '@station/protocol/builtin-device-types';
+import type { DeviceType } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { stateCommands } from './state-commands.ts';
+import { offCommandOf } from './zone-off.ts';
+
+const device = (type: string, state: Device['state'], status: Device['status'] = 'online'): Device =>
+  ({ id: 'a', type, state, status }) as Device;
+const lamp = findBuiltInType('light-v1');
+const light = findBuiltInType('light');
+const toggled = { ...light, commands: light?.commands.filter(({ action }) => action === 'toggle') } as DeviceType;
+const lock: DeviceType = {
+  type: 'lock',
+  category: 'actuator',
+  capabilities: [{ key: 'locked', kind: 'boolean' }],
+  commands: [
+    {
+      action: 'set_locked',
+      params: { type: 'object', properties: { locked: { type: 'boolean' } } },
+      confirmedBy: ['locked'],
+      repeatable: true,
+    },
+  ],
+  events: [],
+};
+
+for (const [what, actual, expected] of [
+  [
+    'a lamp that is on: its switch first, then its brightness',
+    stateCommands(device('light-v1', { power: true, brightness: 40 }), lamp),
+    [
+      { action: 'set_power', params: { power: true } },
+      { action: 'set_brightness', params: { brightness: 40 } },
+    ],
+  ],
+  [
+    'a lamp that is off: nothing but that',
+    stateCommands(device('light-v1', { power: false, brightness: 40 }), lamp),
+    [{ action: 'set_power', params: { power: false } }],
+  ],
+  ['a lamp with two commands', stateCommands(device('light', { on: true }), light), [{ action: 'turn_on' }]],
+  ['a lamp that can only be toggled', stateCommands(device('light', { on: true }), toggled), []],
+  ['a sensor', stateCommands(device('climate-v1', { temperature: 20 }), findBuiltInType('climate-v1')), []],
+  ['a device that reported nothing', stateCommands(device('light-v1', {}), lamp), []],
+  ['a device of an unknown type', stateCommands(device('x', { on: true }), undefined), []],
+] as const) {
+  test(`a scene keeps ${what}`, () => assert.deepEqual(actual, expected));
+}
+
+for (const [what, actual, expected] of [
+  [
+    'a lamp that is on',
+    offCommandOf(device('light-v1', { power: true }), lamp, undefined)?.request,
+    { action: 'set_power', params: { power: false } },
+  ],
+  [
+    'a lamp with two commands',
+    offCommandOf(device('light', { on: true }), light, undefined)?.request,
+    { action: 'turn_off' },
+  ],
+  ['no lamp that is off', offCommandOf(device('light-v1', { power: false }), lamp, undefined)?.request, undefined],
+  [
+    'no lamp that is offline',
+    offCommandOf(device('light', { on: true }, 'offline'), light, undefined)?.request,
+    undefined,
+  ],
+  [
+    'no lamp that can only be toggled',
+    offCommandOf(device('light', { on: true }), toggled, undefined)?.request,
+    undefined,
+  ],
+  ['no lock: it would open', offCommandOf(device('lock', { locked: true }), lock, undefined)?.request, undefined],
+  [
+    'no lamp that was just switched off',
+    offCommandOf(device('light', { on: true }), light, { values: { on: false }, refusal: null })?.request,
+    undefined,
+  ],
+] as const) {
+  test(`"all off" switches off ${what}`, () => assert.deepEqual(actual, expected));
+}

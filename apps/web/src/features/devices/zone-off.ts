@@ -1,0 +1,44 @@
+import type { CommandRequest } from '@station/protocol/device-commands';
+import type { DeviceType } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import type { CommandState, Values } from './device-control.ts';
+import { type Setting, viewOf } from './device-view.ts';
+
+/** A command that switches a device off, and what it sets. */
+export type OffCommand = { id: string; request: CommandRequest; values: Values };
+
+/** Values that say whether something runs. "Off" has no such meaning for others: a lock would open. */
+const runs = new Set(['on', 'power']);
+
+/** What would switch off those of the devices that are on and can be reached. */
+export const offCommands = (
+  devices: readonly Device[],
+  types: ReadonlyMap<string, DeviceType>,
+  commands: ReadonlyMap<string, CommandState>,
+): OffCommand[] =>
+  devices.flatMap((device) => offCommandOf(device, types.get(device.type), commands.get(device.id)) ?? []);
+
+/** Null for a device that is off, cannot be reached, or can only be toggled: its state may be older than the toggle. */
+export function offCommandOf(
+  device: Device,
+  type: DeviceType | undefined,
+  command: CommandState | undefined,
+): OffCommand | null {
+  if (device.status !== 'online') return null;
+  // Asked for every device once a second: most are ruled out without their type.
+  if (!hasTrue(device.state) && !hasTrue(command?.values ?? {})) return null;
+  const { toggle } = viewOf(device, type, command);
+  if (toggle?.value !== true || !canBeSwitchedOff(toggle)) return null;
+  return { id: device.id, request: toggle.request(false), values: { [toggle.capability.key]: false } };
+}
+
+function hasTrue(values: Values): boolean {
+  for (const key in values) if (values[key] === true) return true;
+  return false;
+}
+
+function canBeSwitchedOff(toggle: Setting): boolean {
+  const off = toggle.request(false);
+  if (JSON.stringify(off) === JSON.stringify(toggle.request(true))) return false;
+  return off.action === 'turn_off' || runs.has(toggle.capability.key);
+}

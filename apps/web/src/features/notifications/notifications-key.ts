@@ -1,0 +1,2 @@
+export const viewKey = ['notifications'];
+export const stationNotificationsKey = ['notifications', 'station'];

@@ -1,0 +1,258 @@
+import { Copy, Play, Plus } from 'lucide-react';
+import { type ReactNode, type SubmitEvent, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { flushSync } from 'react-dom';
+import { useLocation } from 'wouter';
+import { isManager } from '@station/protocol/roles';
+import type { Scene, SceneCommand } from '@station/protocol/scenes';
+import { useDevices } from '../../api/devices.ts';
+import { useLeaveGuard } from '../../api/leave-guard.ts';
+import { useScenes } from '../../api/scenes.ts';
+import { useUser } from '../../api/services.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { LeaveDialog } from '../../ui/leave-dialog.tsx';
+import { BackLink } from '../../ui/links.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { PresentStateDialog, type StateCommands } from './present-state-dialog.tsx';
+import { runWords } from './scene-bar.tsx';
+import { type SceneForm, useSceneForm } from './scene-form.ts';
+import { useRemoveScene, useSaveScene, useTryScene } from './scenes.ts';
+
+/** What scenes show of other features; handed in. */
+export type SceneGuests = {
+  /** Null while devices and their types are read. */
+  commands: CommandParts | null;
+  stateCommands: StateCommands;
+  /** What the removal of the scene would break. */
+  usedBy: ReactNode;
+};
+
+type CommandParts = {
+  row: (row: {
+    name: string;
+    command: SceneCommand | null;
+    isChecked: boolean;
+    onChange: (command: SceneCommand) => void;
+    onRemove: () => void;
+  }) => ReactNode;
+  isComplete: (command: SceneCommand | null) => boolean;
+};
+
+/** A new scene, or one that is changed: which devices, and what each of them does. */
+export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests) {
+  const { t } = useTranslation();
+  const scenes = useScenes();
+  const devices = useDevices();
+  const mayManage = isManager(useUser().role);
+  const scene = scenes?.find((one) => one.id === id) ?? null;
+  const title = id === null ? t('scenes.new') : scene === null ? t('scenes.title') : t('scenes.changeNamed', scene);
+  const [openedId, setOpenedId] = useState<string | null>(null);
+  if (scene !== null && openedId !== id) setOpenedId(id);
+  const isGone = id !== null && scenes !== null && scene === null;
+  /** Somebody removed it while it was open: what was typed stays. */
+  const wasOpen = isGone && openedId === id;
+  const { commands } = guests;
+  return (
+    <>
+      <PageHead page={title} {...(devices.kind === 'shown' && { freshness: devices.freshness })}>
+        <BackLink href="/scenes">{t('scenes.title')}</BackLink>
+        <h1 className="text-title font-strong break-words md:text-value">{isGone ? t('scenes.isGone') : title}</h1>
+        {wasOpen && mayManage && <p role="status">{t('scenes.isGoneHelp')}</p>}
+      </PageHead>
+      {!mayManage ? (
+        <p>{t('scenes.emptyHelpMember')}</p>
+      ) : isGone && !wasOpen ? null : commands === null || scenes === null ? (
+        <div role="status" aria-label={t('app.loading')}>
+          <Skeleton className="h-64 rounded-2xl" />
+        </div>
+      ) : (
+        // Changes by other people do not overwrite what is being edited.
+        <Editor
+          key={id}
+          scene={scene}
+          {...guests}
+          commands={commands}
+          usable={devices.kind === 'shown' && devices.freshness.kind !== 'stale'}
+        />
+      )}
+    </>
+  );
+}
+
+type EditorProps = SceneGuests & { scene: Scene | null; commands: CommandParts; usable: boolean };
+
+function Editor({ scene, commands, stateCommands, usedBy, usable }: EditorProps) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const page = useRef<HTMLFormElement>(null);
+  const form = useSceneForm(scene);
+  const save = useSaveScene(scene?.id ?? null);
+  const attempt = useTryScene();
+  const guard = useLeaveGuard(form.isChanged);
+  const [isChecked, setChecked] = useState(false);
+  const [isNameChecked, setNameChecked] = useState(false);
+  const [isRemoving, setRemoving] = useState(false);
+  const leave = (): void => {
+    guard.release();
+    navigate('/scenes');
+  };
+  /** Marks what is missing, and leads there. True when nothing is. */
+  const check = (withName: boolean): boolean => {
+    setChecked(true);
+    if (withName) setNameChecked(true);
+    const areComplete = form.lines.length > 0 && form.lines.every(({ command }) => commands.isComplete(command));
+    if (areComplete && (!withName || form.name.trim() !== '')) return true;
+    requestAnimationFrame(() =>
+      page.current?.querySelector<HTMLElement>('[aria-invalid], [data-fault] :is(select, input)')?.focus(),
+    );
+    return false;
+  };
+  const onSubmit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (!save.isPending && check(true))
+      save.mutate({ name: form.name, commands: [...form.commands] }, { onSuccess: leave });
+  };
+  const onTry = (): void => {
+    if (check(false)) attempt.mutate([...form.commands]);
+  };
+  return (
+    <form
+      ref={page}
+      noValidate
+      onSubmit={onSubmit}
+      className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
+    >
+      <LinesCard form={form} commands={commands} stateCommands={stateCommands} isChecked={isChecked} />
+      <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
+        <Card title={t('scenes.details')}>
+          <Field
+            label={t('scenes.name')}
+            value={form.name}
+            maxLength={100}
+            autoComplete="off"
+            onChange={({ target }) => form.rename(target.value)}
+            fault={isNameChecked && form.name.trim() === '' ? t('error.field.required') : null}
+          />
+        </Card>
+        <div className="grid gap-3">
+          <Button disabled={!usable} busy={attempt.isPending} onClick={onTry}>
+            <Play aria-hidden className="size-5" />
+            {t('scenes.try')}
+          </Button>
+          <p role="status" className="text-small text-ink-soft">
+            {attempt.data ? runWords(t, attempt.data) : t('scenes.tryHelp')}
+          </p>
+          {attempt.error && <ProblemNote problem={attempt.error} />}
+          {save.error && <ProblemNote problem={save.error} />}
+          <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
+            {t('scenes.save')}
+          </Button>
+          {scene && <Button onClick={() => setRemoving(true)}>{t('scenes.remove')}</Button>}
+        </div>
+      </div>
+      {scene && isRemoving && (
+        <RemoveDialog scene={scene} usedBy={usedBy} onRemoved={leave} onClose={() => setRemoving(false)} />
+      )}
+      {guard.leave && <LeaveDialog onLeave={guard.leave} onStay={guard.stay} />}
+    </form>
+  );
+}
+
+function LinesCard({
+  form,
+  commands,
+  stateCommands,
+  isChecked,
+}: Pick<EditorProps, 'commands' | 'stateCommands'> & { form: SceneForm; isChecked: boolean }) {
+  const { t } = useTranslation();
+  const rows = useRef<HTMLDivElement>(null);
+  const [isTaking, setTaking] = useState(false);
+  /** The keyboard goes on in the last row, or at what adds another: at once, because the next key may come in the same moment. */
+  const change = (lines: () => void, next: 'field' | 'button'): void => {
+    flushSync(lines);
+    const last = [
+      ...(rows.current?.querySelectorAll<HTMLElement>(next === 'field' ? '[role=combobox]' : 'button') ?? []),
+    ];
+    last.at(next === 'field' ? -1 : -2)?.focus();
+  };
+  return (
+    <Card title={t('scenes.lines')}>
+      <p className="-mt-3 mb-3 text-small text-ink-soft">{t('scenes.linesHelp')}</p>
+      <div ref={rows}>
+        <div className="space-y-2 empty:hidden">
+          {form.lines.map(({ key, command }, index) => (
+            <div key={key}>
+              {commands.row({
+                name: t('scenes.line', { number: index + 1 }),
+                command,
+                isChecked,
+                onChange: (changed) => form.change(key, changed),
+                onRemove: () => change(() => form.remove(key), 'button'),
+              })}
+            </div>
+          ))}
+        </div>
+        {isChecked && form.lines.length === 0 && (
+          <p role="alert" className="text-small text-fault">
+            {t('scenes.nothingChosen')}
+          </p>
+        )}
+        <div className="mt-2 -mb-2 -ml-3 flex flex-wrap">
+          <Button kind="quiet" onClick={() => change(form.add, 'field')}>
+            <Plus aria-hidden className="size-5" />
+            {t('scenes.add')}
+          </Button>
+          <Button kind="quiet" onClick={() => setTaking(true)}>
+            <Copy aria-hidden className="size-5" />
+            {t('scenes.present')}
+          </Button>
+        </div>
+      </div>
+      {isTaking && (
+        <PresentStateDialog stateCommands={stateCommands} onTake={form.takeOver} onClose={() => setTaking(false)} />
+      )}
+    </Card>
+  );
+}
+
+function RemoveDialog({
+  scene,
+  usedBy,
+  onRemoved,
+  onClose,
+}: {
+  scene: Scene;
+  usedBy: ReactNode;
+  onRemoved: () => void;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation();
+  const remove = useRemoveScene();
+  return (
+    <Dialog
+      title={t('scenes.removeAsk', { name: scene.name })}
+      onClose={onClose}
+      actions={
+        <>
+          <Button
+            kind="primary"
+            busy={remove.isPending}
+            // Not by the mutation's own callback: the list may come first, and with it this dialog goes.
+            onClick={() => void remove.mutateAsync(scene.id).then(onRemoved, () => undefined)}
+          >
+            {t('scenes.remove')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('scenes.removeHelp')}</p>
+      {usedBy}
+      {remove.error && <ProblemNote problem={remove.error} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+/** Bringing the devices to another Wi-Fi. */
+export const devicesWifi = {
+  title: 'Zmień Wi-Fi urządzeń',
+  help: 'Urządzenia, które są online, dostaną nową sieć i do niej dołączą. Zrób to, póki stara sieć działa, a wyłącz ją dopiero potem.',
+  fault: 'Nie udało się odczytać zmiany Wi-Fi',
+  offer:
+    'Stacja jest teraz w sieci „{{ssid}}”. Jej urządzenia mogą być nadal w starej sieci i nowe też ją dostają, dopóki nie zdecydujesz.',
+  useStation: 'Przenieś je do „{{ssid}}”',
+  other: 'Inna sieć…',
+  dismiss: 'Nie teraz',
+  start: 'Zmień Wi-Fi',
+  cancel: 'Zatrzymaj',
+  cancelHelp: 'Kolejne urządzenia już jej nie dostaną. Te, które ją mają, mogą jeszcze przejść.',
+  progress: 'Urządzenia, które przeszły',
+  head: {
+    running: 'Przenoszenie do „{{ssid}}”: przeszło {{done}} z {{total}}',
+    ended: 'Wszystkie urządzenia ({{total}}) przeszły do „{{ssid}}”',
+    partly: 'Do „{{ssid}}” przeszło {{done}} z {{total}} urządzeń',
+    cancelled: 'Zatrzymano: do „{{ssid}}” przeszło {{done}} z {{total}} urządzeń',
+    none: 'Nie ma urządzeń do przeniesienia do „{{ssid}}”',
+  },
+  started: 'rozpoczęto {{time}}',
+  ended: 'zakończono {{time}}',
+  state: {
+    waiting: 'Jeszcze nie wysłano',
+    told: 'Wysłano, jeszcze nie dotarło',
+    followed: 'Przeszło',
+    not_followed: 'Nie dotarło',
+    not_told: 'Nie wysłano',
+    offline: 'Offline',
+  },
+  advice: {
+    not_followed:
+      'Nie dotarło: włącz znów starą sieć, sprawdź hasło i spróbuj ponownie. Jeśli to nie pomoże, skonfiguruj urządzenie od nowa.',
+    not_told: 'Nie wysłano: zostają w starej sieci. Spróbuj ponownie.',
+    offlineRunning: 'Offline: dostaną ją, jeśli w trakcie zmiany będą online.',
+    offline: 'Offline: zostają w starej sieci. Włącz je, póki ona działa, i spróbuj ponownie.',
+  },
+  showFollowed_one: 'Pokaż {{count}}, które przeszło',
+  showFollowed_few: 'Pokaż {{count}}, które przeszły',
+  showFollowed_many: 'Pokaż {{count}}, które przeszły',
+  showFollowed_other: 'Pokaż {{count}}, które przeszły',
+  hideFollowed: 'Ukryj te, które przeszły',
+  gone: 'usunięte urządzenie',
+} as const;

@@ -1,0 +1,36 @@
+/** Devices that want to connect and that the station does not have. */
+export const unknownDevices = {
+  title: 'Nieznane urządzenia',
+  lead: 'Chcą się połączyć, ale ta stacja ich nie zna. Nie dostaną odpowiedzi, dopóki nie zdecydujesz.',
+  fault: 'Nie udało się odczytać nieznanych urządzeń',
+  empty: {
+    title: 'Nic nie czeka',
+    help: 'Pojawi się tu urządzenie, którego stacja nie zna, gdy spróbuje się połączyć.',
+  },
+  waiting: 'Czekają',
+  accepted: 'Przyjęte',
+  blocked: 'Zablokowane',
+  blockedHelp: 'Nie dostają odpowiedzi i nikt nie dostaje o nich powiadomień.',
+  noType: 'Typ jeszcze nieznany',
+  seen: 'ostatnio widziane {{time}}',
+  firstSeen: 'pierwszy raz widziane {{time}}',
+  firmware: 'firmware {{version}}',
+  loginRefused:
+    'Próbowało zalogować się hasłem, którego stacja nie zna. Jeśli je przyjmiesz, stacja zaufa następnemu logowaniu.',
+  contested: 'Kilka urządzeń podaje się za to jedno, więc nie można go przyjąć. Zapomnij je i wyłącz niewłaściwe.',
+  until: 'Zostanie dodane, gdy zaloguje się ponownie, do {{time}}.',
+  accept: 'Przyjmij…',
+  block: 'Zablokuj',
+  unblock: 'Odblokuj',
+  forget: 'Zapomnij',
+  ofDevice: '{{action}}: {{id}}',
+  dialog: {
+    title: 'Dodać to urządzenie?',
+    help: 'Przyjmij je tylko, jeśli jest twoje. Będzie mogło zgłaszać wartości i wykonywać polecenia.',
+    name: 'Nazwa',
+    zone: 'Strefa',
+    noZone: 'Brak',
+    confirm: 'Dodaj',
+    conflict: 'Kilka urządzeń podaje się za to jedno. Zapomnij je i spróbuj ponownie.',
+  },
+} as const;

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { connectAsync, type MqttClient } from 'mqtt';
+import { findFreePort } from '@station/kit/free-port';
+import { needPackages } from '../../rig/debian.ts';
+import { shippedSettings } from '../../rig/mosquitto.ts';
+import { run, startDaemon, systemEnv, waitFor, type Daemon } from '../../rig/program.ts';
+import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
+
+const startScript = join(import.meta.dirname, '../../../deploy/mosquitto/start.sh');
+
+describe('logins at a real Mosquitto, as the stack starts it', () => {
+  let workspace: Workspace;
+  let [home, store, port] = ['', '', 0];
+  /** Of the backend alone; null: it comes by the port of the devices. */
+  let innerPort: number | null = null;
+  let broker: Daemon;
+
+  const canLogIn = (username: string, password: string): Promise<boolean> =>
+    connectAsync(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0, username, password }, false).then(
+      async (client) => {
+        await client.endAsync(true);
+        return true;
+      },
+      () => false,
+    );
+  async function start(password: string): Promise<void> {
+    const inner = innerPort === null ? {} : { MQTT_INNER_PORT: String(innerPort) };
+    const env = { ...systemEnv, MOSQUITTO_HOME: home, MQTT_PASSWORD: password, ...inner };
+    const started = workspace.own(await startDaemon('sh', [startScript], { logFile: join(home, 'log'), env }));
+    broker = started;
+    await waitFor('Mosquitto to answer', async () => {
+      if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.destroy();
+      return true;
+    });
+  }
+  async function stop(): Promise<void> {
+    broker.kill('SIGTERM');
+    await broker.ended;
+  }
+
+  before(async () => {
+    await needPackages(['mosquitto']);
+    workspace = await createWorkspace();
+    home = await workspace.subfolder('mosquitto');
+    for (const name of ['data', 'config']) await mkdir(join(home, name));
+    port = await findFreePort();
+    store = join(home, 'data/dynamic-security.json');
+    const settings = await shippedSettings({ port, logins: store, folder: join(home, 'data') });
+    await writeFile(join(home, 'config/mosquitto.conf'), `${settings}\nuser root\n`);
+  });
+  after(() => workspace[Symbol.asyncDispose]());
+
+  it('the password of the backend is made at the first start', async () => {
+    await start('first');
+    assert.equal(await canLogIn('backend', 'first'), true);
+    const args = ['-h', '127.0.0.1', '-p', String(port), '-u', 'backend', '-P', 'first', 'dynsec', 'createClient'];
+    await run('mosquitto_ctrl', [...args, 'lamp', '-p', 'of the lamp']);
+  });
+
+  it('it is another one after a start with another one; the devices keep theirs', async () => {
+    await stop();
+    await start('second');
+    assert.equal(await canLogIn('backend', 'first'), false);
+    assert.equal(await canLogIn('backend', 'second'), true);
+    assert.equal(await canLogIn('lamp', 'of the lamp'), true);
+  });
+
+  it('it stays as it is where the store has another form', async () => {
+    await stop();
+    const compact = JSON.stringify(JSON.parse(await readFile(store, 'utf8')));
+    await writeFile(store, compact);
+    await start('third');
+    assert.match(await broker.logTail(), /logins cannot be changed/);
+    assert.equal(await canLogIn('backend', 'second'), true);
+    assert.equal(await canLogIn('lamp', 'of the lamp'), true);
+    assert.equal(await readFile(store, 'utf8'), compact);
+  });
+
+  it('a device that takes the client id of the backend or of another device ends no connection', async () => {
+    await stop();
+    innerPort = await findFreePort();
+    await start('second');
+    const logIn = (to: number, username: string, password: string, clientId: string): Promise<MqttClient> =>
+      connectAsync(`mqtt://127.0.0.1:${to}`, { reconnectPeriod: 0, username, password, clientId }, false);
+    const args = ['-h', '127.0.0.1', '-p', String(innerPort), '-u', 'backend', '-P', 'second', 'dynsec'];
+    await run('mosquitto_ctrl', [...args, 'createClient', 'fan', '-p', 'of the fan']);
+    const backend = await logIn(innerPort, 'backend', 'second', 'station-1');
+    const fan = await logIn(port, 'fan', 'of the fan', 'fan');
+    for (const clientId of ['station-1', 'fan', 'backend']) {
+      const hijacked = await logIn(port, 'lamp', 'of the lamp', clientId);
+      // The broker answers what was sent before it ended a connection.
+      for (const client of [backend, fan]) await client.subscribeAsync('nothing', { qos: 1 }).catch(() => undefined);
+      assert.deepEqual([backend.connected, fan.connected], [true, true], clientId);
+      await hijacked.endAsync(true);
+    }
+    await Promise.all([backend.endAsync(true), fan.endAsync(true)]);
+  });
+});
