@@ -8,10 +8,8 @@ export type DeviceConnection = {
   counts: { sent: number; acknowledged: number };
   /** Connects now, and again whenever the connection breaks. */
   open(): void;
-  /** Disconnects as in a power cut: the broker publishes the last will. */
+  /** Disconnects as in a power cut: the broker publishes the last will. It stays closed until it is opened again. */
   close(): Promise<void>;
-  /** Closes for good: it cannot be opened again. */
-  end(): Promise<void>;
   /**
    * Publishes with the QoS of the profile. @returns whether the message was sent: at QoS 1 the broker acknowledged it, at QoS 0 it only left
    * the device. A device that is offline sends nothing and keeps nothing.
@@ -36,13 +34,20 @@ export function createConnection(options: {
   const topic = (end: DeviceTopicEnd | ReceivedFrom): string => deviceTopic(stationId, login.externalId, end);
   const counts = { sent: 0, acknowledged: 0 };
   let isOpened = false;
+  const reconnectPeriod = Math.round(profile.reconnectMs * (1 + options.random()));
+  const close = async (): Promise<void> => {
+    // A stream that closes late would start the client's own reconnection: two connections would then end each other for good.
+    client.options.reconnectPeriod = 0;
+    // A client that was never opened has nothing to end.
+    if (isOpened) await client.endAsync(true);
+  };
   const client = connect(options.url, {
     clientId: login.externalId,
     username: login.externalId,
     password: login.token,
     clean: true,
     keepalive: profile.keepaliveSeconds,
-    reconnectPeriod: Math.round(profile.reconnectMs * (1 + options.random())),
+    reconnectPeriod,
     reconnectOnConnackError: true,
     queueQoSZero: false,
     manualConnect: true,
@@ -68,15 +73,10 @@ export function createConnection(options: {
     counts,
     open: () => {
       isOpened = true;
+      client.options.reconnectPeriod = reconnectPeriod;
       client.reconnect();
     },
-    // A client that was never opened has nothing to end.
-    close: async () => void (isOpened && (await client.endAsync(true))),
-    end: async () => {
-      // A stream that closes late would otherwise start the client's own reconnection again.
-      client.options.reconnectPeriod = 0;
-      if (isOpened) await client.endAsync(true);
-    },
+    close,
     publish: (end, body) => {
       // Unsent states are not queued; the next state replaces them.
       if (!client.connected) return Promise.resolve(false);

@@ -274,7 +274,7 @@ function stop(device: Device): Promise<void> {
   device.timers.stop();
   device.isAccepted = false;
   device.ota.stop();
-  return device.connection.end();
+  return device.connection.close();
 }
 
 function powerLoss(device: Device, offMs = defaultOutageMs): void {
