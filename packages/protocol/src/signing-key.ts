@@ -14,9 +14,10 @@ export function parseSigningKey(text: string): SigningKey | null {
   return { text, keyId: bytes.slice(2, 10), publicKey: bytes.slice(10) };
 }
 
-/** A key id as minisign shows it: the hexadecimal digits of a little-endian number. */
+/** A key id as minisign shows it (`%PRIX64`): a little-endian number in hexadecimal digits, without leading zeros. */
 export const formatKeyId = (keyId: Uint8Array): string =>
   [...keyId]
     .reverse()
     .map((byte) => byte.toString(16).padStart(2, '0').toUpperCase())
-    .join('');
+    .join('')
+    .replace(/^0+(?=.)/, '');
