@@ -14,21 +14,26 @@ const timedate = { ...service, interface: 'org.freedesktop.timedate1' } as const
 const automatic = 'org.freedesktop.timedate1.AutomaticTimeSyncEnabled';
 /** Exists since systemd-timesyncd was synchronised (systemd-timesyncd(8), FILES). */
 const timesyncFile = '/run/systemd/timesync/synchronized';
-const callMs = 5_000;
 /** Its timestamp is the time that systemd-timesyncd restores when it starts and the clock says less (systemd-timesyncd(8), FILES). */
 const savedClockFile = '/var/lib/systemd/timesync/clock';
-/** Stopping and starting the service of NTP. */
-const switchMs = 15_000;
+/** Milliseconds for a call, and for stopping or starting the service of NTP. */
+const defaultLimits = { callMs: 5_000, switchMs: 15_000 };
+type Limits = typeof defaultLimits;
 const retryMs = 100;
 
 /**
  * The clock of the machine by systemd-timedated (org.freedesktop.timedate1(5)). `NTPSynchronized` is what the kernel says, so it is true with
  * chrony and ntpd, too.
  * @param options.busAddress D-Bus server address; the system bus when not given.
+ * @param options.limits milliseconds; only tests shorten them.
  */
-export function createSystemTime(options: { clock: Clock; busAddress?: string }): SystemTime & AsyncDisposable {
-  const { clock, busAddress: address = systemBusAddress } = options;
-  const bus = createBus({ address, rules: [], clock, callMs });
+export function createSystemTime(options: {
+  clock: Clock;
+  busAddress?: string;
+  limits?: Limits;
+}): SystemTime & AsyncDisposable {
+  const { clock, busAddress: address = systemBusAddress, limits = defaultLimits } = options;
+  const bus = createBus({ address, rules: [], clock, callMs: limits.callMs });
   return {
     isNtpSynchronized: async () => {
       try {
@@ -48,12 +53,16 @@ export function createSystemTime(options: { clock: Clock; busAddress?: string })
       }
     },
     uptimeMs: () => Math.round(uptime() * 1000),
-    set: (now) => setTime(bus, now, clock),
+    set: (now) => setTime(bus, now, { clock, limits }),
     [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose](),
   };
 }
 
-async function setTime(bus: Bus, now: number, clock: Clock): Promise<void> {
+async function setTime(
+  bus: Bus,
+  now: number,
+  { clock, limits: { switchMs } }: { clock: Clock; limits: Limits },
+): Promise<void> {
   const startedMs = clock.monotonic();
   const wantedMs = (): number => Math.round(now + clock.monotonic() - startedMs);
   const set = (): Promise<unknown> =>
@@ -67,12 +76,13 @@ async function setTime(bus: Bus, now: number, clock: Clock): Promise<void> {
     await set();
   } catch (error) {
     if (!isAutomatic(error)) throw error;
-    await bus.call(switchNtp(false));
     try {
-      await setWhenStopped(set, clock);
+      // Also when this call has no answer in time, NTP goes on afterwards.
+      await bus.call(switchNtp(false, switchMs));
+      await setWhenStopped(set, clock, clock.monotonic() + switchMs);
       await lowerSavedClock(wantedMs());
     } finally {
-      await bus.call(switchNtp(true));
+      await bus.call(switchNtp(true, switchMs));
     }
   }
 }
@@ -80,8 +90,7 @@ async function setTime(bus: Bus, now: number, clock: Clock): Promise<void> {
 const isAutomatic = (error: unknown): boolean => error instanceof BusError && error.errorName === automatic;
 
 /** SetNTP answers before the service of NTP has ended, and until then the time is refused. */
-async function setWhenStopped(set: () => Promise<unknown>, clock: Clock): Promise<void> {
-  const untilMs = clock.monotonic() + switchMs;
+async function setWhenStopped(set: () => Promise<unknown>, clock: Clock, untilMs: number): Promise<void> {
   for (;;) {
     try {
       await set();
@@ -99,10 +108,10 @@ async function lowerSavedClock(nowMs: number): Promise<void> {
   if (saved !== null && saved.mtimeMs > nowMs) await utimes(savedClockFile, nowMs / 1000, nowMs / 1000);
 }
 
-const switchNtp = (isOn: boolean): BusCall => ({
+const switchNtp = (isOn: boolean, timeoutMs: number): BusCall => ({
   ...timedate,
   member: 'SetNTP',
   signature: 'bb',
   body: [isOn, false],
-  timeoutMs: switchMs,
+  timeoutMs,
 });
