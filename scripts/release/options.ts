@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseSigningKey } from '@station/protocol/signing-key';
 import { parseVersion } from '@station/protocol/version';
+import { hasSameProduct, readGoodRuns } from './full-runs.ts';
 import { run } from './program.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -133,6 +134,12 @@ export async function checkReadiness(options: ReleaseOptions): Promise<void> {
   const tag = `${options.kind === 'agent' ? 'agent-' : ''}v${options.version}`;
   const tags = (await run('git', ['tag', '--points-at', 'HEAD'], { cwd: root })).split('\n');
   if (!tags.includes(tag)) refuse(`the tag ${tag} does not point at this commit`);
+  const goodRuns = readGoodRuns(readFileSync(join(root, 'docs/full-runs.md'), 'utf8'));
+  if (!(await hasSameProduct(goodRuns, root))) {
+    refuse(
+      'docs/full-runs.md has no run of this product without a failure: run .ci/full, and commit the row that it prints',
+    );
+  }
 }
 
 function programsOf({ kind }: ReleaseOptions): Record<string, string> {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '@station/backend/testing/until';
 import { Aedes, type AuthenticateHandler } from 'aedes';
-import { createConnection, type DeviceConnection } from './device-connection.ts';
+import { createConnection } from './device-connection.ts';
 import { profiles } from './profiles.ts';
 
 const reconnectMs = 20;
@@ -38,7 +38,7 @@ async function createScene() {
   starting.defer(() => device.close());
   const all = starting.move();
   return {
-    device: device as DeviceConnection,
+    device,
     connections: () => connections,
     waiting,
     [Symbol.asyncDispose]: () => all.disposeAsync(),

@@ -21,8 +21,9 @@ const workflows = new Map<string, Workflow>();
 for (const name of names) workflows.set(name, parse(await readFile(join(folder, name), 'utf8')) as Workflow);
 const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object };
 
-test('there is a workflow for changes, for releases and for releases of the agent', () => {
-  assert.deepEqual(names, ['ci.yml', 'release-agent.yml', 'release-stack.yml']);
+test('there is a workflow for changes, for each night, for releases and for releases of the agent', () => {
+  assert.deepEqual(names, ['ci.yml', 'full.yml', 'release-agent.yml', 'release-stack.yml']);
+  assert.ok('schedule' in (workflows.get('full.yml')?.on ?? {}));
   assert.deepEqual(workflows.get('release-stack.yml')?.on['push']?.tags, ['v*']);
   assert.deepEqual(workflows.get('release-agent.yml')?.on['push']?.tags, ['agent-v*']);
 });

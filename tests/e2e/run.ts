@@ -1,138 +1,126 @@
 /**
- * `npm run e2e -- NAME…` runs `tests/e2e/NAME.test.ts`, or every `*.test.ts` in `tests/e2e/NAME/` and what `topics.ts` adds to
- * that name; without a name, all of them; `--list` names them. Several run at once: each has its own engines and ports, and mostly waits. What a part prints
- * comes when it ends; the last lines are totals.
+ * `npm run e2e -- NAME…` runs the parts of that name or folder, and what a topic adds (`parts.ts`); without an argument, all of them.
+ * `--gate` adds the parts of `.ci/run`, `--touched BASE` those that cover what changed since a commit; `--list` names the parts, and
+ * `--prepare` only fetches what they need from the network. What a part prints comes when it ends. A part that failed runs once more,
+ * alone; when it passes then, a line begins with FLAKY. The last lines are totals.
  */
-import { readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { buildForTests, builtEnv } from '../rig/build.ts';
-import { needPackages } from '../rig/debian.ts';
+import { composePlugin, needPackages } from '../rig/debian.ts';
+import { runParts } from '../rig/parts-run.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
-import { topics } from './topics.ts';
+import { findStories, isWithin, parts, storiesOf, topics, type Part } from './parts.ts';
 
-/** Files that run in one process: each on its own, but all stories that share a machine or an installed station together. */
-type Part = { name: string; files: string[]; options: string[]; inside: string[] };
+/** A part, and those of its stories that were asked for. */
+type Chosen = { part: Part; stories: string[] };
 
-/** One virtual station runs at a time: a part that waits for it would only keep others from starting. */
-const virtualStation = ['wifi', 'ble'];
+const root = join(import.meta.dirname, '../..');
+/** A part that takes longer hangs; it is ended. */
+const gateMinutes = 10;
+const fullMinutes = 40;
 
-const folder = import.meta.dirname;
-const root = join(folder, '../..');
-const sharingFolders = ['wifi', 'ble', 'install'];
-
-/**
- * A network of its own, with loopback only. A browser breaks off what it is fetching when an interface of the machine comes or
- * goes, and the container engines of other parts make and remove some all the time.
- */
-const ownNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
-const needsOwnNetwork = (name: string): boolean =>
-  /^web($|[-/])|^backend\/browser$|^trust\/(crowd|web-page)$/.test(name);
-
-/** Begun first, in this order, because they take longest. */
-const longest = [
-  ...[
-    'wifi',
-    'ble',
-    'install',
-    'devices/chaos',
-    'replicas/replicas',
-    'stack',
-    'web-provisioning',
-    'backend/restarts',
-    'update-kill',
-    'firmware/rollouts',
-    'firmware/agent',
-  ],
-  ...['backend/postgres', 'backend/kills', 'cloud/process', 'npm-start', 'update/interrupted', 'update/releases'],
-];
-
-/** Name → its test files, relative to the repository. */
-function findTests(): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    const files = entry.isDirectory()
-      ? readdirSync(path).flatMap((name) => (name.endsWith('.test.ts') ? [join(path, name)] : []))
-      : entry.name.endsWith('.test.ts')
-        ? [path]
-        : [];
-    const name = entry.name.replace(/\.test\.ts$/, '');
-    if (files.length > 0) found.set(name, [...(found.get(name) ?? []), ...files.map((file) => relative(root, file))]);
-  }
-  return new Map([...found].sort(([a], [b]) => a.localeCompare(b)));
-}
-
-/** The tests of a name: each file once, also when several names have it. */
-function filesOf(names: readonly string[], all: ReadonlyMap<string, string[]>): string[] {
-  const more = names.flatMap((name) => topics[name] ?? []).map((name) => `tests/e2e/${name}.test.ts`);
-  return [...new Set([...names.flatMap((name) => all.get(name) ?? []), ...more])];
-}
-
-/** The longest parts first. */
-function partsOf(files: readonly string[]): Part[] {
-  const isIn = (file: string, name: string): boolean => file.startsWith(`tests/e2e/${name}/`);
-  const others = files.filter((file) => !sharingFolders.some((name) => isIn(file, name)));
-  const parts = others.map((file): Part => {
-    const name = file.slice('tests/e2e/'.length, -'.test.ts'.length);
-    return { name, files: [file], options: [], inside: needsOwnNetwork(name) ? ownNetwork : [] };
+function readOptions(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      gate: { type: 'boolean', default: false },
+      touched: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      prepare: { type: 'boolean', default: false },
+    },
   });
-  for (const name of sharingFolders) {
-    const sharing = files.filter((file) => isIn(file, name));
-    if (sharing.length > 0) parts.push({ name, files: sharing, options: ['--test-isolation=none'], inside: [] });
-  }
-  const rank = ({ name }: Part): number => (longest.includes(name) ? longest.indexOf(name) : longest.length);
-  return parts.sort((a, b) => rank(a) - rank(b));
+  return { ...values, names: positionals };
 }
 
-async function runParts(parts: readonly Part[], env: Record<string, string>): Promise<TestRun[]> {
-  const queue = [...parts];
-  const runs: TestRun[] = [];
-  let isVirtualStationTaken = false;
-  const next = (): Part | undefined => {
-    const at = queue.findIndex(({ name }) => !(isVirtualStationTaken && virtualStation.includes(name)));
-    return at < 0 ? undefined : queue.splice(at, 1)[0];
+/** Files that differ from a commit, also those that git does not know yet. @throws when git knows no such commit. */
+function changedSince(base: string): string[] {
+  const git = (...args: string[]): string[] => {
+    const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    if (status !== 0) throw new Error(stderr.trim());
+    return stdout.split('\n').filter(Boolean);
   };
-  const work = async (): Promise<void> => {
-    for (let part = next(); part !== undefined && !isInterrupted(); part = next()) {
-      const isVirtual = virtualStation.includes(part.name);
-      isVirtualStationTaken ||= isVirtual;
-      const run = await runTests([...part.options, ...part.files], env, part.inside);
-      if (isVirtual) isVirtualStationTaken = false;
-      runs.push(run);
-      const { pass, fail, cancelled } = run.totals;
-      const ending = `${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(0)} s)`;
-      process.stdout.write(`\n${run.output}[${runs.length}/${parts.length}] ${part.name}: ${ending}\n`);
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
-  return runs;
+  return [...git('diff', '--name-only', base, '--'), ...git('ls-files', '--others', '--exclude-standard')];
+}
+
+function isTouched({ name, covers }: Part, changed: readonly string[]): boolean {
+  const own = `tests/e2e/${name}`;
+  return changed.some(
+    (file) => isWithin(file.replace(/\.test\.ts$/, ''), own) || covers.some((place) => isWithin(file, place)),
+  );
+}
+
+function choose(options: ReturnType<typeof readOptions>): Chosen[] {
+  const stories = findStories();
+  const names = [...options.names, ...options.names.flatMap((name) => topics[name] ?? [])];
+  const unknown = names.filter((name) => !stories.some((story) => isWithin(story, name)));
+  if (unknown.length > 0) throw new Error(`there is no end-to-end test named ${unknown.join(', ')}`);
+  const isEverything = names.length === 0 && !options.gate && options.touched === undefined;
+  const changed = options.touched === undefined ? [] : changedSince(options.touched);
+  return parts
+    .map((part): Chosen => {
+      const all = storiesOf(part, stories);
+      const isWhole = isEverything || (options.gate && part.isGate) || isTouched(part, changed);
+      const isNamed = (story: string): boolean => names.some((name) => isWithin(story, name));
+      return { part, stories: isWhole ? all : all.filter(isNamed) };
+    })
+    .filter((chosen) => chosen.stories.length > 0);
+}
+
+/** Everything that comes over the network or is built: no test fetches anything. */
+async function prepare(chosen: readonly Chosen[]): Promise<void> {
+  if (chosen.some(({ part }) => part.place === 'own network')) await needPackages(['caddy', 'chromium', 'iproute2']);
+  if (chosen.length > 1) await composePlugin();
+}
+
+async function run({ part, stories }: Chosen, env: Record<string, string>): Promise<TestRun> {
+  const isFolder = !stories.includes(part.name);
+  // The stories of a folder share a machine or an installed station.
+  const options = isFolder ? ['--test-isolation=none'] : [];
+  const ownNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+  const finished = await runTests([...options, ...stories.map((story) => `tests/e2e/${story}.test.ts`)], env, {
+    inside: part.place === 'own network' ? ownNetwork : [],
+    limitMinutes: part.isGate ? gateMinutes : fullMinutes,
+  });
+  const { pass, fail, cancelled } = finished.totals;
+  const ending = `${pass} passed, ${fail + cancelled} failed (${finished.seconds.toFixed(0)} s)`;
+  process.stdout.write(`\n${finished.output}== ${part.name}: ${ending}\n`);
+  return finished;
 }
 
 async function main(args: readonly string[]): Promise<number> {
   const started = performance.now();
-  const all = findTests();
-  const list = `End-to-end tests: ${[...all.keys()].join(', ')}\n`;
-  if (args.includes('--list')) {
-    process.stdout.write(list);
-    return 0;
-  }
-  const unknown = args.filter((name) => !all.has(name));
-  if (unknown.length > 0 || all.size === 0) {
-    process.stderr.write(`There is no end-to-end test named ${unknown.join(', ')}. ${list}`);
-    return 1;
-  }
-  if (args.length === 0) process.stdout.write(list);
-  const parts = partsOf(args.length === 0 ? [...all.values()].flat() : filesOf(args, all));
-  // Without the machine's network a part installs nothing.
-  if (parts.some(({ inside }) => inside.length > 0)) await needPackages(['caddy', 'chromium', 'iproute2']);
+  const options = readOptions(args);
+  const chosen = choose(options);
+  const names = chosen.map(({ part }) => part.name);
+  process.stdout.write(`End-to-end tests: ${names.length === 0 ? 'none' : names.join(', ')}\n`);
+  if (options.list) return 0;
+  await prepare(chosen);
+  if (options.prepare) return 0;
   // Parts that run at the same time must not build into the same folder.
-  if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'vstation-programs', 'web');
-  const runs = await runParts(parts, parts.length > 1 ? builtEnv : {});
+  if (chosen.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'vstation-programs', 'web');
+  await sweepWorkspaces();
+  const { runs, flakes } = await runParts(chosen, {
+    lanes: availableParallelism() + 1,
+    run: (one) => run(one, chosen.length > 1 ? builtEnv : {}),
+    isExclusive: ({ part }) => part.place === 'virtual station',
+    isInterrupted,
+  });
   await sweepWorkspaces();
   process.stdout.write('\n');
-  return printTotals(runs, started);
+  for (const { part, failures } of flakes) {
+    process.stdout.write(`FLAKY ${part.part.name}: ${failures.join('; ') || 'it ended without totals'}\n`);
+  }
+  return chosen.length === 0 ? 0 : printTotals([...runs.values()], started);
 }
 
-process.exitCode = await main(process.argv.slice(2));
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`npm run e2e: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

@@ -21,14 +21,18 @@ function forward(signal: NodeJS.Signals): void {
   for (const child of running) child.kill(signal);
 }
 
+/** Tests that are told to end clean up meanwhile. */
+const cleanUpMs = 60_000;
+
 /**
  * Runs `node --test` from the repository with these arguments. A run that ends without totals counts as one failure.
- * @param inside a command that runs what follows it, such as `nice`.
+ * @param options.inside a command that runs what follows it, such as `nice`.
+ * @param options.limitMinutes a run that takes longer hangs: it is ended and has failed.
  */
 export async function runTests(
   args: readonly string[],
   env: Record<string, string> = {},
-  inside: readonly string[] = [],
+  { inside = [], limitMinutes }: { inside?: readonly string[]; limitMinutes?: number } = {},
 ): Promise<TestRun> {
   if (running.size === 0) for (const signal of signals) process.on(signal, forward);
   const started = performance.now();
@@ -45,13 +49,33 @@ export async function runTests(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
+  const endHung = limitMinutes === undefined ? null : endAfter(child, limitMinutes);
   const ended = once(child, 'close') as Promise<[number | null]>;
-  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  const [printed, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  const output = endHung?.cancel() ? `${printed}It was ended after ${limitMinutes} minutes.\n` : printed;
   running.delete(child);
   if (running.size === 0) for (const signal of signals) process.off(signal, forward);
   const totals = readTotals(output);
   if (code !== 0 && totals.fail + totals.cancelled === 0) totals.fail = 1;
   return { totals, output: `${errors}${output}`, seconds: (performance.now() - started) / 1000 };
+}
+
+/** Ends a program that hangs. `cancel` stops watching, and tells whether it was ended. */
+function endAfter(child: ChildProcess, minutes: number): { cancel(): boolean } {
+  let isEnded = false;
+  let killing: NodeJS.Timeout | undefined;
+  const ending = setTimeout(() => {
+    isEnded = true;
+    child.kill('SIGTERM');
+    killing = setTimeout(() => child.kill('SIGKILL'), cleanUpMs);
+  }, minutes * 60_000);
+  return {
+    cancel: () => {
+      clearTimeout(ending);
+      clearTimeout(killing);
+      return isEnded;
+    },
+  };
 }
 
 /** Whether a signal asked this process to end; what has not begun then stays undone. */
