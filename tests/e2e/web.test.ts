@@ -201,6 +201,8 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     // As over HTTP: no service worker has the files.
     await page.evaluate(`navigator.serviceWorker.getRegistration('/').then((worker) => worker?.unregister())`);
     const other = await olena.context.newPage();
+    // Otherwise it begins a new one, which has the files on a slow machine before they are fetched ahead.
+    await other.addInitScript('delete Navigator.prototype.serviceWorker');
     await other.route(/firmware-page/, (route) => route.abort());
     const missing = other.waitForEvent('requestfailed', {
       predicate: (request) => /firmware-page/.test(request.url()),
