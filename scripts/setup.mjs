@@ -23,7 +23,7 @@ if (!isInstalled() || process.execPath !== fs.realpathSync(node)) await setUp();
 async function setUp() {
   checkMachine();
   if (!isInstalled()) {
-    waitForOthers();
+    runAlone();
     await installPackages();
   }
   let reason = whyNotStarting();
@@ -54,20 +54,20 @@ function checkMachine() {
   }
 }
 
-/** Runs this script again under a lock: one that comes second finds everything done. */
-function waitForOthers() {
-  const held = 'STATION_SETUP_LOCK_HELD';
-  if (process.env[held]) return;
-  const options = { stdio: 'inherit', env: { ...process.env, [held]: '1' } };
-  const again = [script, process.env.npm_node_execpath ?? process.execPath, script];
+/** Runs this script again by npm and under a lock: one that comes second finds everything done. */
+function runAlone() {
+  const isInNpm = /npm-cli\.js$/.test(process.env.npm_execpath);
+  if (isInNpm && process.env.STATION_SETUP_LOCK === script) return;
+  const again = isInNpm ? [process.env.npm_node_execpath, script] : ['npm', 'run', '--silent', 'setup'];
+  const options = { cwd: root, stdio: 'inherit', env: { ...process.env, STATION_SETUP_LOCK: script } };
   const busy = 75;
-  let result = spawnSync('flock', ['--nonblock', '--conflict-exit-code', String(busy), ...again], options);
-  // A machine without flock works without the lock.
-  if (result.error) return;
+  let result = spawnSync('flock', ['--nonblock', '--conflict-exit-code', String(busy), script, ...again], options);
   if (result.status === busy) {
     say('another npm command installs the packages; waiting for it.');
-    result = spawnSync('flock', again, options);
+    result = spawnSync('flock', [script, ...again], options);
   }
+  // A machine without flock works without the lock.
+  if (result.error) result = spawnSync(again[0], again.slice(1), options);
   process.exit(result.status ?? 1);
 }
 
@@ -147,11 +147,16 @@ function npm(args, { isQuiet = false } = {}) {
   });
 }
 
-/** The npm that runs this script, with its own Node: the one of node_modules is replaced, and Debian's npm needs Debian's Node. */
+/**
+ * The npm that runs this script, with its own Node: the one of node_modules is replaced. npm leaves out optional packages that
+ * are not for its Node, without a word; it is told the version of the Node that will run them.
+ */
 function npmCommand(args) {
-  const { npm_execpath: cli, npm_node_execpath: itsNode = process.execPath } = process.env;
-  // Warnings are about the age of the machine's own Node, which only runs npm.
-  return [...(cli ? [itsNode, cli] : ['npm']), ...args, '--loglevel=error'];
+  const { version } = JSON.parse(lock).packages[`node_modules/${carrier}`];
+  const asWanted = `Object.defineProperty(process, 'version', { value: 'v${version}' }); require(process.argv[1]);`;
+  const { npm_execpath: cli, npm_node_execpath: itsNode } = process.env;
+  // Warnings are about the age of the machine's own Node.
+  return [itsNode, '--eval', asWanted, cli, ...args, '--loglevel=error'];
 }
 
 function isNetworkFault({ code, errors }) {
@@ -199,12 +204,11 @@ function installDebianPackage(name) {
   if (process.getuid?.() !== 0) return false;
   say(`installing the Debian package ${name}.`);
   const patient = ['-q', '-oAcquire::Retries=3', '-oAcquire::http::Timeout=30', '-oDPkg::Lock::Timeout=300'];
-  const options = {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  };
+  const options = { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
   spawnSync('apt-get', [...patient, 'update'], options);
-  return spawnSync('apt-get', [...patient, 'install', '-y', '--no-install-recommends', name], options).status === 0;
+  const { status, stderr } = spawnSync('apt-get', [...patient, 'install', '-y', '--no-install-recommends', name], options);
+  if (status !== 0) process.stderr.write(stderr ?? '');
+  return status === 0;
 }
 
 function say(text) {
