@@ -44,10 +44,14 @@ function checkMachine() {
   const { platform, arch } = process;
   const loader = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarch64.so.1' }[arch];
   if (platform !== 'linux' || !loader) {
-    fail(`Station needs Linux on x64 or arm64; this Node is for ${platform} on ${arch}. A virtual machine with Debian helps.`);
+    fail(
+      `Station needs Linux on x64 or arm64; this Node is for ${platform} on ${arch}. A virtual machine with Debian helps.`,
+    );
   }
   if (!fs.existsSync(loader)) {
-    fail(`Station needs a Linux with glibc, as Debian; this one has no ${loader}. Alpine and others with musl do not work.`);
+    fail(
+      `Station needs a Linux with glibc, as Debian; this one has no ${loader}. Alpine and others with musl do not work.`,
+    );
   }
   if (Number(process.versions.node.split('.')[0]) < 18) {
     fail(`Node 18 or newer is needed; this is ${process.version}.`);
@@ -79,7 +83,15 @@ async function installPackages() {
   const cache = writableCache();
   // Settings of the user that would leave out or change packages do not count here. None of the packages has an install script.
   const settings = ['--include=dev', '--include=optional', '--bin-links', '--package-lock', '--no-legacy-peer-deps'];
-  const install = [...command, ...settings, '--no-engine-strict', '--ignore-scripts', '--no-fund', '--no-audit', ...cache];
+  const install = [
+    ...command,
+    ...settings,
+    '--no-engine-strict',
+    '--ignore-scripts',
+    '--no-fund',
+    '--no-audit',
+    ...cache,
+  ];
 
   const unreachable = whyUnreachable();
   if (unreachable) {
@@ -126,7 +138,8 @@ function whyUnreachable() {
     const options = { cwd: root, encoding: 'utf8', timeout: seconds * 1000, killSignal: 'SIGKILL' };
     const { error, stderr } = spawnSync(program, args, options);
     // Any other answer of the registry, as "not found", is one.
-    if (error?.code !== 'ETIMEDOUT') return /\bcode (EAI_AGAIN|ENOTFOUND|ECONNREFUSED|E\w+UNREACH)\b/.exec(stderr)?.[1] ?? null;
+    if (error?.code !== 'ETIMEDOUT')
+      return /\bcode (EAI_AGAIN|ENOTFOUND|ECONNREFUSED|E\w+UNREACH)\b/.exec(stderr)?.[1] ?? null;
     say(`npm's registry has not answered for ${seconds} s. Is there a network?`);
   }
   return 'no answer';
@@ -160,7 +173,10 @@ function npmCommand(args) {
 }
 
 function isNetworkFault({ code, errors }) {
-  return code !== 0 && /\bcode (EAI_AGAIN|ENOTFOUND|ECONN|E\w*TIME|ERR_SOCKET|E\w+UNREACH|EINTEGRITY|E429|E5\d\d)/.test(errors);
+  return (
+    code !== 0 &&
+    /\bcode (EAI_AGAIN|ENOTFOUND|ECONN|E\w*TIME|ERR_SOCKET|E\w+UNREACH|EINTEGRITY|E429|E5\d\d)/.test(errors)
+  );
 }
 
 /** Makes npm scripts find the Node. npm before 11 makes no link when two packages have a program of this name. */
@@ -186,7 +202,9 @@ function whyNotStarting() {
       : `the file is not executable. "chmod +x ${node}" helps.`;
   }
   const words = error?.message ?? (stderr.trim() || (signal ?? `exit code ${status}`));
-  const help = words.includes('libatomic.so.1') ? '\nInstall that library, on Debian: apt-get install libatomic1 (as root).' : '';
+  const help = words.includes('libatomic.so.1')
+    ? '\nInstall that library, on Debian: apt-get install libatomic1 (as root).'
+    : '';
   return `${words}${help}`;
 }
 
@@ -206,7 +224,11 @@ function installDebianPackage(name) {
   const patient = ['-q', '-oAcquire::Retries=3', '-oAcquire::http::Timeout=30', '-oDPkg::Lock::Timeout=300'];
   const options = { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
   spawnSync('apt-get', [...patient, 'update'], options);
-  const { status, stderr } = spawnSync('apt-get', [...patient, 'install', '-y', '--no-install-recommends', name], options);
+  const { status, stderr } = spawnSync(
+    'apt-get',
+    [...patient, 'install', '-y', '--no-install-recommends', name],
+    options,
+  );
   if (status !== 0) process.stderr.write(stderr ?? '');
   return status === 0;
 }
