@@ -193,13 +193,13 @@ function linkNode() {
 function whyNotStarting() {
   const { error, signal, status, stderr } = spawnSync(node, ['--version'], { encoding: 'utf8' });
   if (status === 0) return null;
-  if (machineOf(node) !== machineOf(process.execPath)) {
-    return 'the file is damaged, or for another processor. Remove node_modules and start again.';
-  }
   if (error?.code === 'EACCES') {
     return fs.statSync(node).mode & 0o111
       ? 'the file system does not let programs run (mount option noexec). Clone into another folder.'
       : `the file is not executable. "chmod +x ${node}" helps.`;
+  }
+  if (machineOf(node) !== machineOf(process.execPath)) {
+    return 'the file is damaged, or for another processor. Remove node_modules and start again.';
   }
   const words = error?.message ?? (stderr.trim() || (signal ?? `exit code ${status}`));
   const help = words.includes('libatomic.so.1')

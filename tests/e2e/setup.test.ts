@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { chmod, copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { exists } from '@station/kit/durable-files';
@@ -211,15 +209,12 @@ describe('setup by an old npm', () => {
     succeeded(await npmWithoutNetwork(one, ['run', 'setup']));
   });
 
-  it('says after 8 s that the registry has not answered', async () => {
-    await using silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const address = silent.address();
-    assert.ok(address !== null && typeof address !== 'string');
+  it('says after 8 s that the registry has not answered, and goes on when it answers', async () => {
     const one = await clone(small);
-    const limited = npm10With('timeout', '--signal=KILL', '15');
-    const ended = await limited(one, ['start'], { npm_config_registry: `http://127.0.0.1:${address.port}/` });
-    failedFor(ended, /npm's registry has not answered for 8 s\. Is there a network\?/);
+    one.registry.ignorePing();
+    const late = await npm10(one, ['run', 'setup']);
+    succeeded(late);
+    assert.match(late.stderr, /npm's registry has not answered for 8 s\. Is there a network\?/);
   });
 
   it('installs what the settings of a user would leave out', async () => {

@@ -19,6 +19,8 @@ export type NpmRegistry = AsyncDisposable & {
   url: string;
   /** How many of the next downloads of packages are answered with 404. */
   lose(count: number): void;
+  /** The next ping gets no answer. */
+  ignorePing(): void;
   /** Package → its downloads. */
   downloads: ReadonlyMap<string, number>;
 };
@@ -27,6 +29,7 @@ export type NpmRegistry = AsyncDisposable & {
 export async function startNpmRegistry(packages: readonly NpmPackage[]): Promise<NpmRegistry> {
   const downloads = new Map<string, number>();
   let lost = 0;
+  let isPingIgnored = false;
   let url = '';
   const answer = async (path: string): Promise<string | Buffer | null> => {
     if (path === '/-/ping') return '{}';
@@ -47,6 +50,10 @@ export async function startNpmRegistry(packages: readonly NpmPackage[]): Promise
   };
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', url).pathname);
+    if (path === '/-/ping' && isPingIgnored) {
+      isPingIgnored = false;
+      return;
+    }
     void answer(path).then((body) => {
       response.statusCode = body === null ? 404 : 200;
       response.end(body ?? '{}');
@@ -57,6 +64,7 @@ export async function startNpmRegistry(packages: readonly NpmPackage[]): Promise
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   return {
     url,
+    ignorePing: () => void (isPingIgnored = true),
     lose: (count) => void (lost = count),
     downloads,
     [Symbol.asyncDispose]: async () => {
