@@ -96,7 +96,7 @@ async function installPackages() {
   const unreachable = whyUnreachable();
   if (unreachable) {
     say(`npm's registry cannot be reached (${unreachable}). Trying npm's cache.`);
-    const result = await npm([...install, '--offline'], { isQuiet: true });
+    const result = await npm([...install, '--offline', '--fetch-retries=0'], { isQuiet: true });
     if (result.code !== 0 || !fs.existsSync(node)) {
       fail(`no network: npm's registry cannot be reached (${unreachable}), and npm's cache lacks packages.
 Connect this machine to the network, or tell npm the registry or proxy to use (npm config set registry, proxy, https-proxy).`);
@@ -125,16 +125,22 @@ function writableCache() {
     fs.accessSync(cache, fs.constants.W_OK);
     return [];
   } catch {
-    const folder = fs.mkdtempSync(join(tmpdir(), 'station-npm-'));
-    process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
-    return [`--cache=${folder}`];
+    return [`--cache=${temporaryFolder()}`];
   }
+}
+
+function temporaryFolder() {
+  const folder = fs.mkdtempSync(join(tmpdir(), 'station-npm-'));
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** Why npm's registry cannot be reached at all, or null. A slow one is waited for. */
 function whyUnreachable() {
+  // With a cache of its own: without a network, npm would take the answer of an earlier ping from its cache.
+  const ping = ['ping', '--fetch-retries=1', '--fetch-retry-mintimeout=1000', `--cache=${temporaryFolder()}`];
   for (const seconds of [8, 60]) {
-    const [program, ...args] = npmCommand(['ping', '--fetch-retries=1', '--fetch-retry-mintimeout=1000']);
+    const [program, ...args] = npmCommand(ping);
     const options = { cwd: root, encoding: 'utf8', timeout: seconds * 1000, killSignal: 'SIGKILL' };
     const { error, stderr } = spawnSync(program, args, options);
     // Any other answer of the registry, as "not found", is one.
