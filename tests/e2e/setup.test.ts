@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmod, copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { exists } from '@station/kit/durable-files';
 import type { CommandResult } from '@station/kit/command';
@@ -38,7 +38,7 @@ const succeeded = ({ exitCode, stdout, stderr }: CommandResult): string => {
   return stdout;
 };
 
-describe('setup by an old npm', () => {
+describe('setup by an old npm', { concurrency: 2 }, () => {
   let workspace: Workspace;
   let old: OldNpms;
   let project: Project;
@@ -226,7 +226,10 @@ describe('setup by an old npm', () => {
       'package-lock=false',
       'engine-strict=true',
     ];
-    await writeFile(join(await workspace.subfolder(`a clone ${clones}/home`), '.npmrc'), settings.join('\n'));
+    await writeFile(
+      join(await workspace.subfolder(join(relative(workspace.folder, one.folder), 'home')), '.npmrc'),
+      settings.join('\n'),
+    );
     const env = { NODE_ENV: 'production' };
     succeeded(await npm10(one, ['run', 'setup'], env));
     const shell = `--script-shell=${join(workspace.folder, 'shell')}`;
