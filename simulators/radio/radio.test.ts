@@ -15,6 +15,7 @@ import {
   provisioningCharacteristicUuid,
   provisioningServiceUuid,
 } from '@station/protocol/ble-frames';
+import { until } from '@station/backend/testing/until';
 import { Value } from 'typebox/value';
 import { crowd, waitingDevices } from './peripheral-plan.ts';
 import { startVirtualRadio, type VirtualRadio, type VirtualRadioOptions } from './radio.ts';
@@ -74,12 +75,10 @@ function startHelper(socketPath: string): Helper {
     send: (command) => void child.stdin.write(`${typeof command === 'string' ? command : JSON.stringify(command)}\n`),
     next: async <E extends HelperEvent['event']>(wanted: E) => {
       for (;;) {
+        await until(`the event ${wanted}`, () => events.length > read);
         const event = events[read];
-        if (event === undefined) await delay(5);
-        else {
-          read += 1;
-          if (event.event === wanted) return event as Extract<HelperEvent, { event: E }>;
-        }
+        read += 1;
+        if (event?.event === wanted) return event as Extract<HelperEvent, { event: E }>;
       }
     },
     [Symbol.asyncDispose]: async () => {
@@ -89,7 +88,7 @@ function startHelper(socketPath: string): Helper {
   };
 }
 
-describe('the simulated radio', { timeout: 120_000 }, () => {
+describe('the simulated radio', () => {
   let stack: AsyncDisposableStack;
   let folder: string;
 
@@ -114,7 +113,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
     const radio = await startRadio(options);
     const helper = stack.use(startHelper(radio.socketPath));
     await helper.next('ready');
-    await until(() => radio.helpers().connected === 1);
+    await until('the helper connects', () => radio.helpers().connected === 1);
     return { radio, helper };
   };
   const scan = { event: 'start_scan', service_uuid: provisioningServiceUuid };
@@ -129,7 +128,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
     helper.send(scan);
     await helper.next('scan_started');
     const heard = () => new Set(helper.events.flatMap((one) => (one.event === 'discovered' ? [one.address] : [])));
-    await until(() => heard().size === 6);
+    await until('all devices are heard', () => heard().size === 6);
     const nameless = helper.events.find((one) => one.event === 'discovered' && one.name === '');
     assert.ok(nameless?.event === 'discovered');
     assert.equal(
@@ -163,7 +162,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
       ],
     );
     assert.equal(radio.find(lamp).advertisement(), null);
-    await until(() => stateOf(radio, lamp) === 'running');
+    await until('the lamp runs', () => stateOf(radio, lamp) === 'running');
   });
 
   it('refuses what real devices and adapters refuse, and says why', async () => {
@@ -192,10 +191,11 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
 
   it('a wrong Wi-Fi password: the device tries to join, gives up and advertises again', async () => {
     const { radio, helper } = await startBoth();
+    const joining = until('the lamp tries to join', () => stateOf(radio, lamp) === 'joining');
     helper.send(write(lamp, payload.replace('correct-horse', 'wrong-horse')));
     assert.equal((await helper.next('write_result')).ok, true);
-    assert.equal(stateOf(radio, lamp), 'joining');
-    await until(() => stateOf(radio, lamp) === 'waiting');
+    await joining;
+    await until('the lamp waits', () => stateOf(radio, lamp) === 'waiting');
     assert.match(radio.find(lamp).report().lastFailure ?? '', /could not join the network “Home”/);
   });
 
@@ -220,14 +220,14 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
       fetch(pageUrl, { method: 'POST', body: new URLSearchParams(body) });
     assert.equal((await enter({ ...login, device_token: '' })).status, 400);
     assert.equal((await enter(login)).status, 200);
-    await until(() => stateOf(radio, improv) === 'running');
+    await until('the Improv device runs', () => stateOf(radio, improv) === 'running');
   });
 
   it('devices remember their login over a restart, and forget it when their button is pressed', async () => {
     const { radio, helper } = await startBoth({ folder });
     helper.send(write(lamp));
     await helper.next('write_result');
-    await until(() => stateOf(radio, lamp) === 'running');
+    await until('the lamp runs', () => stateOf(radio, lamp) === 'running');
     await radio[Symbol.asyncDispose]();
     const again = await startRadio({ folder });
     assert.equal(stateOf(again, lamp), 'running');
@@ -241,7 +241,9 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
     await helper.next('scan_started');
     for (const state of ['adapter_missing', 'adapter_blocked', 'bluetooth_stopped'] as const) {
       radio.setAdapter(state);
-      await until(() => helper.notes.some((note) => note.note === 'radio' && note.state === state));
+      await until('the state is noted', () =>
+        helper.notes.some((note) => note.note === 'radio' && note.state === state),
+      );
     }
     await helper.next('scan_stopped');
     radio.setAdapter('ready');
@@ -269,7 +271,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
   it('the helper reports lines that are no commands without repeating them, and can be made to crash', async () => {
     const { radio, helper } = await startBoth();
     for (const line of ['{', '[]', '{"event":"start_scan"}', '"secret"', `"${'a'.repeat(70_000)}"`]) helper.send(line);
-    await until(() => helper.notes.filter(({ note }) => note === 'line_ignored').length === 5);
+    await until('all lines are ignored', () => helper.notes.filter(({ note }) => note === 'line_ignored').length === 5);
     assert.doesNotMatch(JSON.stringify(helper.notes), /secret/);
     await radio.crashHelper();
     assert.equal(await helper.ended, 'SIGKILL');
@@ -283,7 +285,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
       });
       await using helper = startHelper(radio.socketPath);
       await helper.next('ready');
-      await until(() => radio.helpers().connected === 1);
+      await until('the helper connects', () => radio.helpers().connected === 1);
       let results = '';
       for (const { address } of plans) {
         helper.send(write(address));
@@ -300,11 +302,7 @@ describe('the simulated radio', { timeout: 120_000 }, () => {
     const { radio, helper } = await startBoth({ plans: crowd(200, 1_000) });
     helper.send(scan);
     const heard = () => helper.events.flatMap((one) => (one.event === 'discovered' ? [one.address] : []));
-    await until(() => heard().length >= 3_000);
+    await until('3,000 advertisements', () => heard().length >= 3_000);
     assert.equal(new Set(heard()).size, radio.peripherals.length);
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await delay(5);
-}

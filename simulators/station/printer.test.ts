@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@station/backend/testing/until';
 import { createPrinter } from './printer.ts';
 
 const recorder = (isTTY: boolean) => {
@@ -19,7 +20,7 @@ describe('the printer', () => {
     const out = recorder(false);
     await createPrinter(out).during('Fetching', async (progress) => {
       progress({ text: 'release 1.0.0', percent: 10 });
-      await delay(1500);
+      await until('the line is printed', () => out.written.length > 0);
       progress({ text: 'release 1.0.0', percent: 90 });
       await delay(400);
     });
@@ -32,7 +33,7 @@ describe('the printer', () => {
     const out = recorder(true);
     const work = createPrinter(out).during('Fetching', async (progress) => {
       progress({ text: 'release 1.0.0', percent: 50 });
-      await delay(1300);
+      await until('the bar is drawn', () => out.written.length > 0);
       throw new Error('no');
     });
     await assert.rejects(work, /^Error: no$/);

@@ -64,7 +64,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
 
   const until: Duty['until'] = async (name, after = 0) => {
     const found = () => events.slice(after).find(({ event }) => event === name);
-    await waitFor(`event ${name} in ${JSON.stringify(events.slice(after))}`, () => found() !== undefined, 20_000);
+    await waitFor(`event ${name} in ${JSON.stringify(events.slice(after))}`, () => found() !== undefined);
     return found() as AgentEvent;
   };
   const stop = async (): Promise<void> => {

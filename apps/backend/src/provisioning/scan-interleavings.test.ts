@@ -16,7 +16,7 @@ import { startRadio } from './radio.ts';
 import type { PausedBy } from './scan-decide.ts';
 
 /** `npm run sweep -- fuzz` runs more. */
-const rounds = process.env['STATION_SWEEP'] === undefined ? 10_000 : 50_000;
+const rounds = process.env['STATION_SWEEP'] === undefined ? 1_000 : 50_000;
 const stepsARound = 6;
 
 /** What a client would show. */
