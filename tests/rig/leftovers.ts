@@ -45,7 +45,7 @@ export async function removeLeftovers(folder: string): Promise<void> {
     }
     return [processes, mounts, interfaces, cgroups, filterRules].every((each) => each.length === 0);
   };
-  await waitFor(`nothing of ${folder} to be left`, isFree, 20_000);
+  await waitFor(`nothing of ${folder} to be left`, isFree);
 }
 
 /**

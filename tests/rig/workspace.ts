@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tell } from './debian.ts';
 import { removeLeftovers } from './leftovers.ts';
 
 /** One folder below the temporary directory that holds everything a test run puts on the machine. */
@@ -20,7 +21,6 @@ const live = new Set<AsyncDisposable>();
  * leftovers (processes, mounts, bridges), ends them, and removes the folder.
  */
 export async function createWorkspace(): Promise<Workspace> {
-  await sweepWorkspaces();
   const folder = await mkdtemp(join(tmpdir(), prefix));
   await writeFile(join(folder, 'owner'), `${process.pid} ${await startTimeOf(process.pid)}`);
   const components = new AsyncDisposableStack();
@@ -50,7 +50,10 @@ export async function createWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** Removes the workspaces of test runs that ended without cleaning up (kill -9, power cut). Those still running stay. */
+/**
+ * Removes the workspaces of test runs that ended without cleaning up (kill -9, power cut). Those still running stay. Prints which one it
+ * cannot remove: that is no fault of the caller.
+ */
 export async function sweepWorkspaces(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
@@ -60,8 +63,12 @@ export async function sweepWorkspaces(): Promise<void> {
     if (!owner) continue;
     const [pid, startTime] = owner.split(' ');
     if ((await startTimeOf(Number(pid))) === startTime) continue;
-    await removeLeftovers(folder);
-    await rm(folder, { recursive: true, force: true });
+    try {
+      await removeLeftovers(folder);
+      await rm(folder, { recursive: true, force: true });
+    } catch (error) {
+      tell(`Left ${folder} of an earlier run: ${String(error)}`);
+    }
   }
 }
 
