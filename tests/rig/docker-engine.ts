@@ -137,14 +137,16 @@ async function mountDataDisk(folder: string, dataRoot: string, megabytes: number
  */
 async function bridgePool(workspace: Workspace): Promise<string> {
   const routes = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
-  const claimed = (await tryRun('sh', ['-c', `cat ${tmpdir()}/station-rig-*/${bridgePrefixFile}`])).stdout;
-  const free = Array.from({ length: 56 }, (_, index) => 200 + index).filter(
-    (octet) => !routes.includes(`10.${octet}.`) && !claimed.includes(`10.${octet}.`),
-  );
-  const octet = free[Math.floor(Math.random() * free.length)];
-  if (octet === undefined) throw new Error('no free range below 10.200.0.0/13 for the bridges');
-  await writeFile(join(workspace.folder, bridgePrefixFile), `10.${octet}.`);
-  return `10.${octet}.0.0/16`;
+  const prefixes = Array.from({ length: 56 }, (_, index) => `10.${200 + index}.`);
+  const free = prefixes.filter((prefix) => !routes.includes(prefix)).sort(() => Math.random() - 0.5);
+  const own = join(workspace.folder, bridgePrefixFile);
+  for (const prefix of free) {
+    // Noted before it looks: of two engines that choose the same range at once, at least the later one sees the other.
+    await writeFile(own, prefix);
+    const claims = await tryRun('sh', ['-c', `grep -lxF ${prefix} ${tmpdir()}/station-rig-*/${bridgePrefixFile}`]);
+    if (claims.stdout.trim() === own) return `${prefix}0.0/16`;
+  }
+  throw new Error('no free range below 10.200.0.0/13 for the bridges');
 }
 
 /**
