@@ -42,9 +42,9 @@ export async function startAgentProcess(options: {
       BACKEND_AGENT_TOKEN: identity.agentToken,
       PORT: '0',
       HEALTHCHECK_URL: `http://127.0.0.1:${backendPort}/api/health`,
-      // Short, so that an update and a rollback can be watched.
+      // Short, so that an update can be watched.
       STABILIZATION_SECONDS: '3',
-      HEALTHCHECK_TIMEOUT_SECONDS: '12',
+      HEALTHCHECK_TIMEOUT_SECONDS: '60',
       CHECK_INTERVAL_MINUTES: '0.5',
       FIRMWARE_CHECK_INTERVAL_MINUTES: '0.5',
       BOOTSTRAP_ON_START: 'true',

@@ -247,7 +247,7 @@ test('an agent installs a release of several architectures, and rolls back one w
     HEALTHCHECK_URL: stack.healthUrl,
     AUTO_UPDATE: 'false',
     STABILIZATION_SECONDS: '1',
-    HEALTHCHECK_TIMEOUT_SECONDS: '8',
+    HEALTHCHECK_TIMEOUT_SECONDS: '60',
     PORT: '0',
   });
   await agent.start();

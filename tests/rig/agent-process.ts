@@ -55,9 +55,11 @@ export const agentWithoutDocker: readonly [string, ...string[]] = [
   process.execPath,
   join(import.meta.dirname, '../../simulators/station/agent-main.ts'),
 ];
+/** An update has a health gate and may be rolled back. */
+const patienceMs = 300_000;
 const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
 
-/** Environment of an agent that manages a rig's small stack; short health gates, no polling by default. */
+/** Environment of an agent that manages a rig's small stack; health gates of half a minute, no polling by default. */
 export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Record<string, string> {
   return {
     ...rig.engine.env,
@@ -67,7 +69,7 @@ export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Reco
     HEALTHCHECK_URL: rig.stack.healthUrl,
     AUTO_UPDATE: 'false',
     STABILIZATION_SECONDS: '1',
-    HEALTHCHECK_TIMEOUT_SECONDS: '8',
+    HEALTHCHECK_TIMEOUT_SECONDS: '30',
     CHECK_INTERVAL_MINUTES: '60',
     LOG_LEVEL: 'debug',
     PORT: '0',
@@ -95,7 +97,7 @@ export async function createAgentProcess(
   let output = '';
   let child: ChildProcess | null = null;
 
-  const event: AgentProcess['event'] = async (wanted, { after = 0, timeoutMs = 60_000 } = {}) => {
+  const event: AgentProcess['event'] = async (wanted, { after = 0, timeoutMs = patienceMs } = {}) => {
     const found = () => events.slice(after).find((line) => line.event === wanted);
     await waitFor(`event ${wanted}`, () => found() !== undefined, timeoutMs);
     return found() as AgentEventLine;
@@ -163,7 +165,7 @@ export async function createAgentProcess(
       return body as unknown as Status;
     },
     event,
-    idle: async (timeoutMs = 60_000) => {
+    idle: async (timeoutMs = patienceMs) => {
       let last: Status | null = null;
       await waitFor(
         'an idle agent',

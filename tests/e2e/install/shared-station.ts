@@ -34,7 +34,7 @@ async function open(): Promise<Shared> {
     const answers = {
       ...site.answers,
       STABILIZATION_SECONDS: '2',
-      HEALTHCHECK_TIMEOUT_SECONDS: '5',
+      HEALTHCHECK_TIMEOUT_SECONDS: '20',
       STATION_NAME: 'station',
     };
     return { ...surroundings, workspace, site, answers };

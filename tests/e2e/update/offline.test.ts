@@ -65,7 +65,7 @@ test('without registry and release server', async (t) => {
       await assertRests(story, '1.2.0');
       // It is raised after the operation has ended, when the engine has been asked for the images.
       const isRaised = async () => (await agent.status()).conditions.some(({ id }) => id === 'rollback_unavailable');
-      await waitFor('the condition rollback_unavailable', async () => (await isRaised()) || null, 30_000);
+      await waitFor('the condition rollback_unavailable', async () => (await isRaised()) || null);
     },
   );
 });

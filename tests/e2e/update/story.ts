@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { agentEnv, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
+import { waitFor } from '../../rig/program.ts';
 import { createSmallRig, type SmallRig, type SmallRigOptions } from '../../rig/small-rig.ts';
 
 export type Story = AsyncDisposable & { rig: SmallRig; agent: AgentProcess };
@@ -41,8 +42,8 @@ export async function createStory(options: StoryOptions = {}): Promise<Story> {
 
 /** Checks a station at rest on a release: served, pinned, recorded, and without an operation. */
 export async function assertRests({ rig, agent }: Pick<Story, 'rig' | 'agent'>, version: string): Promise<void> {
-  const health = await rig.stack.health();
-  assert.equal(health?.version, version, 'the version that answers');
+  const health = await waitFor('an answer', () => rig.stack.health());
+  assert.equal(health.version, version, 'the version that answers');
   assert.equal(health.statusCode, 200);
   assert.equal(await agent.readState('current_version.txt'), `${version}\n`);
   const containers = (await rig.stack.containers()).filter(({ service }) => service !== 'proxy');
