@@ -9,6 +9,7 @@ import {
   type HelperNote,
   type WriteResult,
 } from '@station/protocol/ble-frames';
+import { until as waitUntil } from '@station/backend/testing/until';
 import { startHelper, type Limits } from '@station/ble-helper/helper';
 import { systemClock } from '@station/kit/clock';
 import { startFakeBluez, type FakeBluez, type Peripheral } from '../../rig/fake-bluez.ts';
@@ -69,9 +70,7 @@ export async function createStage(
     }),
   );
   const moved = stack.move();
-  const until = async (isTrue: () => boolean): Promise<void> => {
-    while (!isTrue()) await systemClock.sleep(2);
-  };
+  const until: Stage['until'] = (isTrue) => waitUntil('what the helper and BlueZ do', isTrue);
   const stage: Stage = {
     bus,
     get fake() {

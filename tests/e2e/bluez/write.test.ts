@@ -5,15 +5,17 @@ import { bleErrors, type BleError, type RadioState } from '@station/protocol/ble
 import type { Peripheral } from '../../rig/fake-bluez.ts';
 import { createStage, device, startScan, type Stage } from './stage.ts';
 
-/** Short times for what a device of the test does not do; all others are long enough for a busy machine. */
+/** For what never happens. */
 const shortMs = 300;
+/** For what a device does not do at first: the attempt that succeeds after it has as long, which is enough on a busy machine. */
+const attemptMs = 2_000;
 type Limits = NonNullable<Parameters<typeof createStage>[0]>['limits'];
 const limitsOf = ({ connects = [], writes = [] }: Partial<Peripheral>): Limits => ({
   firstRetryMs: 1,
-  ...(connects.includes('hang') ? { connectMs: shortMs } : {}),
-  ...(connects.includes('unresolved') ? { servicesMs: shortMs } : {}),
-  ...(connects.includes('bare') ? { objectsMs: shortMs } : {}),
-  ...(writes.includes('hang') ? { writeMs: shortMs } : {}),
+  ...(connects.includes('hang') ? { connectMs: attemptMs } : {}),
+  ...(connects.includes('unresolved') ? { servicesMs: attemptMs } : {}),
+  ...(connects.includes('bare') ? { objectsMs: attemptMs } : {}),
+  ...(writes.includes('hang') ? { writeMs: attemptMs } : {}),
 });
 
 const results = ({ events }: Stage) => events.filter(({ event }) => event === 'write_result');
@@ -129,7 +131,7 @@ describe('a write', () => {
 
   it('succeeds with a stuck radio, which it switches off and on', async () => {
     const light = device({ connects: ['stuck'] });
-    await using stage = await scanning(light, { firstRetryMs: 1, connectMs: shortMs });
+    await using stage = await scanning(light, { firstRetryMs: 1, connectMs: attemptMs });
     assert.equal((await stage.write(light, 'once')).ok, true);
     assert.deepEqual(light.received, ['once']);
     assert.equal(stage.fake.calls.filter((member) => member === 'Set').length, 2);
@@ -147,7 +149,7 @@ describe('a write', () => {
   it('looks once more for a characteristic that is missing', async () => {
     const odd = device();
     odd.services = { [Object.keys(odd.services)[0] ?? '']: [] };
-    await using stage = await scanning(odd, { objectsMs: shortMs });
+    await using stage = await scanning(odd, { objectsMs: attemptMs });
     assert.equal((await stage.write(odd)).error, 'characteristic_missing');
     assert.equal(stage.fake.calls.filter((member) => member === 'Connect').length, 2);
   });
@@ -204,7 +206,7 @@ describe('a write', () => {
 
   it('names what went wrong before its time was over', async () => {
     const light = device({ connects: ['fail', 'hang'] });
-    await using stage = await scanning(light, { budgetMs: 2000, firstRetryMs: 1 });
+    await using stage = await scanning(light, { budgetMs: 10_000, firstRetryMs: 1 });
     assert.equal((await stage.write(light)).error, 'connect_failed');
   });
 
@@ -238,7 +240,7 @@ describe('a write', () => {
     assert.equal(stage.fake.isDiscovering(), false);
   });
 
-  it('leaves no match rule behind', { timeout: 60_000 }, async () => {
+  it('leaves no match rule behind', async () => {
     const light = device();
     await using stage = await scanning(light);
     const rules = await stage.bus.countMatchRules();

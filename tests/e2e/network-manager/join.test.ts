@@ -14,6 +14,10 @@ beforeEach(async () => {
 });
 afterEach(() => stage[Symbol.asyncDispose]());
 const added = () => stage.fake.added.at(-1);
+/** For a search that must find nothing. */
+const missingMs = 300;
+/** For a handshake that must not end; one that does has as long, which is enough on a busy machine. */
+const unsettledMs = 1_000;
 
 test('joins with a profile in memory, then saves it and removes only older profiles of the agent', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
@@ -64,7 +68,7 @@ const unsettled: Step[] = [
 ];
 
 test('retries the join when a restarted handshake does not end', async () => {
-  await stage.renew({ handshakeMs: 50 });
+  await stage.renew({ handshakeMs: unsettledMs });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
   stage.fake.scripts = [unsettled, unsettled];
   const outcome = await stage.radio.join(request, forever);
@@ -79,7 +83,7 @@ test('retries the join when a restarted handshake does not end', async () => {
 });
 
 test('reports a handshake that never ends as a time-out, not as a missing address', async () => {
-  await stage.renew({ handshakeMs: 50, joinMs: 1000 });
+  await stage.renew({ handshakeMs: unsettledMs, joinMs: 10_000 });
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.scripts = Array.from({ length: 100 }, () => unsettled);
   const outcome = await stage.radio.join(request, forever);
@@ -101,7 +105,7 @@ for (const [what, count, joined] of [
   ['twice: another network is tried', 2, 'Office'],
 ] as const)
   test(`a known network whose handshake fails ${what}`, async () => {
-    await stage.renew({ handshakeMs: 50 });
+    await stage.renew({ handshakeMs: unsettledMs });
     for (const ssid of ['Office', 'Home']) {
       stage.fake.addAccessPoint({ ssid: utf8(ssid), strength: ssid === 'Home' ? 70 : 30 });
       stage.fake.addProfile(profile(ssid));
@@ -132,9 +136,10 @@ test('a mixed network is retried without SAE when SAE fails', async () => {
 });
 
 test('a network that no scan finds is reported as not found; a hidden one is scanned by name', async () => {
-  await stage.renew({ findMs: 300 });
+  await stage.renew({ findMs: missingMs });
   const missing = await stage.radio.join(request, forever);
   assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
+  await stage.renew({});
   stage.fake.appearing = [{ ssid: utf8('Home') }];
   const hidden = await stage.radio.join({ ...request, isHidden: true }, forever);
   assert.equal(hidden.kind, 'joined');
@@ -154,7 +159,7 @@ test('scans only the channels of a known network before the join, and stops a fu
 });
 
 test('tries a hidden network that no scan finds, with every possible security', async () => {
-  await stage.renew({ findMs: 300 });
+  await stage.renew({ findMs: missingMs });
   const outcome = await stage.radio.join({ ...request, isHidden: true }, forever);
   assert.equal(outcome.kind, 'joined');
   assert.deepEqual(added()?.settings['802-11-wireless-security'], { 'key-mgmt': 'wpa-psk', psk: password });
@@ -164,7 +169,7 @@ test('tries a hidden network that no scan finds, with every possible security', 
 });
 
 test('does not join an open network of the same name instead of one with a password', async () => {
-  await stage.renew({ findMs: 300 });
+  await stage.renew({ findMs: missingMs });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 90, rsn: 0, flags: 0 });
   for (const security of ['wpa2', null] as const) {
     const outcome = await stage.radio.join({ ...request, security }, forever);
@@ -175,6 +180,7 @@ test('does not join an open network of the same name instead of one with a passw
   await stage.radio.join({ ...request, security: null, isHidden: true }, forever);
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'wpa-psk');
   // A router that changed from WPA2 to WPA3 is still the same network.
+  await stage.renew({});
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 20, rsn: 0x488 });
   assert.equal((await stage.radio.join({ ...request, security: 'wpa2' }, forever)).kind, 'joined');
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'sae');

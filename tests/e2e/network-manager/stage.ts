@@ -13,6 +13,7 @@ import {
   type NetworkManager,
 } from '@station/agent/adapters/network-manager/network-manager';
 import { startFakeNetworkManager, type FakeNetworkManager } from './fake-network-manager.ts';
+import { waitFor } from '../../rig/program.ts';
 import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';
 
 export const home = ssidFromText('Home');
@@ -39,7 +40,7 @@ export type Stage = AsyncDisposable & {
   renew(limits: Partial<Limits>, interfaceName?: string): Promise<void>;
   /** Starts a new NetworkManager after the old one has ended. */
   replaceManager(): Promise<void>;
-  /** Checks at every change until it is true. */
+  /** Waits until it is true. */
   until(isTrue: () => Promise<boolean>): Promise<void>;
 };
 
@@ -82,7 +83,7 @@ export async function createStage(): Promise<Stage> {
       stage.fake = await startFakeNetworkManager(bus.address);
     },
     until: async (isTrue) => {
-      while (!(await isTrue())) await Promise.race([stage.radio.changed(forever), systemClock.sleep(20)]);
+      await waitFor('what the adapter observes', isTrue);
     },
     [Symbol.asyncDispose]: async () => {
       await stage.radio[Symbol.asyncDispose]();
