@@ -59,6 +59,8 @@ export type FirmwareServer = AsyncDisposable & {
   put(file: string, bytes: Uint8Array): void;
   /** @param file name of a file beside the manifest, or `manifest.json`. */
   setFault(file: string, fault: Fault | null, times?: number): void;
+  /** Bytes per second of all downloads together, from their next piece on. */
+  setSpeed: Throttle['setSpeed'];
   /** Every request so far, oldest first. */
   requests: SeenRequest[];
   /** Stops listening and cuts open connections; `goOnline` listens on the same port again. */
@@ -109,6 +111,7 @@ export async function startFirmwareServer(options: FirmwareServerOptions = {}): 
   return {
     origin,
     manifestUrl: `${origin}${folder}manifest.json`,
+    setSpeed: state.line.setSpeed,
     requests: state.requests,
     goOffline: listening.goOffline,
     goOnline: listening.goOnline,
