@@ -13,7 +13,7 @@ import { install, owner, stationId, type Installation } from './installation.ts'
 type SocketMessage = { type: string; deviceId?: string; status?: string; commandId?: string };
 
 /** Each step continues from the previous one. */
-describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 }, () => {
+describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let [lampLogin, otherLogin]: [DeviceLogin?, DeviceLogin?] = [];

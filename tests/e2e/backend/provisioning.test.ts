@@ -8,7 +8,7 @@ import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 
 /** The broker keeps one password for each device, so it cannot accept an old and a new login together. */
-describe('adding devices with the logins of Mosquitto', { timeout: 120_000 }, () => {
+describe('adding devices with the logins of Mosquitto', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let mosquitto: Mosquitto;
   let station: Awaited<ReturnType<typeof provisioningStation>>;

@@ -70,7 +70,7 @@ async function verified(station: Installation, file: string): Promise<string> {
 }
 
 for (const kind of ['Basic', 'Digest'] as const) {
-  test(`a backup goes to Apache's WebDAV with ${kind} authentication`, { timeout: 300_000 }, async () => {
+  test(`a backup goes to Apache's WebDAV with ${kind} authentication`, { timeout: 600_000 }, async () => {
     await using workspace = await createWorkspace();
     const login = { username: 'station', password: 'secret of the NAS' };
     const apache = await createApache(workspace, { ...login, kind });
@@ -105,7 +105,7 @@ for (const kind of ['Basic', 'Digest'] as const) {
 
 test(
   'a backup goes to a FAT stick, which is pulled out in the middle of the next one',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     await using station = await install('the embedded broker and SQLite', { devices: 1 });
     const stick = join(station.folder, 'stick');

@@ -229,7 +229,7 @@ async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void>
     const stored = new Set(rows.map(({ name, data }) => `${name} ${(JSON.parse(data) as { n: number }).n}`));
     return counted.filter(({ externalId, n }) => !stored.has(`${externalId} ${n}`));
   };
-  await waitFor('all presses to be written', () => missing().length === 0, 10_000).catch(() => undefined);
+  await waitFor('all presses to be written', () => missing().length === 0).catch(() => undefined);
   const lost = missing().map((press) => describePress(press, lives));
 
   const executed = new Set(devices.flatMap((one) => [...one.executed]));

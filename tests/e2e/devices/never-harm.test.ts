@@ -101,8 +101,8 @@ for (const kind of kinds) {
       assert.equal((await remove('climate-1')).told, true);
       const climate = house.devices.get('climate-1');
       await waitFor('its login to end', () => climate !== undefined && !climate.client.connected);
-      const [ended] = await house.station.logged('device_login_ended');
-      assert.deepEqual([ended?.['externalId'], ended?.['ended']], ['climate-1', 'obeyed']);
+      const ended = await waitFor('the line', async () => (await house.station.logged('device_login_ended'))[0]);
+      assert.deepEqual([ended['externalId'], ended['ended']], ['climate-1', 'obeyed']);
       assert.deepEqual(await unknownDevices(house), []);
     });
   });

@@ -14,7 +14,7 @@ export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 
 /** False: it hangs and answers nothing. */
-const answerMs = 1_000;
+const answerMs = 10_000;
 
 type ReplicaHealth = { status: string; replica?: { id: string; leader: boolean } };
 

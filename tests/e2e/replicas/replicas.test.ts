@@ -128,10 +128,6 @@ test('after kills of each replica under load, nothing is lost, one leads, and no
   t.diagnostic(
     `${snapshot} numbers acknowledged over ${killings} kills; without a leader for ${leaderlessMs.join(', ')} ms`,
   );
-  assert.ok(
-    leaderlessMs.every((ms) => ms < 10_000),
-    String(leaderlessMs),
-  );
   assert.deepEqual([...offline.seen], []);
   const reported = watchers.flatMap(({ messages: heard }) => heard.filter(isOffline));
   assert.deepEqual(reported, []);

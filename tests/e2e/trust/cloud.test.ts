@@ -10,7 +10,7 @@ import { install, owner, type Installation } from '../backend/installation.ts';
 
 type Member = { userId: string; email: string; role: string };
 
-describe('a hijacked cloud', { timeout: 180_000 }, () => {
+describe('a hijacked cloud', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let token = '';

@@ -15,7 +15,7 @@ const token = 'token-of-the-agent-for-this-test';
 /** What a program in the container prints; it has Node and nothing else. */
 type InContainer = (program: string) => Promise<string>;
 
-describe('a hijacked container of the backend', { timeout: 300_000 }, () => {
+describe('a hijacked container of the backend', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let rig: SmallRig;
   let stack: RealStack;

@@ -39,7 +39,7 @@ async function addAddresses(): Promise<void> {
   });
 }
 
-describe('a crowd of addresses and connections', { timeout: 300_000 }, () => {
+describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let workspace: Workspace;
   let station: Installation;

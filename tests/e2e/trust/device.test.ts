@@ -16,7 +16,7 @@ import { install, stationId, type Installation } from '../backend/installation.t
 /** A packet of this size is refused by the settings of the stack. */
 const tooLarge = 400_000;
 
-describe('a hijacked device', { timeout: 180_000 }, () => {
+describe('a hijacked device', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let lamp: TestDevice;

@@ -17,7 +17,7 @@ import { install, owner, stationId, type Installation } from '../backend/install
 const metricsToken = 'token-of-the-metrics-program';
 const agentToken = 'token-of-the-agent-for-this-test';
 
-describe('a guest in the network', { timeout: 180_000 }, () => {
+describe('a guest in the network', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let agent: AgentProcess;

@@ -13,7 +13,7 @@ import { createSigner, moveTag, type Signer } from './signer.ts';
 
 // Somebody stands before the update server and the registry, or has taken them over, but has no key that signs.
 
-describe('a hostile mirror', { timeout: 300_000 }, () => {
+describe('a hostile mirror', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let story: Story;
   let agent: AgentProcess;

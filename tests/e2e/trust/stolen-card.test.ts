@@ -13,7 +13,7 @@ import { install, owner, stationId, type Installation } from '../backend/install
 const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 const passphrase = 'correct horse battery staple';
 
-describe('a stolen card', { timeout: 180_000 }, () => {
+describe('a stolen card', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let agent: AgentProcess;

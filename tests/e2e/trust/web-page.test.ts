@@ -35,7 +35,7 @@ const openingSocket = (url: string): string => `new Promise((resolve) => {
   socket.onclose = () => resolve('refused');
 })`;
 
-describe('a page of an attacker in the browser of the owner', { timeout: 300_000 }, () => {
+describe('a page of an attacker in the browser of the owner', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let attacker: Server;

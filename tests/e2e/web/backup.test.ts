@@ -14,7 +14,7 @@ const owner = { name: 'Olena', email: 'olena@example.org', password: 'correct ho
 const passphrase = 'four plain words here';
 
 /** The card of a station dies; each journey continues from the previous one. */
-describe('backup and restore in the web app, in a real Chromium', { timeout: 180_000 }, () => {
+describe('backup and restore in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let browser: Browser;
   let old: Supervised;

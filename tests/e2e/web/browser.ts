@@ -8,7 +8,7 @@ import { chromium, type Browser, type BrowserContext, type Locator, type Page } 
 const output = join(import.meta.dirname, '../../output/web');
 
 /** How long a step of a journey may take on a busy machine before it counts as failed. */
-export const timeoutMs = 60_000;
+export const timeoutMs = 120_000;
 
 /** Waits until the text is visible: a page contains some texts twice, for narrow and wide screens. */
 export const textOn = (on: Page | Locator, text: string | RegExp): Promise<void> =>

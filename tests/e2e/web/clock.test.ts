@@ -47,7 +47,7 @@ async function startAgent(path: string) {
   return { set, refuse: (times: number) => void (refuses = times), [Symbol.dispose]: close };
 }
 
-test('an owner sets the clock of a station without internet, in a real Chromium', { timeout: 180_000 }, async () => {
+test('an owner sets the clock of a station without internet, in a real Chromium', { timeout: 600_000 }, async () => {
   if (await isWebStale(root)) {
     const [path, home] = [process.env['PATH'] ?? '', systemEnv['HOME'] ?? '/root'];
     await buildWeb({ root, path, home, signal: AbortSignal.timeout(300_000) });

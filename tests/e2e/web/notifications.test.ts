@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '../../..');
 const owner = { name: 'Olena', email: 'olena@example.org', password: 'correct horse battery' };
 
 /** Each journey continues from the previous one. Only the push service of the browser's maker is replaced: it is on the internet. */
-describe('notifications in the web app, in a real Chromium', { timeout: 300_000 }, () => {
+describe('notifications in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let browser: Browser;
   let station: Supervised;

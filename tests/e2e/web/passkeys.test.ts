@@ -21,7 +21,7 @@ const lamp = { externalId: 'light-0001', type: 'light', name: 'Hall lamp', token
 const dayMs = 24 * 3600_000;
 
 /** A phone that trusts the station's own authority; each journey continues from the previous one. */
-describe('the web app in a real Chromium over HTTPS: passkeys, and without the station', { timeout: 300_000 }, () => {
+describe('the web app in a real Chromium over HTTPS: passkeys, and without the station', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let workspace: Workspace;
   let backend: Supervised;

@@ -48,7 +48,7 @@ export async function startRunningStation(env: Record<string, string> = {}): Pro
       return pattern.exec(await readFile(logFile, 'utf8'))?.[1] ?? null;
     };
     await waitFor('the station to be up', () => find(/(Ctrl-C)/), 180_000);
-    const read = (pattern: RegExp): Promise<string> => waitFor(String(pattern), () => find(pattern), 1_000);
+    const read = (pattern: RegExp): Promise<string> => waitFor(String(pattern), () => find(pattern));
     const releases = await read(/Offer releases\s+(\S+)/);
     const post = async (path: string): Promise<unknown> => {
       const response = await fetch(new URL(path, releases), { method: 'POST' });
