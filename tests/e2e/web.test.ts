@@ -82,6 +82,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await headlineIs(`Working: Updating to ${version}`);
     await page.getByRole('progressbar').waitFor();
     await look(page, '5-downloading');
+    await page.waitForFunction(`new Set(window.recorded.filter((value) => value !== '')).size >= 2`);
     const shown = (await bytes.stop()).filter((value) => value !== '').map(Number);
     assert.ok(shown.length >= 2, `the bar moved (${shown.join(', ')})`);
     assert.deepEqual(

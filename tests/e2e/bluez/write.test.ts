@@ -28,7 +28,8 @@ async function scanning(peripheral: Peripheral, limits: Limits = { firstRetryMs:
   return stage;
 }
 
-describe('a write', () => {
+/** They mostly wait. */
+describe('a write', { concurrency: 4 }, () => {
   it('connects, writes with a response, disconnects, and lets BlueZ forget the device', async () => {
     const light = device();
     await using stage = await scanning(light);

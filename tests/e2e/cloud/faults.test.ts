@@ -13,10 +13,10 @@ import { isOvertaking, sweep } from './sweep.ts';
 /** Repeats a command until the answer comes, like a cloud that does not know its result. */
 async function insist({ cloud, deviceId }: ClaimedStation, id: string): Promise<void> {
   const params = { deviceId, command: { action: 'reboot' } };
-  for (;;) {
+  for (let patienceMs = 500; ; patienceMs *= 2) {
     const link = await cloud.connection();
     const logins = cloud.logins();
-    const lost = waitFor('another login', () => cloud.logins() > logins, 500).then(() => null);
+    const lost = waitFor('another login', () => cloud.logins() > logins, patienceMs).then(() => null);
     const answered = await Promise.race([link.call('device.command', params, id), lost]).catch(() => null);
     if (answered !== null) return assert.deepEqual(answered, { status: 'ok' });
   }

@@ -132,7 +132,7 @@ test('layers that a power cut damaged are removed, with an image of the stack th
   assert.deepEqual(repaired?.['images'], [manifest.images.frontend, image]);
   assert.equal(repaired['layers'], 3);
   assert.ok(!agent.events.some((line) => line['code'] === 'registry_unavailable'));
-  assert.equal((await stack.health())?.version, '1.0.0');
+  assert.equal((await waitFor('an answer', () => stack.health())).version, '1.0.0');
   const running = await engine.docker('ps', '--format', '{{.Image}}', '--filter', 'status=running');
   assert.ok(running.includes(image), 'the sidecar was fetched again');
   // What others have is untouched.

@@ -137,7 +137,7 @@ test('adopts the state of an older agent', async (t) => {
       await agent.event('state_repaired', { after: before });
       await agent.idle();
       assert.equal((await agent.status()).currentVersion, null, 'the version is unknown');
-      assert.equal((await rig.stack.health())?.version, '0.9.0');
+      assert.equal((await waitFor('an answer', () => rig.stack.health())).version, '0.9.0');
     }
   });
 });
