@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
 import type { HelperCommand, HelperEvent } from '@station/protocol/ble-frames';
-import { systemClock } from '@station/kit/clock';
+import { until } from '@station/backend/testing/until';
 import { needPackages } from '../../rig/debian.ts';
 import { startFakeBluez, type FakeBluez } from '../../rig/fake-bluez.ts';
 import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';
@@ -44,9 +44,7 @@ function startHelper(busAddress: string, user: { uid?: number } = {}): Helper {
     send: (...commands) => {
       for (const command of commands) child.stdin.write(`${JSON.stringify(command)}\n`);
     },
-    until: async (isTrue) => {
-      while (!isTrue()) await systemClock.sleep(5);
-    },
+    until: (isTrue) => until('what the helper does', isTrue),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
       await ended;
@@ -121,9 +119,9 @@ describe('the process of the helper', () => {
       await new Promise(setImmediate);
     }
     const before = helper.events.length;
-    // Its note comes when it has taken all that came before.
-    fake.setAdapter('hci0', { Powered: new Variant('b', false) });
-    await helper.until(() => helper.notes.includes('{"note":"radio","state":"adapter_off"}'));
+    // Its note comes when it has taken all that came before. It cannot switch a blocked adapter on, and scan again.
+    fake.setAdapter('hci0', { Powered: new Variant('b', false), PowerState: new Variant('s', 'off-blocked') });
+    await helper.until(() => helper.notes.includes('{"note":"radio","state":"adapter_blocked"}'));
     helper.child.stdout?.resume();
     await helper.until(has(helper, 'scan_stopped'));
     const last = new Map(
