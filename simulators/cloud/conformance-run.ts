@@ -20,7 +20,7 @@ export type ConformanceTarget = {
 
 /** The waits of a check have shorter limits, but the answer to a call has none. */
 const checkLimitMs = 120_000;
-const requestLimitMs = 20_000;
+const requestLimitMs = 60_000;
 
 /**
  * Runs the checks one after another against the station that is or will be connected.

@@ -28,7 +28,7 @@ export type Check = {
   run(context: CheckContext): Promise<void>;
 };
 
-const timeoutMs = 20_000;
+const timeoutMs = 60_000;
 /** argon2id of "from the cloud 1" and "from the cloud 2", so that checks need no hash function. */
 export type KnownPasswords = { password: string; hash: string }[];
 

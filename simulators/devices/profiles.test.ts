@@ -95,7 +95,7 @@ test('a device of the field erases itself at a factory reset; one of Station res
 
 test('a device of the field waits long before it repeats a handshake; its type can be part of it', async () => {
   await using scene = await createScene({ profile: { handshakeRetryMs: 200 }, announcesType: true });
-  await until('the second handshake', () => scene.received('handshake').length === 2);
+  await until('the second handshake', () => scene.received('handshake').length >= 2);
   const body = JSON.parse(String(scene.received('handshake')[1]?.payload)) as Record<string, unknown>;
   assert.equal(body['type'], 'light');
   assert.equal((body['capabilities'] as unknown[]).length, 2);

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import { startGuarded } from './guard.ts';
 import { eventually, isAlive } from './test-bench.ts';
 
-const node = (code: string, graceMs = 5000) =>
+const node = (code: string, graceMs = 60_000) =>
   startGuarded(process.execPath, ['-e', code], { env: { GIVEN: 'yes' }, graceMs });
 
 const forever = 'setInterval(() => {}, 1000);';
@@ -45,13 +45,16 @@ describe('a guarded process', () => {
   it('ends together with its own child processes', async () => {
     await using child = await node(
       `const { spawn } = require('node:child_process');
-       console.log(spawn(process.execPath, ['-e', '${forever}'], { stdio: 'ignore' }).pid);
-       setTimeout(() => process.exit(0), 200);`,
+       process.once('SIGUSR2', () => process.exit(0));
+       const { pid } = spawn(process.execPath, ['-e', '${forever}'], { stdio: 'ignore' });
+       console.log(process.pid, pid);`,
     );
-    const [pid] = (await once(child.stdout, 'data')) as [Buffer];
-    assert.equal(await isAlive(Number(pid)), true);
+    const [pids] = (await once(child.stdout, 'data')) as [Buffer];
+    const [own = 0, grandchild = 0] = pids.toString().split(' ').map(Number);
+    assert.equal(await isAlive(grandchild), true);
+    process.kill(own, 'SIGUSR2');
     assert.equal(await child.ended, 0);
-    await eventually('the end of the grandchild', async () => !(await isAlive(Number(pid))) || null);
+    await eventually('the end of the grandchild', async () => !(await isAlive(grandchild)) || null);
   });
 
   it('ends when its guard is killed', async () => {

@@ -92,7 +92,7 @@ async function put(registry: string, bytes: Uint8Array): Promise<string> {
 
 /** Waits up to ten seconds until `probe` returns a value that is not null. */
 export async function eventually<T>(what: string, probe: () => Promise<T | null> | T | null): Promise<T> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const value = await probe();
     if (value !== null) return value;

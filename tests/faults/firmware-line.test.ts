@@ -106,7 +106,7 @@ describe('a download', () => {
     'stops sending': [{ kind: 'stall', afterBytes: 50_000 }, /no data/],
   })) {
     it(`from a server that ${name} is retried later`, async () => {
-      await using duty = await createDuty({ silenceMs: 300 });
+      await using duty = await createDuty({ silenceMs: 2_000 });
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       duty.server.setFault(file, fault, 1);
       await duty.start();

@@ -115,7 +115,9 @@ describe('a request right after the agent’s start', () => {
         return {
           ...engine,
           containers: async () => {
-            if (isFirst) await new Promise((resolve) => setTimeout(resolve, 50));
+            const begunMs = world.time.monotonicMs;
+            // Longer than the request waits; its clock jumps.
+            while (isFirst && world.time.monotonicMs - begunMs < 5_000) await new Promise(setImmediate);
             isFirst = false;
             return engine.containers();
           },

@@ -32,7 +32,7 @@ async function runUntilAborted(script: string): Promise<{ pids: number[]; error:
 
 /** Polls, because an ended process exists until its parent has reaped it. */
 async function ended(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 6_000; tries += 1) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
     if (stat === null || /\) [ZX] /.test(stat)) return true;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -98,7 +98,7 @@ describe('an aborted command', () => {
     for (const pid of pids) assert.ok(await ended(pid), `process ${pid} still exists`);
   });
 
-  it('is killed when it ignores SIGTERM', { timeout: 60_000 }, async () => {
+  it('is killed when it ignores SIGTERM', async () => {
     const { pids } = await runUntilAborted(
       'trap "" TERM; echo $$ > pids; echo done >> pids; while :; do sleep 1; done',
     );
@@ -111,7 +111,7 @@ describe('an aborted command', () => {
     for (const pid of pids) assert.ok(await ended(pid), `process ${pid} still exists`);
   });
 
-  it('does not wait for a detached process that holds the streams', { timeout: 60_000 }, async () => {
+  it('does not wait for a detached process that holds the streams', async () => {
     const { pids } = await runUntilAborted(
       'setsid sh -c "echo \\$\\$ > pids; echo done >> pids; exec sleep 300" & wait',
     );

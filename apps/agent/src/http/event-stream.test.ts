@@ -65,7 +65,7 @@ describe('GET /events', () => {
     }
   });
 
-  it('drops a reader that does not read, and keeps the one that does', { timeout: 60_000 }, async () => {
+  it('drops a reader that does not read, and keeps the one that does', async () => {
     await using running = await startServer();
     const slow = await follow(running);
     const fast = await follow(running);

@@ -74,38 +74,34 @@ describe('the agent for people who manage the station', () => {
     );
   });
 
-  it(
-    'streams lines of a log, one reader at the pace that it reads, and ends with the agent',
-    { timeout: 60_000 },
-    async () => {
-      await using running = await startServer({ socketName: 'agent.sock' });
-      const line = { service: 'backend', time: '2026-03-01T12:00:00.000Z', text: 'x'.repeat(8000) };
-      let given = 0;
-      let isEnded = false;
-      running.agent.follower = async (onLine, signal) => {
-        while (!signal.aborted) {
-          given += 1;
-          await onLine(line);
-        }
-        isEnded = true;
-      };
-      const socket = connect(join(running.folder, 'agent.sock'));
-      socket.write('GET /logs?service=backend HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      const [first] = (await once(socket, 'data')) as [Buffer];
-      assert.match(first.toString(), /^HTTP\/1.1 200[\s\S]*text\/event-stream/);
-      socket.pause();
-      let before;
-      do {
-        before = given;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      } while (given > before);
-      // What the kernel and the response hold, and no more.
-      assert.ok(given < 1000, `${given} lines`);
-      assert.deepEqual(running.agent.asked, ['log backend last']);
-      socket.destroy();
-      while (!isEnded) await new Promise(setImmediate);
-    },
-  );
+  it('streams lines of a log, one reader at the pace that it reads, and ends with the agent', async () => {
+    await using running = await startServer({ socketName: 'agent.sock' });
+    const line = { service: 'backend', time: '2026-03-01T12:00:00.000Z', text: 'x'.repeat(8000) };
+    let given = 0;
+    let isEnded = false;
+    running.agent.follower = async (onLine, signal) => {
+      while (!signal.aborted) {
+        given += 1;
+        await onLine(line);
+      }
+      isEnded = true;
+    };
+    const socket = connect(join(running.folder, 'agent.sock'));
+    socket.write('GET /logs?service=backend HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    assert.match(first.toString(), /^HTTP\/1.1 200[\s\S]*text\/event-stream/);
+    socket.pause();
+    let before;
+    do {
+      before = given;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    } while (given > before);
+    // What the kernel and the response hold, and no more.
+    assert.ok(given < 1000, `${given} lines`);
+    assert.deepEqual(running.agent.asked, ['log backend last']);
+    socket.destroy();
+    while (!isEnded) await new Promise(setImmediate);
+  });
 
   it('lets only a few follow the logs', async () => {
     await using running = await startServer({ socketName: 'agent.sock' });

@@ -119,7 +119,7 @@ describe('the TCP port', () => {
 });
 
 describe('an end in the middle of everything', () => {
-  it('answers waiting requests, ends event streams, and accepts no new ones', { timeout: 30_000 }, async () => {
+  it('answers waiting requests, ends event streams, and accepts no new ones', async () => {
     const running = await startServer({ socketName: 'agent.sock' });
     const socket = { socketPath: socketOf(running) };
     const waiting = [

@@ -40,7 +40,10 @@ async function start(path: string) {
 }
 
 async function until(what: () => Promise<boolean>): Promise<void> {
-  while (!(await what().catch(() => false))) await systemClock.sleep(5);
+  for (let tries = 0; !(await what().catch(() => false)); tries += 1) {
+    assert.ok(tries < 12_000, 'the file does not say so');
+    await systemClock.sleep(5);
+  }
 }
 
 describe('the file with the operation under way', () => {

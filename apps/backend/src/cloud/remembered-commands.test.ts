@@ -109,8 +109,13 @@ test('a refused command had no effect, and may be retried', async () => {
 test('after an interruption the outcome is unknown, and the command does not run again', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
-  void all.remembered.once(key, () => new Promise<never>(() => undefined)).catch(() => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise<void>((isRunning) => {
+    const neverEnds = (): Promise<never> => {
+      isRunning();
+      return new Promise(() => undefined);
+    };
+    void all.remembered.once(key, neverEnds).catch(() => undefined);
+  });
   const afterRestart = createRememberedCommands(all.parts);
   await assert.rejects(afterRestart.once(key, all.act), (error: RpcError) => error.code === rpcErrors.outcomeUnknown);
   assert.equal(all.state.done, 0);

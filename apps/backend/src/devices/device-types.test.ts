@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,7 +50,10 @@ async function registry(options: { on?: Store; folder?: string } = {}) {
     folder,
     write: async (name: string, content: object | string): Promise<void> => {
       await mkdir(folder, { recursive: true });
-      await writeFile(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+      // As a whole: a look must not find half of it.
+      const unfinished = join(folder, `${name}.new`);
+      await writeFile(unfinished, typeof content === 'string' ? content : JSON.stringify(content));
+      await rename(unfinished, join(folder, name));
     },
     /** The first capability of a type, by which tests tell descriptions apart. */
     first: (type: string): string | undefined => types.find(type)?.capabilities[0]?.key,
