@@ -3,7 +3,7 @@ import { createAgentClient } from './adapters/agent-client.ts';
 import { findBackendProgram, runInProcess } from './adapters/backup-process.ts';
 import { type Foundations } from './backend-foundations.ts';
 import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
-import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
+import { type BackupEngine, createBackupEngine, type RunJob } from './backup/backup-engine.ts';
 import { type KeeperParts } from './backup/backup-keeper.ts';
 import { placesIn } from './backup/backup-places.ts';
 import { createBackupSettings } from './backup/backup-settings.ts';
@@ -30,15 +30,17 @@ export function keeperParts(
   };
 }
 
-export function openBackups({ config, host: { clock, logger } }: Foundations): BackupEngine {
+export function openBackups(
+  { config, host: { clock, logger } }: Foundations,
+  run: RunJob = (job, options) => runInProcess(job, { program: findBackendProgram(), ...options }),
+): BackupEngine {
   const { dataDir, database, version } = config;
-  const program = findBackendProgram();
   return createBackupEngine({
     dataDir,
     isSupported: database.kind === 'sqlite',
     version,
     readAgentPart: () => readAgentPart(createAgentClient(config.agent, config.agentToken)),
-    run: (job, options) => runInProcess(job, { program, ...options }),
+    run,
     clock,
     logger,
   });

@@ -4,7 +4,7 @@ import { type Clock, isoTime, systemClock } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
 import { readDiskSpace } from './adapters/disk-space.ts';
 import type { Automations } from './automations/automations.ts';
-import type { BackupEngine } from './backup/backup-engine.ts';
+import type { BackupEngine, RunJob } from './backup/backup-engine.ts';
 import type { BackupKeeper } from './backup/backup-keeper.ts';
 import { finishRestore } from './backup/finish-restore.ts';
 import { restoreParts } from './backup/restore-parts.ts';
@@ -66,6 +66,8 @@ export type BackendHooks = {
   hasReadThread?: boolean;
   /** Used by tests only, instead of Bluetooth. */
   radio?: Radio;
+  /** Used by tests only, instead of a process at the lowest priority, which a busy machine lets wait for minutes. */
+  runBackupJob?: RunJob;
   /** Used by tests only. */
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };

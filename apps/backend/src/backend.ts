@@ -139,7 +139,7 @@ async function startFeatures(
       logger,
     }),
   );
-  const backups = opened.use(openBackups(foundations));
+  const backups = opened.use(openBackups(foundations, hooks.runBackupJob));
   const backupKeeper = opened.use(startBackupKeeper(keeperParts(foundations, backups, wifi.settings)));
   const notifications = opened.use(openNotifications(opened, foundations, { mqtt, cloud, settings: wifi.settings }));
   const history = createHistoryStore({ store, trustedTime: foundations.trustedTime, clock });

@@ -10,6 +10,8 @@ import { testOnSqlite } from '../testing/test-postgres.ts';
 import { findBackendProgram, runInProcess } from './backup-process.ts';
 
 const program = findBackendProgram();
+/** Beside programs that never pause, a process at the lowest priority needs minutes to start. */
+const patience = { timeout: 900_000 };
 const passphrase = 'correct horse battery staple';
 
 function make(dataDir: string, to: string, options: { signal?: AbortSignal; onProgress?: () => void } = {}) {
@@ -18,27 +20,37 @@ function make(dataDir: string, to: string, options: { signal?: AbortSignal; onPr
   return runInProcess<BackupProgress, BackupOutcome>(job, { program, onProgress, signal });
 }
 
-testOnSqlite('another process backs up a running backend, and reports its progress', async () => {
-  await using running = await runBackend();
-  await using folder = await temporaryFolder();
-  let reports = 0;
-  const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { onProgress: () => reports++ });
-  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
-  assert.ok(reports > 0);
-  assert.deepEqual(await readdir(folder.path), ['a.age']);
-});
+testOnSqlite(
+  'another process backs up a running backend, and reports its progress',
+  async () => {
+    await using running = await runBackend();
+    await using folder = await temporaryFolder();
+    let reports = 0;
+    const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { onProgress: () => reports++ });
+    assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+    assert.ok(reports > 0);
+    assert.deepEqual(await readdir(folder.path), ['a.age']);
+  },
+  patience,
+);
 
-testOnSqlite('an aborted job ends, and leaves no file', async () => {
-  await using running = await runBackend();
-  await using folder = await temporaryFolder();
-  const ending = new AbortController();
-  ending.abort();
-  const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { signal: ending.signal }).catch(() => null);
-  assert.notEqual(outcome?.kind, 'done');
-  assert.deepEqual(await readdir(folder.path), []);
-});
+testOnSqlite(
+  'an aborted job ends, and leaves no file',
+  async () => {
+    await using running = await runBackend();
+    await using folder = await temporaryFolder();
+    const ending = new AbortController();
+    ending.abort();
+    const outcome = await make(running.dataDir, join(folder.path, 'a.age'), { signal: ending.signal }).catch(
+      () => null,
+    );
+    assert.notEqual(outcome?.kind, 'done');
+    assert.deepEqual(await readdir(folder.path), []);
+  },
+  patience,
+);
 
-test('a process that ends without an outcome is an error that says why', async () => {
+test('a process that ends without an outcome is an error that says why', patience, async () => {
   await using folder = await temporaryFolder();
   await mkdir(join(folder.path, 'data'));
   const options = { program: join(folder.path, 'missing.ts'), onProgress: () => undefined };

@@ -8,6 +8,7 @@ import type { HttpServer } from '../http/server.ts';
 import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
+import { runBackupJob } from './run-backup-job.ts';
 import { startWebdavServer } from './testing/webdav-server.ts';
 
 const passphrase = 'four plain words here';
@@ -64,7 +65,7 @@ async function upload(
 }
 
 test('a backup is made, verified, downloaded, and restored onto a new station with its set-up code', async () => {
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { http, headers, make, view } = await stationOf(running);
   assert.deepEqual((await view()).faults, []);
   const { backups, trouble } = await make();
@@ -77,7 +78,7 @@ test('a backup is made, verified, downloaded, and restored onto a new station wi
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, 'data');
   {
-    await using fresh = await runBackend({ dataDir, onRestart: () => (restarts += 1) });
+    await using fresh = await runBackend({ dataDir, onRestart: () => (restarts += 1), runBackupJob });
     const code = (await fresh.setupCode()).trim();
     const at = '/api/setup/backup';
     const wrong = await upload(fresh.http, at, { bytes: file.length, code: 'BBBB-BBBB-BBBB' }, file);
@@ -92,7 +93,7 @@ test('a backup is made, verified, downloaded, and restored onto a new station wi
     assert.deepEqual(answer.json().missing, ['agent']);
     await until('a restart is asked for', () => restarts === 1);
   }
-  await using restored = await runBackend({ dataDir });
+  await using restored = await runBackend({ dataDir, runBackupJob });
   const login = await restored.http.inject({ method: 'POST', url: '/api/auth/login', payload: owner });
   const { email, password } = owner;
   const again = await restored.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
@@ -100,7 +101,7 @@ test('a backup is made, verified, downloaded, and restored onto a new station wi
 });
 
 test('on a station with an owner nobody restores with the set-up code, and only the owner has backups', async () => {
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { http } = await stationOf(running);
   const begun = await upload(http, '/api/setup/backup', { bytes: 10, code: 'BBBB-BBBB-BBBB' }, Buffer.alloc(0));
   assert.deepEqual([begun.status, begun.code], [409, 'setup_already_done']);
@@ -111,7 +112,7 @@ test('on a station with an owner nobody restores with the set-up code, and only 
 });
 
 test('a piece of an upload that nobody began is not read', async () => {
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { http } = await stationOf(running);
   const answer = await http.inject({
     method: 'PUT',
@@ -123,7 +124,7 @@ test('a piece of an upload that nobody began is not read', async () => {
 });
 
 test('an upload takes its pieces in order, repeated ones too, and no more than it was begun with', async () => {
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { http, headers } = await stationOf(running);
   const begun = await http.inject({ method: 'POST', url: '/api/backup/uploads', headers, payload: { bytes: 6 } });
   const { id } = begun.json<{ id: string }>();
@@ -149,7 +150,7 @@ test('an upload takes its pieces in order, repeated ones too, and no more than i
 });
 
 test('a backend that cannot store how a backup ended logs that, and continues', async () => {
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { make } = await stationOf(running);
   await sql`create trigger full before insert on settings when new.key = 'backup_state'
     begin select raise(abort, 'no space'); end`.execute(running.backend.db);
@@ -165,7 +166,7 @@ test('backups go to the folder; when its disk is away, to the station, and nothi
   await using folder = await temporaryFolder();
   const stick = join(folder.path, 'stick');
   await mkdir(stick);
-  await using running = await runBackend({ env: { BACKUP_DIR: stick } });
+  await using running = await runBackend({ env: { BACKUP_DIR: stick }, runBackupJob });
   const { change, make, view, http, headers } = await stationOf(running);
   assert.equal((await change({ ...usual, folder: true, passphrase })).statusCode, 200);
   const { backups } = await make();
@@ -190,7 +191,7 @@ test('backups go to the folder; when its disk is away, to the station, and nothi
 
 test('a backup reaches a WebDAV server, is read back, listed, and deleted; the password never leaves the station', async () => {
   await using server = await startWebdavServer({ username: 'station', password: 'secret of the NAS' });
-  await using running = await runBackend();
+  await using running = await runBackend({ runBackupJob });
   const { change, make, view, http, headers } = await stationOf(running);
   const webdav = { url: server.url, username: 'station', password: 'wrong' };
   await change({ ...usual, webdav, passphrase });

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
+import type { RunJob } from '../backup/backup-engine.ts';
 import type { CloudTuning } from '../cloud/cloud.ts';
 import { envToConfig, secretsOf } from '../config.ts';
 import type { Radio } from '../provisioning/radio.ts';
@@ -30,6 +31,7 @@ export type BackendOptions = {
   onRestart?: () => void;
   cloudTuning?: CloudTuning;
   radio?: Radio;
+  runBackupJob?: RunJob;
   hasReadThread?: boolean;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Data folder that remains after disposal, so that a second backend can start on it; default: a temporary one. */
@@ -60,7 +62,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
-  const { extraRoutes, cloudTuning, radio, hasReadThread = false } = options;
+  const { extraRoutes, cloudTuning, radio, runBackupJob, hasReadThread = false } = options;
   const backend = starting.use(
     await startBackend(config.config, host, {
       hasReadThread,
@@ -70,6 +72,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
       ...(cloudTuning ? { cloudTuning } : {}),
       ...(extraRoutes ? { extraRoutes } : {}),
       ...(radio ? { radio } : {}),
+      ...(runBackupJob ? { runBackupJob } : {}),
     }),
   );
   const setupCode = async (): Promise<string> => (await readText(nodeDisk, join(dataDir, 'setup-code'))) ?? '';

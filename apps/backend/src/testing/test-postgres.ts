@@ -9,8 +9,8 @@ import pg from 'pg';
 export const postgresUrl: string | null = process.env['STATION_TEST_POSTGRES'] ?? null;
 
 /** A test of what only SQLite does. With PostgreSQL it does not exist: a skipped test would be a failure. */
-export const testOnSqlite = (name: string, run: () => Promise<void>): void => {
-  if (postgresUrl === null) void test(name, run);
+export const testOnSqlite = (name: string, run: () => Promise<void>, options: { timeout?: number } = {}): void => {
+  if (postgresUrl === null) void test(name, options, run);
 };
 
 export type TestPostgres = AsyncDisposable & { url: string };
