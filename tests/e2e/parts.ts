@@ -46,6 +46,7 @@ export const parts: readonly Part[] = [
   gate(part('stack', 'deploy', 'apps/backend', 'scripts/release')),
   gate(inOwnNetwork(part('web', web, `${backend}/http`, `${backend}/system`, 'simulators/frontend'))),
   gate(part('npm-start', 'simulators', 'scripts', 'package.json', 'package-lock.json')),
+  gate(part('setup', 'scripts/setup.mjs', 'package.json', 'package-lock.json', '.npmrc')),
   inOwnNetwork(part('web/station', web, `${agent}/logs`, `${backend}/system`)),
   inOwnNetwork(part('web/firmware', web, `${backend}/firmware`)),
   inOwnNetwork(part('web/passkeys', web, `${backend}/people`)),

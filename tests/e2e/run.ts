@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildForTests, builtEnv } from '../rig/build.ts';
 import { composePlugin, needPackages } from '../rig/debian.ts';
+import { prepareOldNpms } from '../rig/old-npm.ts';
 import { runParts } from '../rig/parts-run.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
@@ -75,6 +76,7 @@ function choose(options: ReturnType<typeof readOptions>): Chosen[] {
 async function prepare(chosen: readonly Chosen[]): Promise<void> {
   if (chosen.some(({ part }) => part.place === 'own network')) await needPackages(['caddy', 'chromium', 'iproute2']);
   if (chosen.length > 1) await composePlugin();
+  if (chosen.some(({ part }) => part.name === 'setup')) await prepareOldNpms(process.version.slice(1));
 }
 
 async function run({ part, stories }: Chosen, env: Record<string, string>): Promise<TestRun> {
