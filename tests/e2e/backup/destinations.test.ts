@@ -35,7 +35,7 @@ async function startWith(station: Installation) {
   const begin = async (): Promise<void> =>
     assert.equal((await call('POST', '/api/backup', { passphrase })).status, 202);
   const ended = async (): Promise<BackupView> => {
-    await waitFor('the backup to end', async () => !(await view()).isWorking, 120_000);
+    await waitFor('the backup to end', async () => !(await view()).isWorking, 600_000);
     return view();
   };
   const make = async (): Promise<BackupView> => {
