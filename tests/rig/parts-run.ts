@@ -3,7 +3,7 @@ import type { TestRun } from './test-run.ts';
 export type FinishedRun = Pick<TestRun, 'totals' | 'output'>;
 
 /** A part that failed beside the others and passed alone. */
-export type Flake<Part> = { part: Part; failures: readonly string[] };
+type Flake<Part> = { part: Part; failures: readonly string[] };
 
 export type PartsRun<Part, Run> = {
   /** The run of each part that counts. Parts that an interruption left out are not in it. */
@@ -59,7 +59,7 @@ export async function runParts<Part, Run extends FinishedRun>(
   return { runs, flakes };
 }
 
-export const hasFailed = ({ totals }: FinishedRun): boolean => totals.fail + totals.cancelled > 0;
+const hasFailed = ({ totals }: FinishedRun): boolean => totals.fail + totals.cancelled > 0;
 
 /** Names of the failed tests in a report of Node's `spec` reporter, without the suites that contain them. */
 export function namesOfFailures(output: string): string[] {
