@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
+  logIn,
   look,
   openBrowser,
   openPerson,
@@ -200,15 +201,14 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
 
   it('a page that cannot be fetched ahead leaves me where I am, and is fetched when I open it', async () => {
     // As over HTTP: no service worker has the files.
-    await page.evaluate(`navigator.serviceWorker.getRegistration('/').then((worker) => worker?.unregister())`);
-    const other = await olena.context.newPage();
-    // Otherwise it begins a new one, which has the files on a slow machine before they are fetched ahead.
-    await other.addInitScript('delete Navigator.prototype.serviceWorker');
+    await using visitor = await openPerson(browser, station.url, 'en-GB', { serviceWorkers: 'block' });
+    const other = visitor.page;
     await other.route(/firmware-page/, (route) => route.abort());
     const missing = other.waitForEvent('requestfailed', {
       predicate: (request) => /firmware-page/.test(request.url()),
     });
-    await other.goto('/station');
+    await logIn(other, owner);
+    await other.getByRole('navigation').getByRole('link', { name: 'Home' }).waitFor();
     await other.evaluate('window.isSamePage = true');
     await missing;
     // To load itself again, the page asks once whether the station is there: answers to later questions find it gone.
@@ -219,7 +219,6 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await other.unroute(/firmware-page/);
     await goBySettings(other, 'Firmware');
     await other.getByRole('heading', { level: 1, name: /firmware/i }).waitFor();
-    await other.close();
   });
 
   it('I log out in one tab and am out in the other; a wrong password is told, the right one lets me back in', async () => {

@@ -32,6 +32,9 @@ export async function createStory(options: StoryOptions = {}): Promise<Story> {
     if (options.started !== false) {
       await agent.start();
       await agent.idle();
+      // The journal says nothing of the running stack until it is adopted.
+      if (options.installed !== false)
+        await waitFor('the stack to be adopted', async () => (await agent.status()).currentVersion);
     }
     return { rig, agent, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
   } catch (error) {

@@ -37,8 +37,13 @@ export async function openBrowser(executablePath = '/usr/bin/chromium'): Promise
 }
 
 /** A person with a browser of their own: nothing is remembered from anybody else. */
-export async function openPerson(browser: Browser, url: string, locale: string): Promise<Person> {
-  const context = await browser.newContext({ baseURL: url, locale, viewport: desk });
+export async function openPerson(
+  browser: Browser,
+  url: string,
+  locale: string,
+  { serviceWorkers = 'allow' }: { serviceWorkers?: 'allow' | 'block' } = {},
+): Promise<Person> {
+  const context = await browser.newContext({ baseURL: url, locale, viewport: desk, serviceWorkers });
   context.setDefaultTimeout(timeoutMs);
   const page = await context.newPage();
   return { page, context, complaints: collectComplaints(page), [Symbol.asyncDispose]: () => context.close() };
