@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { exists } from '@station/kit/durable-files';
 import { run, tryRun } from './program.ts';
 
+/** For apt, which gives up at the first fault of the network, and when another one runs. */
+export const patientApt = ['-oAcquire::Retries=5', '-oAcquire::http::Timeout=30', '-oDPkg::Lock::Timeout=600'];
+
 const noninteractive = { DEBIAN_FRONTEND: 'noninteractive' };
 
 /** Cache for what is slow to build or fetch; `npm ci` deletes it. */
@@ -19,11 +22,11 @@ export async function needPackages(names: readonly string[]): Promise<void> {
     throw new Error(`these Debian packages are needed: run "apt-get install ${missing.join(' ')}" as root first`);
   }
   tell(`Installing Debian packages: ${missing.join(', ')}`);
-  const install = ['-o', 'DPkg::Lock::Timeout=600', 'install', '-y', '-q', '--no-install-recommends', ...missing];
+  const install = [...patientApt, 'install', '-y', '-q', '--no-install-recommends', ...missing];
   const first = await tryRun('apt-get', install, { env: noninteractive });
   if (first.exitCode === 0) return;
   // Usually the package lists are missing or older than the mirror.
-  await run('apt-get', ['-o', 'DPkg::Lock::Timeout=600', 'update', '-q'], { env: noninteractive });
+  await run('apt-get', [...patientApt, 'update', '-q'], { env: noninteractive });
   await run('apt-get', install, { env: noninteractive });
 }
 
@@ -107,6 +110,7 @@ export async function downloadPackages(names: readonly string[], arch: string, f
 async function download(names: readonly string[], options: readonly string[], folder: string): Promise<void> {
   for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(folder, name), { recursive: true });
   const apt = [
+    ...patientApt,
     ...options,
     `-oDir::State::Lists=${join(folder, 'lists')}`,
     `-oDir::Cache=${folder}`,

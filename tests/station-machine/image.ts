@@ -73,7 +73,7 @@ async function bootstrap(rootfs: string, work: string): Promise<void> {
   const exclude = ['man', 'doc', 'locale', 'info'].flatMap((name) => [`--dpkgopt=path-exclude=/usr/share/${name}/*`]);
   await run('mmdebstrap', [
     ...['--mode=root', '--variant=minbase', `--include=${basePackages.join(',')}`, ...exclude],
-    ...['--aptopt=Acquire::Languages "none"', suite, rootfs, ...sources],
+    ...['--aptopt=Acquire::Retries "5"', '--aptopt=Acquire::Languages "none"', suite, rootfs, ...sources],
   ]);
 }
 

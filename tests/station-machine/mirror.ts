@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { debianSource } from '../rig/debian.ts';
+import { debianSource, patientApt } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { offeredPackages, suite } from './recipe.ts';
 
@@ -65,6 +65,7 @@ async function createKey(home: string): Promise<Key> {
 async function download({ rootfs, work }: MirrorParts, pool: string): Promise<void> {
   await mkdir(join(pool, 'partial'), { recursive: true });
   const apt = [
+    ...patientApt,
     ...(await listsOfSuite(work)),
     ...[`-oDir::State::status=${join(rootfs, 'var/lib/dpkg/status')}`, `-oDir::Cache::archives=${pool}`],
     ...[`-oDir::Cache::pkgcache=${join(work, 'pkgcache.bin')}`, `-oDir::Cache::srcpkgcache=${join(work, 'src.bin')}`],
@@ -72,7 +73,7 @@ async function download({ rootfs, work }: MirrorParts, pool: string): Promise<vo
     ...['install', '-y', '-q', '--download-only', ...offeredPackages],
   ];
   await run('apt-get', apt).catch(async () => {
-    await run('apt-get', [...(await listsOfSuite(work)), '-oDPkg::Lock::Timeout=600', 'update', '-q']);
+    await run('apt-get', [...patientApt, ...(await listsOfSuite(work)), 'update', '-q']);
     await run('apt-get', apt);
   });
   await rm(join(pool, 'partial'), { recursive: true });

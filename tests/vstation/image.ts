@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { exists } from '@station/kit/durable-files';
-import { needPackages, sourcesOfMachine, tell } from '../rig/debian.ts';
+import { needPackages, patientApt, sourcesOfMachine, tell } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { takeLock } from './lock.ts';
 import {
@@ -122,7 +122,7 @@ async function kernelPackage(): Promise<string> {
     /^\s*Depends: (linux-image-\d\S+-amd64)$/m.exec(await run('apt-cache', ['depends', 'linux-image-amd64']))?.[1];
   let found = await find().catch(() => undefined);
   if (found === undefined) {
-    await run('apt-get', ['update', '-q']);
+    await run('apt-get', [...patientApt, 'update', '-q']);
     found = await find();
   }
   if (found === undefined) throw new Error('the package sources of this machine have no linux-image-amd64');
@@ -134,7 +134,11 @@ async function bootstrap(suite: string, rootfs: string): Promise<void> {
   await run('mmdebstrap', [
     ...['--mode=root', '--variant=minbase', '--architectures=amd64', `--include=${guestPackages.join(',')}`],
     ...exclude,
-    ...['--aptopt=Acquire::Languages "none"', '--aptopt=APT::Install-Recommends "false"'],
+    ...[
+      '--aptopt=Acquire::Retries "5"',
+      '--aptopt=Acquire::Languages "none"',
+      '--aptopt=APT::Install-Recommends "false"',
+    ],
     ...[suite, rootfs, ...(await sourcesOfMachine(suite))],
   ]);
 }
@@ -143,9 +147,9 @@ async function unpackKernel(packageName: string, work: string): Promise<Kernel> 
   const folder = join(work, 'kernel');
   await mkdir(folder);
   // The unprivileged user apt would download as cannot reach this folder.
-  const download = ['-oAPT::Sandbox::User=root', 'download', '-q', packageName];
+  const download = [...patientApt, '-oAPT::Sandbox::User=root', 'download', '-q', packageName];
   await run('apt-get', download, { cwd: folder }).catch(async () => {
-    await run('apt-get', ['update', '-q']);
+    await run('apt-get', [...patientApt, 'update', '-q']);
     await run('apt-get', download, { cwd: folder });
   });
   const deb = (await readdir(folder)).find((name) => name.endsWith('.deb'));
