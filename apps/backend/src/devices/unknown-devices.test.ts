@@ -151,7 +151,9 @@ test('a device whose token is lost is listed by its login, accepted, trusted onc
   await using all = await withLostLogin();
   await assert.rejects(all.connect());
   await until('it is listed', async () => (await all.list()).length === 1);
-  const [conditions] = [(await all.call('GET', '/api/conditions')).json<BackendCondition[]>()];
+  const readConditions = async () => (await all.call('GET', '/api/conditions')).json<BackendCondition[]>();
+  await until('people are told', async () => (await readConditions()).length > 0);
+  const conditions = await readConditions();
   assert.deepEqual(
     conditions.map(({ id, details }) => [id, details]),
     [['unknown_devices', { count: 1 }]],
