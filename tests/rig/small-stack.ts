@@ -205,7 +205,7 @@ type Inspected = {
 
 async function readHealth(url: string): ReturnType<SmallStack['health']> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
     const body = (await response.json()) as { status: string; version: string };
     return { statusCode: response.status, ...body };
   } catch {
