@@ -14,6 +14,8 @@ export default defineConfig(
         'error',
         { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe'] }] },
       ],
+      // Without it, what `using` holds is disposed before the work ends, and a catch misses the fault.
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       // Ports are asynchronous by contract; an implementation may have nothing to wait for.
       '@typescript-eslint/require-await': 'off',

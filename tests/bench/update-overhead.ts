@@ -123,7 +123,7 @@ async function timeOf(action: () => Promise<void>): Promise<number> {
 async function downtimeOf(stack: SmallStack, action: () => Promise<void>): Promise<number> {
   const stop = watchHealth(stack.healthUrl);
   await action();
-  return stop();
+  return await stop();
 }
 
 function watchHealth(url: string): () => Promise<number> {
@@ -191,7 +191,7 @@ async function updateUnderLoad(): Promise<Load> {
     await agent.idle();
   }
   await sleep(1000);
-  return stop();
+  return await stop();
 }
 
 type Load = { requests: number; failed: number; slowestMs: number; faults: Record<string, number> };

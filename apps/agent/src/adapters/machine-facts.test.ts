@@ -22,7 +22,7 @@ async function kernelOf(files: Readonly<Record<string, string>>) {
 
 const read = async (files: Readonly<Record<string, string>>) => {
   await using machine = await kernelOf(files);
-  return readMachine([], machine.kernel, systemClock);
+  return await readMachine([], machine.kernel, systemClock);
 };
 
 describe('the facts of the machine', () => {

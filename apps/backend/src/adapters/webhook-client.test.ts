@@ -37,7 +37,7 @@ async function call(
 ): Promise<WebhookAnswer> {
   const { allow = [], resolve, method = 'POST', signal = new AbortController().signal } = options;
   await using client = createWebhookClient({ allow, ...(resolve ? { resolve } : {}) });
-  return client.call({ url, method, body: method === 'GET' ? null : { hello: 'there' }, signal });
+  return await client.call({ url, method, body: method === 'GET' ? null : { hello: 'there' }, signal });
 }
 
 const refused = (answer: WebhookAnswer): void => {

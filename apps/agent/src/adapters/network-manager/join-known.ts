@@ -120,9 +120,9 @@ async function activate(
   else if (!(await isStillTrying(parts))) return failed('failed', 'NetworkManager has ended its own try');
   const verdict = await watch.ended(limit);
   const detail = describeEvidence(watch.evidence());
-  if (verdict?.kind === 'activated') return joined(parts, detail);
+  if (verdict?.kind === 'activated') return await joined(parts, detail);
   if (verdict?.kind === 'failed') return { kind: 'failed', failure: verdict.failure, detail };
-  if (verdict && choice && !isAgain && !limit.aborted) return activate(parts, wifi, choice, limit, true);
+  if (verdict && choice && !isAgain && !limit.aborted) return await activate(parts, wifi, choice, limit, true);
   if (verdict) return failed('timed_out', detail);
   return { kind: 'failed', failure: classifyTimeout(context, watch.evidence()), detail: `time is over: ${detail}` };
 }

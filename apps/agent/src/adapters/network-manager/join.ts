@@ -138,7 +138,7 @@ async function attempt(
   const detail = describeEvidence(watch.evidence());
   switch (verdict?.kind) {
     case 'unsettled':
-      return signal.aborted ? failed('timed_out', detail) : attempt(parts, request, { wifi, point }, how, signal);
+      return signal.aborted ? failed('timed_out', detail) : await attempt(parts, request, { wifi, point }, how, signal);
     case 'failed':
       return failed(verdict.failure, detail);
     case 'activated':
