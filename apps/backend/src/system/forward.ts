@@ -40,7 +40,7 @@ export function createAgentStreams(parts: StreamParts, most: { user: number; all
       const stream = await agent.openStream(path, AbortSignal.any([closing, token.signal, place.signal]));
       stream.once('close', onEnd);
       // Piped: a slow reader slows down the agent's stream, so nothing accumulates here.
-      return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream);
+      return await reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream);
     } catch (error) {
       onEnd();
       throw error;
