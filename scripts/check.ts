@@ -8,10 +8,8 @@ const root = join(import.meta.dirname, '..');
 const bin = (name: string): string => join(root, 'node_modules', '.bin', name);
 
 const checks: [string, string, string[]][] = [
-  ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
-  ['types', bin('tsc'), ['-p', '.']],
-  ['types of the web app', bin('tsc'), ['-p', 'apps/web']],
-  ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
+  ['types and lint', bin('oxlint'), ['--type-aware', '--type-check', '--deny-warnings', '.']],
+  ['format', bin('oxfmt'), ['--list-different']],
   ['unused files, exports and packages', bin('knip'), ['--no-progress', '--no-config-hints']],
   ['architecture', process.execPath, ['--test', '--test-reporter=dot', 'tests/architecture/*.test.ts']],
 ];

@@ -1,6 +1,6 @@
 // The files that are generated from declarations, and how.
 import { join } from 'node:path';
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { agentVariables } from '../apps/agent/src/variables.ts';
 import { backendVariables } from '../apps/backend/src/variables.ts';
 import { renderExample, renderTables } from '../packages/kit/src/env-config.ts';
@@ -46,7 +46,7 @@ ${renderTables(onlyStack())}
 
 ${renderTables(backendVariables)}
 `;
-  return format(text, { parser: 'markdown' });
+  return (await format('configuration.md', text)).code;
 }
 
 /** The variables of the backend have their own chapter. */

@@ -16,7 +16,13 @@ type ReceivedFrame = { text: string; at: number };
  * `stall`: it and all later frames and pings are lost in both directions. `delayMs` also delays later frames, `overtakenMs` does not.
  */
 export type FrameAction =
-  'pass' | 'cut' | 'cut_after' | 'stall' | 'lose' | { delayMs: number } | { overtakenMs: number };
+  | 'pass'
+  | 'cut'
+  | 'cut_after'
+  | 'stall'
+  | 'lose'
+  | { delayMs: number }
+  | { overtakenMs: number };
 export type Direction = 'from_station' | 'to_station';
 
 export type CloudConnection = {

@@ -7,7 +7,11 @@ import { createBoundedLog } from './bounded-log.ts';
 
 const inFolder = async (work: (path: string) => Promise<void>): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'station-log-'));
-  await work(join(folder, 'web.log')).finally(() => rm(folder, { recursive: true }));
+  try {
+    await work(join(folder, 'web.log'));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 };
 
 describe('a bounded log', () => {

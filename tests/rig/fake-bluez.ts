@@ -9,7 +9,17 @@ import { plain } from '@station/kit/message-bus';
 
 type Values = Record<string, Variant>;
 type ConnectStep =
-  'ok' | 'silent' | 'unresolved' | 'bare' | 'fail' | 'abort' | 'in_progress' | 'hang' | 'stuck' | 'vanish' | 'drop';
+  | 'ok'
+  | 'silent'
+  | 'unresolved'
+  | 'bare'
+  | 'fail'
+  | 'abort'
+  | 'in_progress'
+  | 'hang'
+  | 'stuck'
+  | 'vanish'
+  | 'drop';
 type WriteStep = 'ok' | 'fail' | 'refuse' | 'in_progress' | 'hang' | 'drop';
 
 /** A device. The test changes its properties while the fake runs. */

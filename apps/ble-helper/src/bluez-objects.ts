@@ -19,7 +19,8 @@ export type ObjectTree = Map<string, Readonly<Record<string, Values>>>;
 export type TreeSignal = { path: string; interface: string; member: string; body: readonly unknown[] };
 /** `keys`: names of the properties that came or changed. */
 export type TreeChange =
-  { kind: 'changed'; path: string; interface: string; keys: string[] } | { kind: 'removed'; path: string };
+  | { kind: 'changed'; path: string; interface: string; keys: string[] }
+  | { kind: 'removed'; path: string };
 
 export const record = (value: unknown): Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};

@@ -35,7 +35,7 @@ async function withStation() {
       ...{ DEVICES_FILE: devicesFile, SHIFT_FILE: shiftFile },
       NODE_OPTIONS: `--import ${import.meta.resolve('./shifted-clock.ts')}`,
     });
-    const line = (event: string) => program.lines.find((one) => one.event === event) as Logged | undefined;
+    const line = (event: string): Logged | undefined => program.lines.find((one) => one.event === event);
     await until('the backend to start', () => line('backend_started') !== undefined);
     const url = line('backend_started')?.address ?? '';
     const lamp = await connectDevice(line('mqtt_listening')?.address ?? '', {

@@ -29,11 +29,14 @@ export type WifiFacts = {
 
 /** Answer of the health check of the stack. */
 export type BackendAnswer =
-  { kind: 'answer'; status: number; body: string } | { kind: 'refused' } | { kind: 'failed'; reason: string };
+  | { kind: 'answer'; status: number; body: string }
+  | { kind: 'refused' }
+  | { kind: 'failed'; reason: string };
 
 /** The certificate that the proxy shows for the public name. Times are ISO 8601. */
 export type ServedCertificate =
-  { kind: 'served'; issuer: string; validFrom: string; validUntil: string } | { kind: 'none'; reason: string };
+  | { kind: 'served'; issuer: string; validFrom: string; validUntil: string }
+  | { kind: 'none'; reason: string };
 
 /** `log`: the last lines that the proxy logged, JSON each, oldest first. */
 export type PublicCertificateFacts = { served: ServedCertificate; log: readonly string[] };

@@ -65,7 +65,12 @@ export type JoinRequest = {
 };
 
 export type PasswordProblem =
-  'enterprise' | 'wep' | 'password_missing' | 'password_length' | 'password_characters' | 'password_too_long';
+  | 'enterprise'
+  | 'wep'
+  | 'password_missing'
+  | 'password_length'
+  | 'password_characters'
+  | 'password_too_long';
 
 /** The limit of the pages; SAE itself has none (IEEE 802.11-2020, 12.4.3). */
 export const longestPassword = 128;

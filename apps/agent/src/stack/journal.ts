@@ -82,7 +82,9 @@ export const emptyJournal: Journal = {
 };
 
 export type JournalReading =
-  { kind: 'ok'; journal: Journal } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
+  | { kind: 'ok'; journal: Journal }
+  | { kind: 'missing' }
+  | { kind: 'damaged'; reason: string };
 
 /** `{ sha256, journal }`: the checksum reveals a half-written or changed file. */
 const journalFile = (disk: Disk, dataDir: string) =>

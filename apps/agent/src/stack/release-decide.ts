@@ -26,7 +26,13 @@ export type Choice =
   | { kind: 'deferred'; reason: DeferralReason };
 
 type DeferralReason =
-  'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'unsigned' | 'rollout' | 'maintenance_window';
+  | 'manual'
+  | 'quarantined'
+  | 'stack_not_running'
+  | 'agent_too_old'
+  | 'unsigned'
+  | 'rollout'
+  | 'maintenance_window';
 
 /** Whether the manifest's release is installed automatically: only newer versions (contracts, section 1). */
 export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {

@@ -117,8 +117,8 @@ export type PullAnswer =
 export type UpAnswer =
   | {
       kind: 'ok';
-      /** When the first container of the stack was stopped, epoch milliseconds; null when none was. */ stoppedAtMs:
-        number | null;
+      /** When the first container of the stack was stopped, epoch milliseconds; null when none was. */
+      stoppedAtMs: number | null;
     }
   | {
       kind: 'failed';

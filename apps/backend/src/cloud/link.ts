@@ -28,7 +28,8 @@ export type LinkParts = Omit<ConnectionParts, 'delivery'> & {
 
 /** Credentials for the cloud: the token of a claimed station, or the claim secret of an unclaimed one. */
 export type Credentials =
-  { kind: 'claimed'; stationToken: string } | { kind: 'unclaimed'; chipId: string; claimSecret: string };
+  | { kind: 'claimed'; stationToken: string }
+  | { kind: 'unclaimed'; chipId: string; claimSecret: string };
 
 export type Link = {
   /** Connects with these, and replaces an existing connection. */

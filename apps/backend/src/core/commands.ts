@@ -95,7 +95,9 @@ export function commandMessage(
 }
 
 type Checked =
-  { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
+  | { kind: 'good' }
+  | { kind: 'unknown_action'; known: string[] }
+  | { kind: 'bad_params'; faults: ParamFault[] };
 
 /** Whether a device of this type supports the command. Pure. @param type undefined: the station does not know the type. */
 export function checkCommand(

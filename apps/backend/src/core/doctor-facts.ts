@@ -32,7 +32,9 @@ export type Inspection =
 
 /** Answer of a small HTTP request: a refused connection means that nothing listens there. */
 export type HttpProbe =
-  { kind: 'answer'; status: number; body: unknown } | { kind: 'refused' } | { kind: 'failed'; reason: string };
+  | { kind: 'answer'; status: number; body: unknown }
+  | { kind: 'refused' }
+  | { kind: 'failed'; reason: string };
 
 /** Result of a login at a broker. `silent`: there was no answer that counts. */
 export type BrokerProbe = { kind: 'ok' } | { kind: 'refused'; reason: string } | { kind: 'silent'; reason: string };

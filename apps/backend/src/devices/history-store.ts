@@ -24,7 +24,8 @@ export type NumberPoint = { at: number; value: number; lowest: number; highest: 
 
 /** `endMs`: end of the last interval, or now. */
 export type History = { frame: Frame; endMs: number; gaps: Span[] } & (
-  { kind: 'number'; points: NumberPoint[] } | { kind: 'transitions'; points: TransitionPoint[] }
+  | { kind: 'number'; points: NumberPoint[] }
+  | { kind: 'transitions'; points: TransitionPoint[] }
 );
 
 type HistoryQuery = Stretch & { resolutionMs?: number | undefined };

@@ -12,7 +12,10 @@ import { type Limitation, limitedRole, type Rights, setLimits } from '../store/m
 import type { Database, StoredRole } from '../store/schema.ts';
 
 type AddResult =
-  { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' } | { kind: 'no_such_zone' };
+  | { kind: 'added'; member: AddedMember }
+  | { kind: 'exists' }
+  | { kind: 'needs_owner' }
+  | { kind: 'no_such_zone' };
 type ChangeResult = { kind: 'changed'; member: Member } | Refused | { kind: 'no_such_zone' };
 /** The user who makes the request, with their role on the station. */
 type Caller = { role: Role | null };

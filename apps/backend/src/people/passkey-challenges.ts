@@ -3,7 +3,8 @@ import type { Clock } from '@station/kit/clock';
 
 /** What a challenge is for: it is good for nothing else. */
 export type Purpose =
-  { kind: 'log_in'; host: string } | { kind: 'add'; host: string; userId: string; password: string };
+  | { kind: 'log_in'; host: string }
+  | { kind: 'add'; host: string; userId: string; password: string };
 
 export type PasskeyChallenges = {
   issue(purpose: Purpose): string;

@@ -14,7 +14,10 @@ import type { RelyingParty } from './relying-party.ts';
 import type { Client, Sessions } from './sessions.ts';
 
 type OptionsResult =
-  { kind: 'made'; options: PasskeyCreation } | Limited | { kind: 'wrong_password' } | { kind: 'full' };
+  | { kind: 'made'; options: PasskeyCreation }
+  | Limited
+  | { kind: 'wrong_password' }
+  | { kind: 'full' };
 type AddResult = { kind: 'added'; passkey: PasskeyRow } | { kind: 'known' | 'full' | 'invalid' };
 type LoginResult = OpenedSession | Limited | { kind: 'unknown' };
 

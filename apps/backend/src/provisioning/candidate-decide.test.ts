@@ -9,7 +9,7 @@ const battery = '0000180f-0000-1000-8000-00805f9b34fb';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const known: Known = {
   serviceUuid,
-  typeName: (type) => (({ light: 'Light', 'switch-pir': 'Wall switch' }) as Record<string, string>)[type] ?? null,
+  typeName: (type) => ({ light: 'Light', 'switch-pir': 'Wall switch' } as Record<string, string>)[type] ?? null,
   deviceId: (externalId) => (externalId === '3f2a' ? 'device-1' : null),
 };
 

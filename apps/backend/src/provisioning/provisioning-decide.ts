@@ -31,7 +31,10 @@ export type ProvisioningFacts = {
 };
 
 export type WriteState =
-  { kind: 'none' } | { kind: 'running' } | { kind: 'done' } | { kind: 'failed'; error: ProvisioningError };
+  | { kind: 'none' }
+  | { kind: 'running' }
+  | { kind: 'done' }
+  | { kind: 'failed'; error: ProvisioningError };
 
 export type ProvisioningStep =
   | { kind: 'make_login' }

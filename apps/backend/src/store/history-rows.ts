@@ -22,7 +22,12 @@ export const rowsAtOnce = 2_000;
 export async function deleteRows(
   { db, kind }: Parts,
   table:
-    'device_samples' | 'device_hours' | 'device_transitions' | 'station_runs' | 'device_events' | 'device_commands',
+    | 'device_samples'
+    | 'device_hours'
+    | 'device_transitions'
+    | 'station_runs'
+    | 'device_events'
+    | 'device_commands',
   where: RawBuilder<unknown>,
   signal?: AbortSignal,
 ): Promise<void> {

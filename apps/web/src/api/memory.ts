@@ -1,7 +1,13 @@
 /** Small things this browser remembers between visits. Never a token. */
 export type Memory = { get(key: MemoryKey): string | null; set(key: MemoryKey, value: string | null): void };
 type MemoryKey =
-  'language' | 'signed-in-before' | 'read-result' | 'read-firmware' | 'read-join' | 'refresh-lease' | 'tiles';
+  | 'language'
+  | 'signed-in-before'
+  | 'read-result'
+  | 'read-firmware'
+  | 'read-join'
+  | 'refresh-lease'
+  | 'tiles';
 
 /** Storage may be forbidden or full: then the page works without saved values. */
 export function createMemory(storage: () => Storage): Memory {

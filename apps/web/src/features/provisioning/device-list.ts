@@ -24,7 +24,9 @@ export type ListLine = {
 };
 
 export type DeviceList =
-  { kind: 'lines'; lines: readonly ListLine[] } | { kind: 'no_column' | 'empty' } | { kind: 'too_many'; count: number };
+  | { kind: 'lines'; lines: readonly ListLine[] }
+  | { kind: 'no_column' | 'empty' }
+  | { kind: 'too_many'; count: number };
 
 /** Names of zones are the same in any case, as people write them. */
 export const zoneKey = (name: string): string => name.trim().toLocaleLowerCase();

@@ -12,10 +12,7 @@ export const judgeLoad = ({ load, cores }: Machine): Judged<'good' | 'busy'> =>
 
 const shortMemory = 0.1;
 
-export const judgeMemory = ({
-  totalBytes,
-  availableBytes,
-}: NonNullable<Machine['memory']>): Judged<'good' | 'short'> =>
+export const judgeMemory = ({ totalBytes, availableBytes }: NonNullable<Machine['memory']>): Judged<'good' | 'short'> =>
   availableBytes < shortMemory * totalBytes ? { tone: 'attention', word: 'short' } : { tone: 'ok', word: 'good' };
 
 const gigabyte = 1000 ** 3;
