@@ -33,7 +33,7 @@ describe('up of the process engine', () => {
     const engine = await bench.openEngine();
     const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port), NAME: 'hall' } } });
-    assert.deepEqual(await engine.services(), ['web']);
+    assert.deepEqual(await engine.services(), { running: ['web'], declared: ['web'] });
     const imageId = await install(bench, engine, '1.0.0');
     await bench.pin({ web: imageId });
     assert.deepEqual(await engine.up(never), { kind: 'ok', stoppedAtMs: null });

@@ -1,4 +1,5 @@
 import { StationError } from '@station/kit/station-error';
+import type { StackServices } from '@station/protocol/release-manifest';
 import type {
   ContainerFact,
   LayersAnswer,
@@ -29,7 +30,7 @@ export type ProcessEngineOptions = {
  * engine is disposed.
  */
 export type ProcessEngine = AsyncDisposable & {
-  services(): Promise<string[]>;
+  services(): Promise<StackServices>;
   containers(): Promise<ContainerFact[]>;
   imageId(reference: string): Promise<string | null>;
   pinnedImages(): Promise<string[]>;
@@ -59,8 +60,9 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
   return {
     services: async () => {
       const reading = await read();
-      if (reading.kind === 'ok') return reading.services.map(({ name }) => name);
-      throw new StationError('unavailable', reading.reason);
+      if (reading.kind !== 'ok') throw new StationError('unavailable', reading.reason);
+      const running = reading.services.map(({ name }) => name);
+      return { running, declared: running };
     },
     containers: async () => stack.containers().map((container) => container.fact()),
     imageId: (reference) => store.resolve(reference),

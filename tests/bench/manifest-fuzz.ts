@@ -76,16 +76,18 @@ async function runKind({ name, share, trial }: Kind): Promise<void> {
   process.stderr.write(`${name}: ${wanted} in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
 
+const services = { running: ['backend', 'frontend'], declared: ['backend', 'frontend', 'proxy'] };
+
 function tryManifest(): string | null {
   const text = mutateDocument(manifest, random);
-  const reading = readReleaseManifest(toBytes(text, random), ['backend', 'frontend', 'proxy']);
+  const reading = readReleaseManifest(toBytes(text, random), services);
   if (reading.kind === 'rejected')
     return reading.reason.length > 0 && reading.reason.length < 500 ? null : 'a useless reason';
   const { version, images } = reading.manifest;
   if (!parseVersion(version)) return `accepted the version of ${text}`;
   const good = Object.entries(images).every(
     ([service, image]) =>
-      ['backend', 'frontend', 'proxy'].includes(service) &&
+      ['backend', 'frontend', 'mqtt', 'postgres', 'proxy'].includes(service) &&
       parseImageReference(image) !== null &&
       !/[\s-]/.test(image[0] ?? ' '),
   );
@@ -224,7 +226,7 @@ function memoryDisk(files: Map<string, Uint8Array>): Disk {
 function watchedEngine(changes: string[]): StackEngine {
   const container = { image: 'b:1', imageId: digest, state: 'running', health: 'none', restartCount: 0, exitCode: 0 };
   const reading: Partial<StackEngine> = {
-    services: async () => ['backend', 'frontend'],
+    services: async () => ({ running: ['backend', 'frontend'], declared: ['backend', 'frontend'] }),
     containers: async () => ['backend', 'frontend'].map((service) => ({ ...container, id: service, service })),
     imageId: async () => digest,
     pinnedImages: async () => [],

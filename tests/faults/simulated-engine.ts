@@ -32,7 +32,8 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
   return {
     services: async () => {
       call('services', 50);
-      return [...(parts.readProject()?.keys() ?? [])];
+      const running = [...(parts.readProject()?.keys() ?? [])];
+      return { running, declared: running };
     },
     containers: async () => {
       call('containers', 20);

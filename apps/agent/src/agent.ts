@@ -123,7 +123,7 @@ export async function startAgent(
   });
   const openLog = createOpenLog({
     operator: engine.operator ?? { followLog: async () => undefined },
-    services: async () => (engine.operator ? engine.services() : []),
+    services: async () => (engine.operator ? (await engine.services()).running : []),
     agentLines: () => readAgentLog(config),
     redact: createRedactor(config.secrets),
     ...{ logger, clock },
@@ -199,7 +199,7 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts & { 
     gate: { stabilizationMs, timeoutMs },
     source: createReleaseSource({
       ...{ url: release.manifestUrl, keys, fetchFile: fetchSmallFile },
-      knownServices: parts.engine.services,
+      services: parts.engine.services,
     }),
     ...{ stationId, agentVersion, autoUpdate, checkIntervalMs, maintenanceWindow },
     bootstrapOnStart: config.stack.bootstrapOnStart,

@@ -43,6 +43,8 @@ export const events = {
   update_available: event('info', { currentVersion: maybeText, latestVersion: text }),
   update_deferred: event('info', { latestVersion: text, reason: text }),
   update_start: event('info', { currentVersion: maybeText, requestedVersion: maybeText, images, trigger: text }),
+  /** Services that the release names and this station does not run. */
+  release_services_ignored: event('info', { version: maybeText, services: Type.Array(text) }),
   update_phase: event('info', { operationId: text, kind: text, phase: text, version: maybeText }),
   update_completed: event('info', { currentVersion: maybeText, durationMs: ms, downtimeMs: maybeMs }),
   update_failed: event('error', { code: text, reason: text, version: maybeText }),

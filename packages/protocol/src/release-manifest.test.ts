@@ -11,12 +11,23 @@ const good = {
   images: { backend: 'ghcr.example/station/backend:1.2.3', frontend: 'frontend:1.2.3' },
 };
 
+const services = { running: ['backend', 'frontend', 'proxy'], declared: ['backend', 'frontend', 'proxy', 'cache'] };
+
+for (const [name, images] of Object.entries({
+  'the backend alone': { backend: 'a:1' },
+  'the frontend alone': { frontend: 'a:1' },
+  'a service of its own': { proxy: 'a:1' },
+  'a service that is switched off here': { ...good.images, cache: 'a:1' },
+  'a service of the product that the owner has removed': { ...good.images, postgres: 'a:1' },
+})) {
+  test(`accepts a manifest that names ${name}`, () => {
+    const reading = readReleaseManifest(bytes({ ...good, images }), services);
+    assert.deepEqual(reading.kind === 'ok' && reading.manifest.images, images);
+  });
+}
+
 test('reads a manifest and ignores unknown keys', () => {
-  const reading = readReleaseManifest(bytes({ ...good, version: 'v1.2.3', later: true }), [
-    'backend',
-    'frontend',
-    'proxy',
-  ]);
+  const reading = readReleaseManifest(bytes({ ...good, version: 'v1.2.3', later: true }), services);
   assert.deepEqual(reading, {
     kind: 'ok',
     manifest: { ...good, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100, nextPublicKey: null },
@@ -27,7 +38,9 @@ for (const [name, body] of Object.entries({
   'text that is not JSON': '{"version":',
   'an array': [],
   'a version that is not SemVer': { ...good, version: '1.2' },
-  'no frontend': { ...good, images: { backend: 'a:1' } },
+  'no images': { ...good, images: {} },
+  'only a service that is switched off here': { ...good, images: { cache: 'a:1' } },
+  'only a service that the owner has removed': { ...good, images: { postgres: 'a:1' } },
   'an unknown service': { ...good, images: { ...good.images, extra: 'a:1' } },
   'an option in place of a reference': { ...good, images: { ...good.images, backend: '--privileged' } },
   'a path in place of a reference': { ...good, images: { ...good.images, backend: '../x' } },
@@ -37,7 +50,7 @@ for (const [name, body] of Object.entries({
   'more than 1 MiB': { ...good, padding: 'x'.repeat(1024 * 1024) },
 })) {
   test(`rejects a manifest with ${name}`, () => {
-    assert.equal(readReleaseManifest(bytes(body), ['backend', 'frontend']).kind, 'rejected');
+    assert.equal(readReleaseManifest(bytes(body), services).kind, 'rejected');
   });
 }
 

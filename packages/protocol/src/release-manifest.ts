@@ -35,13 +35,22 @@ export type ReleaseManifest = {
 export type ManifestReading = { kind: 'ok'; manifest: ReleaseManifest } | { kind: 'rejected'; reason: string };
 
 const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$/;
-const requiredServices = ['backend', 'frontend'];
+/** Services of the compose file that the product ships. An owner may have removed some from theirs. */
+const shippedServices = ['backend', 'frontend', 'mqtt', 'postgres', 'proxy'];
+
+/** Services of the compose file of a station. */
+export type StackServices = {
+  /** Those that run here. */
+  running: readonly string[];
+  /** All, with those in profiles that are off and those without replicas. */
+  declared: readonly string[];
+};
 
 /**
  * Reads the exact bytes of a release manifest.
- * @param knownServices services of the compose file; null when the compose file was not read.
+ * @param services null when the compose file was not read.
  */
-export function readReleaseManifest(bytes: Uint8Array, knownServices: readonly string[] | null): ManifestReading {
+export function readReleaseManifest(bytes: Uint8Array, services: StackServices | null): ManifestReading {
   if (bytes.byteLength > maxManifestBytes) return rejected(`larger than ${maxManifestBytes} bytes`);
   let body: unknown;
   try {
@@ -50,26 +59,24 @@ export function readReleaseManifest(bytes: Uint8Array, knownServices: readonly s
     return rejected('not JSON');
   }
   if (!Value.Check(ReleaseManifestBody, body)) return rejected(firstFault(body));
-  return checkManifest(body, knownServices);
+  return checkManifest(body, services);
 }
 
-function checkManifest(
-  body: Static<typeof ReleaseManifestBody>,
-  knownServices: readonly string[] | null,
-): ManifestReading {
+function checkManifest(body: Static<typeof ReleaseManifestBody>, services: StackServices | null): ManifestReading {
   const version = parseVersion(body.version);
   if (!version) return rejected('version is not SemVer 2.0.0');
-  for (const service of requiredServices) {
-    if (!Object.hasOwn(body.images, service)) return rejected(`images has no "${service}"`);
-  }
   const images: Record<string, string> = {};
   for (const [service, text] of Object.entries(body.images)) {
     if (!serviceName.test(service)) return rejected('images has a key that is not a valid service name');
-    if (knownServices !== null && !knownServices.includes(service)) {
+    if (services !== null && ![...services.declared, ...shippedServices].includes(service)) {
       return rejected(`images names "${service}", which is not a service of the compose file`);
     }
     if (!parseImageReference(text)) return rejected(`the image reference of "${service}" is not valid`);
     images[service] = text;
+  }
+  if (Object.keys(images).length === 0) return rejected('images names no service');
+  if (services !== null && !Object.keys(images).some((service) => services.running.includes(service))) {
+    return rejected('images names no service that runs on this station');
   }
   if (body.minAgentVersion !== undefined && !parseVersion(body.minAgentVersion)) {
     return rejected('minAgentVersion is not SemVer 2.0.0');

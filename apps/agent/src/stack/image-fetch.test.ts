@@ -12,6 +12,8 @@ const release: Release = {
   digests: { frontend: 'registry.test/frontend@sha256:d' },
   layers: {},
 };
+/** Of which nothing stays as installed. */
+const toFetch: Release = { ...release, imageIds: {} };
 const backend = 'registry.test/backend:2.0.0';
 const frontend = 'registry.test/frontend@sha256:d';
 const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
@@ -47,6 +49,7 @@ function createMachine(
       calls.push(`layers ${reference}`);
       return registry[reference] ? { kind: 'unknown' } : { kind: 'ok', layers: {} };
     },
+    imageId: async (id) => ((images[id] ?? 'absent') === 'absent' ? null : id),
     pinImage: async (id) => {
       calls.push(`pin ${id}`);
       const state = images[id] ?? 'absent';
@@ -102,7 +105,7 @@ function createMachine(
 describe('fetching a release', () => {
   test('pulls by digest where one is known, pins every image and syncs last', async () => {
     const { parts, calls, told } = createMachine({});
-    assert.deepEqual(await fetchRelease(release, false, parts), {
+    assert.deepEqual(await fetchRelease(toFetch, false, parts), {
       kind: 'ok',
       imageIds: { backend: 'sha256:b', frontend: 'sha256:f' },
       digests: { backend: `${backend} as pulled`, frontend: `${frontend} as pulled` },
@@ -111,22 +114,35 @@ describe('fetching a release', () => {
     assert.deepEqual([told('pin').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
   });
 
+  test('fetches no image that stays as installed, unless it is gone or damaged', async () => {
+    const stays: Release = { ...release, imageIds: { frontend: 'sha256:f' } };
+    const whole = createMachine({ 'sha256:f': 'whole' });
+    const answer = await fetchRelease(stays, false, whole.parts);
+    assert.deepEqual(answer.kind === 'ok' && answer.imageIds, { backend: 'sha256:b', frontend: 'sha256:f' });
+    assert.deepEqual(whole.told('pull'), [`pull ${backend}`]);
+    for (const state of ['absent', 'broken'] as const) {
+      const { parts, told } = createMachine({ 'sha256:f': state });
+      assert.equal((await fetchRelease(stays, false, parts)).kind, 'ok');
+      assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`], state);
+    }
+  });
+
   test('passes on each progress, and logs one a second', async () => {
     const { parts, told, events } = createMachine({});
-    await fetchRelease({ ...release, images: { backend } }, false, parts);
+    await fetchRelease({ ...toFetch, images: { backend } }, false, parts);
     assert.equal(told('progress backend').length, 11);
     assert.equal(events.filter((name) => name === 'docker_pull').length, 3);
   });
 
   test('reports the failure, and what was fetched before it', async () => {
     const { parts, calls } = createMachine({}, { [frontend]: away });
-    assert.deepEqual(await fetchRelease(release, false, parts), { ...away, fetched: { 'sha256:b': backend } });
+    assert.deepEqual(await fetchRelease(toFetch, false, parts), { ...away, fetched: { 'sha256:b': backend } });
     assert.equal(calls.at(-1), 'sync');
   });
 
   test('replaces an image that the engine cannot use', async () => {
     const { parts, told, events, images } = createMachine({ 'sha256:b': 'broken' });
-    assert.equal((await fetchRelease(release, false, parts)).kind, 'ok');
+    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'ok');
     assert.equal(images['sha256:b'], 'whole');
     assert.equal(told(`pull ${backend}`).length, 2);
     assert.ok(events.includes('image_healed'));
@@ -134,7 +150,7 @@ describe('fetching a release', () => {
 
   test('reads suspect images to their end, twice before it removes one', async () => {
     const { parts, told, images } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
-    assert.equal((await fetchRelease(release, true, parts)).kind, 'ok');
+    assert.equal((await fetchRelease(toFetch, true, parts)).kind, 'ok');
     assert.equal(images['sha256:b'], 'whole');
     assert.deepEqual(told('removeImage'), ['removeImage sha256:b']);
     assert.deepEqual([told('verify sha256:b').length, told('verify sha256:f').length], [3, 1]);
@@ -143,7 +159,7 @@ describe('fetching a release', () => {
   for (const state of ['unread', 'unpinnable'] as const) {
     test(`removes nothing on a full disk, and keeps its suspicion (${state})`, async () => {
       const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
-      const answer = await fetchRelease(release, true, parts);
+      const answer = await fetchRelease(toFetch, true, parts);
       assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
       assert.deepEqual(answer.unread, ['sha256:b']);
       assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
@@ -155,26 +171,26 @@ describe('fetching a release', () => {
 
   test('does not report unreadable images when another image could not be fetched', async () => {
     const { parts } = createMachine({ 'sha256:b': 'unread' }, { [frontend]: away });
-    const answer = await fetchRelease(release, true, parts);
+    const answer = await fetchRelease(toFetch, true, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
 
   test('does not report unsuspected images that could not be pinned', async () => {
     const { parts } = createMachine({ 'sha256:b': 'unpinnable' });
-    const answer = await fetchRelease(release, false, parts);
+    const answer = await fetchRelease(toFetch, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
 
   test('takes an unsuspected image as it is', async () => {
     const { parts, images } = createMachine({ 'sha256:b': 'damaged' });
-    assert.equal((await fetchRelease(release, false, parts)).kind, 'ok');
+    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'ok');
     assert.equal(images['sha256:b'], 'damaged');
   });
 
   test('gives up an image that is broken again', async () => {
     const { parts } = createMachine({ 'sha256:b': 'broken' });
     parts.engine.removeImage = async () => 'in_use';
-    const answer = await fetchRelease(release, false, parts);
+    const answer = await fetchRelease(toFetch, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
   });
 
@@ -183,7 +199,7 @@ describe('fetching a release', () => {
   test('repairs the storage of the engine after all pulls, and pulls again only what it could not store', async () => {
     const registry: Record<string, PullAnswer> = { [frontend]: unstored };
     const { parts, told } = createMachine({}, registry, () => delete registry[frontend]);
-    const answer = await fetchRelease(release, false, { ...parts, spare: ['sha256:1', 'sha256:2'] });
+    const answer = await fetchRelease(toFetch, false, { ...parts, spare: ['sha256:1', 'sha256:2'] });
     assert.equal(answer.kind, 'ok');
     assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`, `pull ${frontend}`]);
     assert.deepEqual(told('repair'), ['repair sha256:1 sha256:2']);
@@ -191,21 +207,21 @@ describe('fetching a release', () => {
 
   test('pulls nothing again when there was nothing to repair, and does not blame the registry', async () => {
     const { parts, told } = createMachine({}, { [frontend]: unstored });
-    const answer = await fetchRelease(release, false, parts);
+    const answer = await fetchRelease(toFetch, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
     assert.deepEqual([told('pull').length, told('repair').length], [2, 1]);
   });
 
   test('reports an image that cannot be stored after the repair either', async () => {
     const { parts, told } = createMachine({}, { [frontend]: unstored }, () => true);
-    const answer = await fetchRelease(release, false, parts);
+    const answer = await fetchRelease(toFetch, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed');
     assert.deepEqual([told('pull').length, told('repair').length], [3, 1]);
   });
 
   test('repairs nothing when the registry does not answer', async () => {
     const { parts, told } = createMachine({}, { [frontend]: away }, () => true);
-    assert.equal((await fetchRelease(release, false, parts)).kind, 'failed');
+    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'failed');
     assert.equal(told('repair').length, 0);
   });
 
@@ -214,7 +230,7 @@ describe('fetching a release', () => {
     const { pull } = parts.engine;
     let pulls = 0;
     parts.engine.pull = async (...args) => (args[0] === backend && (pulls += 1) > 1 ? away : pull(...args));
-    assert.deepEqual(await fetchRelease(release, false, parts), {
+    assert.deepEqual(await fetchRelease(toFetch, false, parts), {
       ...away,
       fetched: { 'sha256:f': 'registry.test/frontend:2.0.0' },
     });
@@ -256,7 +272,7 @@ describe('a pull that falls silent', () => {
     };
     return { parts: silent, asked, elapsedMs: () => nowMs };
   }
-  const one: Release = { ...release, images: { backend } };
+  const one: Release = { ...toFetch, images: { backend } };
 
   test('is broken off, to be tried again', async () => {
     const { parts, asked, elapsedMs } = createSilence(null);

@@ -41,7 +41,8 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
   const { engine, spare, signal } = parts;
   const fetchImage = async ([service, image]: [string, string]) => {
     const reference = release.digests[service] ?? image;
-    return { service, image, answer: await fetchUsable(service, reference, suspect, parts) };
+    const wanted = { service, reference, imageId: release.imageIds[service] ?? null };
+    return { service, image, answer: await fetchUsable(wanted, suspect, parts) };
   };
   let answers = await Promise.all(Object.entries(release.images).map(fetchImage));
   // Only when all pulls have ended: the engine keeps layers that a pull uses.
@@ -86,7 +87,7 @@ export async function repullDamaged(release: Release, parts: FetchParts): Promis
       await discard(imageId, parts);
     }
     parts.logger.event('image_healed', { service, image });
-    await fetchUsable(service, reference, false, parts);
+    await fetchUsable({ service, reference, imageId: null }, false, parts);
   }
   await parts.engine.sync();
 }
@@ -95,7 +96,7 @@ export async function repullDamaged(release: Release, parts: FetchParts): Promis
 async function isAvailable(service: string, reference: string, parts: FetchParts): Promise<boolean> {
   const { kind } = await parts.engine.layers(reference, parts.signal);
   parts.alive();
-  if (kind === 'unknown') return (await fetchOne(service, reference, parts)).kind !== 'failed';
+  if (kind === 'unknown') return (await fetchOne({ service, reference, imageId: null }, parts)).kind !== 'failed';
   return kind === 'ok';
 }
 
@@ -127,15 +128,18 @@ type UsableAnswer =
   | Extract<PullAnswer, { kind: 'ok' }>
   | (RegistryFailure & { imageId?: string; /** Its condition is unknown. */ unread?: true });
 
-async function fetchUsable(
-  service: string,
-  reference: string,
-  suspect: boolean,
-  parts: FetchParts,
-): Promise<UsableAnswer> {
+type WantedImage = {
+  service: string;
+  reference: string;
+  /** Of an image that stays as installed: nothing is fetched while it is on this machine. Null: it must be fetched. */
+  imageId: string | null;
+};
+
+async function fetchUsable(wanted: WantedImage, suspect: boolean, parts: FetchParts): Promise<UsableAnswer> {
+  const { service, reference } = wanted;
   let imageId: string | null = null;
   for (const isLastTry of [false, true]) {
-    const answer = await fetchOne(service, reference, parts);
+    const answer = await fetchOne(wanted, parts);
     if (answer.kind === 'failed') return answer;
     imageId = answer.kind === 'ok' ? answer.imageId : null;
     const condition = answer.kind === 'ok' ? await checkImage(answer.imageId, suspect, parts) : 'damaged';
@@ -157,8 +161,11 @@ const named = (imageId: string | null): { imageId?: string } => (imageId === nul
 
 const reportEveryMs = 1000;
 
-async function fetchOne(service: string, reference: string, parts: FetchParts): Promise<PullAnswer> {
+async function fetchOne({ service, reference, imageId }: WantedImage, parts: FetchParts): Promise<PullAnswer> {
   const { engine, logger, clock, signal, alive } = parts;
+  if (imageId !== null && (await engine.imageId(imageId)) !== null) {
+    return { kind: 'ok', imageId, digest: reference.includes('@') ? reference : null };
+  }
   let reportedMs = -Infinity;
   const onProgress = (progress: PullProgress): void => {
     alive();

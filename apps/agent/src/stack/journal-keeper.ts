@@ -11,6 +11,7 @@ import type { Restarts } from './health-decide.ts';
 import { createProgressMeter, type ProgressMeter } from './image-fetch.ts';
 import { readJournal, writeJournal, type Journal, type JournalReading } from './journal.ts';
 import { changeJournal, type Change, type Moment, type ServiceImages } from './operation-decide.ts';
+import { fitRelease } from './release-decide.ts';
 import type { StackEngine } from './stack-ports.ts';
 import { noAttempts, type Attempts, type Watch } from './stack-facts.ts';
 import { findStaleFiles, writeStateFiles } from './state-files.ts';
@@ -39,6 +40,8 @@ type RunState = {
   attempts: Attempts;
   watch: Watch | null;
   baseline: Restarts;
+  /** Service → image id that must run: those of the release that is brought up, without services that are switched off. */
+  expected: Readonly<Record<string, string>>;
   meter: ProgressMeter;
   /** Monotonic start of the operation, if this process began it. */
   startedMs: number | null;
@@ -114,6 +117,7 @@ const newRunState = (): RunState => ({
   attempts: noAttempts(),
   watch: null,
   baseline: {},
+  expected: {},
   meter: createProgressMeter(),
   startedMs: null,
   stoppedAtMs: null,
@@ -147,8 +151,13 @@ async function begin(keeper: Keeper, { kind, trigger, to }: OperationRequest): P
   run.stoppedAtMs = null;
   run.healthyAtMs = null;
   run.meter.expect(null);
-  const beside = await pinUnlisted(engine, journal.installed, to);
-  await record(keeper, { kind: 'begin', operation: { kind, trigger, id, to }, beside });
+  const { installed } = journal;
+  const { running } = await engine.services();
+  // A rollback goes back to what was installed, which was made to fit then.
+  const { release, ignored } = kind === 'update' ? fitRelease(to, installed, running) : { release: to, ignored: [] };
+  const beside = await pinUnlisted(engine, installed, release);
+  if (ignored.length > 0) keeper.logger.event('release_services_ignored', { version: to.version, services: ignored });
+  await record(keeper, { kind: 'begin', operation: { kind, trigger, id, to: release }, beside });
   return { id };
 }
 

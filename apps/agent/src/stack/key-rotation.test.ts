@@ -70,7 +70,12 @@ async function startStation(
   await keeper.load();
   const keys = createUpdateKeys({ ...common, configured: configured.map(keyOf) });
   const url = new URL('https://releases.test/manifest.json');
-  const source = createReleaseSource({ url, keys, fetchFile, knownServices: async () => Object.keys(images) });
+  const source = createReleaseSource({
+    url,
+    keys,
+    fetchFile,
+    services: async () => ({ running: Object.keys(images), declared: Object.keys(images) }),
+  });
   const poll = createReleasePoll({
     ...{ keeper, source, clock: systemClock, logger, conditions: createAgentConditions(systemClock, logger) },
     ...{ isClockRight: async () => null, stationId: 'station', agentVersion: '1.0.0', random: () => 0.5 },

@@ -7,6 +7,7 @@ import {
   chooseAutomatic,
   chooseManual,
   findKept,
+  fitRelease,
   nextTimeFloor,
   requestedVersion,
   type Circumstances,
@@ -138,3 +139,24 @@ for (const [story, nowMs, isClockRight, expected] of floors) {
 
 test('the first time floor is the time of the first check', () =>
   assert.equal(nextTimeFloor({ floor: null, nowMs: floorMs, isClockRight: true }), floorMs));
+
+test('a release is fitted to the services that run here; what it does not name stays as installed', () => {
+  const installed: Release = {
+    version: '1.1.0',
+    images: { backend: 'b:1.1.0', frontend: 'f:1.1.0', cache: 'c:1.1.0' },
+    imageIds: { backend: 'sha256:b', frontend: 'sha256:f', cache: 'sha256:c' },
+    digests: { backend: 'b@sha256:1', frontend: 'f@sha256:1', cache: 'c@sha256:1' },
+    layers: {},
+  };
+  const named: Release = { ...release('1.2.0'), images: { backend: 'b:1.2.0', database: 'd:1.2.0' } };
+  assert.deepEqual(fitRelease(named, installed, ['backend', 'frontend']), {
+    release: {
+      ...named,
+      images: { backend: 'b:1.2.0', frontend: 'f:1.1.0' },
+      imageIds: { frontend: 'sha256:f' },
+      digests: { frontend: 'f@sha256:1' },
+    },
+    ignored: ['database'],
+  });
+  assert.deepEqual(fitRelease(named, null, ['backend', 'frontend']).release.images, { backend: 'b:1.2.0' });
+});

@@ -123,6 +123,33 @@ export const releaseOf = (version: string, images: Record<string, string>): Rele
   layers: {},
 });
 
+/**
+ * A release as this station installs it (contracts, section 1): only services that run here, and those that the release does not name stay
+ * as installed, by the ids of their images.
+ * @param running services of the compose file that run on this station.
+ * @returns with the services that the release names and this station does not run.
+ */
+export function fitRelease(
+  release: Release,
+  installed: Release | null,
+  running: readonly string[],
+): { release: Release; ignored: string[] } {
+  const named = Object.keys(release.images);
+  const stay = Object.keys(installed?.images ?? {}).filter((service) => !named.includes(service));
+  const only = (values: Readonly<Record<string, string>>, services: readonly string[]): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(values).filter(([service]) => services.includes(service) && running.includes(service)),
+    );
+  const fit = (part: 'images' | 'imageIds' | 'digests'): Record<string, string> => ({
+    ...only(installed?.[part] ?? {}, stay),
+    ...only(release[part], named),
+  });
+  return {
+    release: { ...release, images: fit('images'), imageIds: fit('imageIds'), digests: fit('digests') },
+    ignored: named.filter((service) => !running.includes(service)),
+  };
+}
+
 export type Refusal = Extract<StartAnswer, { kind: 'refused' }>;
 
 export const refused = (code: ErrorCode, message: string): Refusal => ({ kind: 'refused', code, message });

@@ -7,10 +7,11 @@ import { createReleaseSigner } from '@station/simulators/releases/release-signer
 import { createReleaseSource, type ReleaseSourceParts } from './release-source.ts';
 
 const signal = new AbortController().signal;
+const stackServices = { running: ['backend', 'frontend'], declared: ['backend', 'frontend'] };
 const images = { backend: 'registry.test/backend:2.0.0', frontend: 'registry.test/frontend:2.0.0' };
 
 /** A release server with one manifest, which it gives out once to whoever names its ETag. */
-function serve(manifest: object, knownServices: ReleaseSourceParts['knownServices']) {
+function serve(manifest: object, services: ReleaseSourceParts['services']) {
   return createReleaseSource({
     url: new URL('https://releases.test/manifest.json'),
     keys: null,
@@ -23,12 +24,12 @@ function serve(manifest: object, knownServices: ReleaseSourceParts['knownService
             etag: '"1"',
             url: 'https://releases.test/',
           },
-    knownServices,
+    services,
   });
 }
 
 test('a manifest that has not changed is not read again', async () => {
-  const source = serve({ version: '2.0.0', images }, async () => ['backend', 'frontend']);
+  const source = serve({ version: '2.0.0', images }, async () => stackServices);
   const first = await source.check(null, signal);
   assert.deepEqual([first.kind, first.kind === 'ok' && first.changed], ['ok', true]);
   const second = await source.check(null, signal);
@@ -38,7 +39,7 @@ test('a manifest that has not changed is not read again', async () => {
 test('a manifest whose services could not be checked is not followed, and is checked as soon as they can be', async () => {
   let isReadable = false;
   const source = serve({ version: '2.0.0', images: { ...images, database: 'a:1' } }, async () => {
-    if (isReadable) return ['backend', 'frontend'];
+    if (isReadable) return stackServices;
     throw new StationError('compose_project_unreadable', 'The compose project cannot be read: line 7');
   });
   assert.deepEqual(await source.check(null, signal), {
@@ -77,7 +78,7 @@ function serveSigned(files: Record<string, { body: object; isSigned: boolean }>)
       if (bytes === null) return { kind: 'unavailable', reason: 'HTTP status 404', missing: true };
       return { kind: 'ok', bytes: Buffer.from(bytes), etag: null, url: href };
     },
-    knownServices: async () => ['backend', 'frontend'],
+    services: async () => stackServices,
   });
 }
 
@@ -112,7 +113,7 @@ test('another version is found by its own signed manifest, also an older one', a
 
 test('only a manifest without a key over http:// from another machine can be forged', () => {
   const isForgeable = (url: string): boolean => {
-    const parts = { fetchFile: async () => ({ kind: 'not_modified' as const }), knownServices: async () => [] };
+    const parts = { fetchFile: async () => ({ kind: 'not_modified' as const }), services: async () => stackServices };
     return createReleaseSource({ url: new URL(url), keys: null, ...parts }).isForgeable;
   };
   for (const url of ['http://releases.test/a.json', 'http://192.168.1.2/a.json', 'http://127.0.0.1.example/a.json'])

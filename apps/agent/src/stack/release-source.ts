@@ -1,5 +1,5 @@
 import { StationError } from '@station/kit/station-error';
-import type { ReleaseManifest } from '@station/protocol/release-manifest';
+import type { ReleaseManifest, StackServices } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import type { SigningKey } from '@station/protocol/signing-key';
 import { compareVersions, parseVersion } from '@station/protocol/version';
@@ -18,7 +18,7 @@ export type ReleaseSourceParts = {
   keys: UpdateKeys | null;
   fetchFile: FetchFile;
   /** Services of the stack's compose file; throws while they cannot be read. */
-  knownServices: () => Promise<readonly string[]>;
+  services: () => Promise<StackServices>;
 };
 
 type Unusable = Exclude<ReleaseCheck, { kind: 'ok' }>;
@@ -72,16 +72,16 @@ const notModified: Unusable = {
 };
 
 async function readChecked(
-  { keys, fetchFile, knownServices }: ReleaseSourceParts,
+  { keys, fetchFile, services }: ReleaseSourceParts,
   url: URL,
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<Read> {
-  const services = await readServices(knownServices);
-  const reading = readReleaseManifest(bytes, services.kind === 'ok' ? services.names : null);
+  const known = await readServices(services);
+  const reading = readReleaseManifest(bytes, known.kind === 'ok' ? known.services : null);
   if (reading.kind === 'rejected') return reading;
   // A partly checked manifest must not be kept with its ETag: "not modified" would then skip the rest of the checks.
-  if (services.kind === 'unavailable') return services;
+  if (known.kind === 'unavailable') return known;
   const { manifest } = reading;
   if (keys === null) return { kind: 'ok', manifest, signer: null };
   const signature = await checkSignature({ url, keys: await keys.trusted(), fetchFile }, bytes, signal);
@@ -94,10 +94,10 @@ async function learnKey(keys: UpdateKeys | null, manifest: ReleaseManifest, sign
 }
 
 async function readServices(
-  knownServices: ReleaseSourceParts['knownServices'],
-): Promise<{ kind: 'ok'; names: readonly string[] } | Extract<ReleaseCheck, { kind: 'unavailable' }>> {
+  services: ReleaseSourceParts['services'],
+): Promise<{ kind: 'ok'; services: StackServices } | Extract<ReleaseCheck, { kind: 'unavailable' }>> {
   try {
-    return { kind: 'ok', names: await knownServices() };
+    return { kind: 'ok', services: await services() };
   } catch (error) {
     const reason = error instanceof StationError ? error.message : 'those of the stack cannot be read';
     return { kind: 'unavailable', reason: `its services cannot be checked: ${reason}` };

@@ -1,3 +1,5 @@
+import type { StackServices } from '@station/protocol/release-manifest';
+
 /**
  * What the stack needs from a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
  * (`simulators/process-engine`), and the simulated one of the fault tests.
@@ -5,8 +7,8 @@
  * An engine that cannot be reached makes any call throw a `StationError` with code `unavailable`.
  */
 export type StackEngine = {
-  /** Service names of the stack's compose file. */
-  services(): Promise<string[]>;
+  /** Services of the stack's compose file. */
+  services(): Promise<StackServices>;
   containers(): Promise<ContainerFact[]>;
   /** Id of a local image by reference or id; null when it is not on this machine. */
   imageId(reference: string): Promise<string | null>;

@@ -6,7 +6,7 @@ import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
 import { releaseToRun, wantedImages } from './operation-decide.ts';
 import { untilFree, type Port80Lock } from './proxy-service.ts';
 import type { SeenImages } from './seen-images.ts';
-import type { ProbeAnswer, RegistryFailure } from './stack-ports.ts';
+import type { ProbeAnswer, RegistryFailure, StackEngine } from './stack-ports.ts';
 import type { Step } from './stack-decide.ts';
 import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';
@@ -158,6 +158,7 @@ async function checkSpace(context: StepContext, signal: AbortSignal): Promise<At
   const layers: Record<string, number> = {};
   const here = new Set(layersOfReleases(keeper.journal()));
   for (const [service, image] of Object.entries(to.images)) {
+    if (await isHere(engine, to.imageIds[service])) continue;
     const answer = await engine.layers(to.digests[service] ?? image, signal);
     if (answer.kind === 'failed') return failureAfter(run.attempts.space, answer, context);
     if (answer.kind !== 'ok') continue;
@@ -176,6 +177,10 @@ async function checkSpace(context: StepContext, signal: AbortSignal): Promise<At
   );
 }
 
+/** Whether an image that stays as installed is on this machine. */
+const isHere = async (engine: StackEngine, imageId: string | undefined): Promise<boolean> =>
+  imageId !== undefined && (await engine.imageId(imageId)) !== null;
+
 /** Layers of the releases that are on this machine: the installed one and those that are kept. */
 const layersOfReleases = ({ installed, kept }: Journal): string[] =>
   [installed, ...kept.map(({ release }) => release)].flatMap((release) => Object.keys(release?.layers ?? {}));
@@ -190,7 +195,11 @@ async function wasFetched({ engine, keeper }: StepContext, image: string): Promi
 async function bringUp(context: StepContext, signal: AbortSignal): Promise<void> {
   const { engine, keeper, clock, logger } = context;
   const { run } = keeper;
-  const services = Object.keys(runningRelease(context).imageIds);
+  const { running } = await engine.services();
+  const expected = Object.fromEntries(
+    Object.entries(runningRelease(context).imageIds).filter(([service]) => running.includes(service)),
+  );
+  const services = Object.keys(expected);
   logger.event('docker_restart', { services });
   const baseline = restartBaseline(await engine.containers(), services);
   // `up` would start the proxy while its port is taken, and a good release would look broken.
@@ -205,6 +214,7 @@ async function bringUp(context: StepContext, signal: AbortSignal): Promise<void>
   await engine.sync();
   run.healthyAtMs = null;
   run.baseline = baseline;
+  run.expected = expected;
   run.watch = startWatch(clock.monotonic());
   note(context, { up: { kind: 'ok' } });
 }
@@ -218,7 +228,7 @@ async function sampleHealth(context: StepContext, signal: AbortSignal): Promise<
   const [containers, answer] = await Promise.all([engine.containers(), probe(signal)]);
   run.watch = watched;
   if (!run.watch) return;
-  const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: runningRelease(context).imageIds };
+  const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: run.expected };
   const { firstPassMs } = run.watch;
   run.watch = addSample(run.watch, sample, run.baseline);
   if (firstPassMs === null && run.watch.firstPassMs !== null) run.healthyAtMs = clock.now();

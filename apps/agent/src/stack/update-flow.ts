@@ -167,7 +167,9 @@ async function isBringUpDue({ keeper, engine, state, bootId, bootstrapOnStart }:
   const at = { upInBoot, bootId, bootstrapOnStart, isStart: state.isStart };
   const due = decideBringUp(at, state.foundAtStart);
   if (due !== 'look') return due === 'due';
-  state.foundAtStart = runningPart(await engine.containers(), Object.keys(installed.imageIds));
+  const { running } = await engine.services();
+  const services = Object.keys(installed.imageIds).filter((service) => running.includes(service));
+  state.foundAtStart = runningPart(await engine.containers(), services);
   return decideBringUp(at, state.foundAtStart) === 'due';
 }
 

@@ -121,7 +121,7 @@ function createWorld() {
     world.asked += 1;
     await Promise.resolve();
     if (world.isBroken) throw new StationError('compose_project_unreadable', 'broken');
-    return { name: 'stack', services: [`v${world.version}`], images: [] };
+    return { name: 'stack', running: [`v${world.version}`], declared: [], images: [] };
   };
   const read = createProjectReader({ describe, version: async () => world.version }, () => world.nowMs);
   return { world, read };
@@ -137,8 +137,8 @@ test('a broken project is asked for once in a while, and at once when its files 
   await assert.rejects(read({ evenIfOld: true }), isBroken);
   assert.equal(world.asked, 2);
   Object.assign(world, { isBroken: false, version: '2' });
-  assert.deepEqual((await read({ evenIfOld: false })).services, ['v2']);
-  assert.deepEqual((await read({ evenIfOld: false })).services, ['v2']);
+  assert.deepEqual((await read({ evenIfOld: false })).running, ['v2']);
+  assert.deepEqual((await read({ evenIfOld: false })).running, ['v2']);
   assert.equal(world.asked, 3);
 });
 

@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type CommandOptions, type CommandResult, runCommand } from '@station/kit/command';
 import { type Disk, exists, writeDurable } from '@station/kit/durable-files';
@@ -22,7 +22,9 @@ export type ComposeParts = {
 
 type Project = {
   name: string;
-  services: string[];
+  /** Its services, without those in profiles that are off and those without replicas. */
+  running: string[];
+  declared: string[];
   /** Of its services, each once. */
   images: string[];
 };
@@ -51,7 +53,14 @@ const describeTimeoutMs = 60_000;
 
 const ConfigOutput = Type.Object({
   name: Type.String(),
-  services: Type.Record(Type.String(), Type.Object({ image: Type.Optional(Type.String()) })),
+  services: Type.Record(
+    Type.String(),
+    Type.Object({
+      image: Type.Optional(Type.String()),
+      scale: Type.Optional(Type.Number()),
+      deploy: Type.Optional(Type.Object({ replicas: Type.Optional(Type.Number()) })),
+    }),
+  ),
 });
 
 export function createCompose(parts: ComposeParts): Compose {
@@ -120,8 +129,11 @@ async function describeProject(parts: ComposeParts, run: RunCompose, signal: Abo
     if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was killed');
     const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
     if (Value.Check(ConfigOutput, parsed)) {
-      const images = Object.values(parsed.services).flatMap(({ image }) => image ?? []);
-      return { name: parsed.name, services: Object.keys(parsed.services), images: [...new Set(images)] };
+      const { name, services } = parsed;
+      const images = Object.values(services).flatMap(({ image }) => image ?? []);
+      const running = Object.keys(services).filter((service) => (replicasOf(services[service]) ?? 1) > 0);
+      const declared = [...new Set([...Object.keys(services), ...(await allServices(run, bounded))])];
+      return { name, running, declared, images: [...new Set(images)] };
     }
     // Run it outside the project folder: inside, Compose would fail because of a broken `.env`.
     const about = { cwd: '/', env: parts.env, abort: bounded };
@@ -133,6 +145,17 @@ async function describeProject(parts: ComposeParts, run: RunCompose, signal: Abo
     if (!timeout.aborted) throw error;
     throw new StationError('unavailable', 'Docker Compose did not finish in time', { cause: error });
   }
+}
+
+type ConfiguredService = Static<typeof ConfigOutput>['services'][string];
+
+const replicasOf = (service: ConfiguredService | undefined): number | undefined =>
+  service?.scale ?? service?.deploy?.replicas;
+
+/** Also the services in profiles that are off. None when they cannot be read: variables that they need may be unset. */
+async function allServices(run: RunCompose, signal: AbortSignal): Promise<string[]> {
+  const result = await run(['--profile', '*', 'config', '--services'], signal);
+  return result.exitCode === 0 ? result.stdout.split('\n').filter((line) => line !== '') : [];
 }
 
 async function runDocker(program: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {

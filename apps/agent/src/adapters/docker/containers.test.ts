@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listContainers, pinImage, unpinImage } from './containers.ts';
+import { listContainers, pinImage, setRunning, unpinImage } from './containers.ts';
 import type { EngineApi } from './engine-api.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
@@ -100,4 +100,27 @@ test('a container without labels stands for a service by its name, and only wher
   const { asked, found } = listing(composed);
   assert.equal((await found()).length, 2);
   assert.equal(asked.length, 1, 'names are not requested when the labels name every service');
+});
+
+test('a service is started without the one-off containers of `docker compose run`, and whatever one of its containers answers', async () => {
+  const labels = (more: object = {}): object => ({
+    'com.docker.compose.project': 'station',
+    'com.docker.compose.service': 'proxy',
+    ...more,
+  });
+  const listed = [
+    { Id: 'once', ImageID: 'sha256:1', Labels: labels({ 'com.docker.compose.oneoff': 'True' }) },
+    { Id: 'broken', ImageID: 'sha256:1', Labels: labels() },
+    { Id: 'good', ImageID: 'sha256:1', Labels: labels() },
+  ];
+  const asked: string[] = [];
+  const call: EngineApi['call'] = async (method, path) => {
+    if (method === 'GET') return { status: 200, body: listed };
+    asked.push(path);
+    return path.includes('broken')
+      ? { status: 500, body: { message: 'no such bind mount' } }
+      : { status: 204, body: null };
+  };
+  await assert.rejects(setRunning({ call }, 'station', 'proxy', true), /could not be started/);
+  assert.deepEqual(asked, ['/containers/broken/start', '/containers/good/start']);
 });

@@ -134,19 +134,28 @@ export async function removePin(api: Pick<EngineApi, 'call'>, id: string): Promi
 
 const stopGraceSeconds = 5;
 
-/** Starts or stops the containers of a service; one that is so already answers 304 (Engine API, ContainerStart and ContainerStop). */
-export async function setRunning(api: EngineApi, project: string, service: string, running: boolean): Promise<void> {
-  const label = [`${projectLabel}=${project}`, `${serviceLabel}=${service}`];
-  for (const { Id } of await list(api, { label })) {
+/**
+ * Starts or stops the containers of a service; one that is so already answers 304 (Engine API, ContainerStart and ContainerStop).
+ * Each one is tried before the first that failed is reported.
+ */
+export async function setRunning(
+  api: Pick<EngineApi, 'call'>,
+  project: string,
+  service: string,
+  running: boolean,
+): Promise<void> {
+  const failures: Error[] = [];
+  for (const { Id } of await containersOf(api, project, service)) {
     const { status, body } = running
       ? await api.call('POST', `/containers/${Id}/start`)
       : await api.call('POST', `/containers/${Id}/stop`, { query: { t: String(stopGraceSeconds) } });
-    if ([204, 304, 404].includes(status)) continue;
-    const cause = new Error(messageOf(body));
-    throw new StationError('internal', `the service "${service}" could not be ${running ? 'started' : 'stopped'}`, {
-      cause,
-    });
+    if (![204, 304, 404].includes(status)) failures.push(new Error(messageOf(body)));
   }
+  const [cause] = failures;
+  if (cause === undefined) return;
+  throw new StationError('internal', `the service "${service}" could not be ${running ? 'started' : 'stopped'}`, {
+    cause,
+  });
 }
 
 /** Restarts the containers of a service. One call of the engine, so a service never stays stopped when this process ends. */

@@ -67,7 +67,7 @@ test('an `up` that fails is a failure of the engine while Compose can read the p
 
 test('an `up` that fails for a project that broke since it was read is no failure of the release', async () => {
   await using stack = await createStack();
-  assert.deepEqual(await stack.engine.services(), ['backend']);
+  assert.deepEqual((await stack.engine.services()).running, ['backend']);
   await stack.breakProject();
   await assert.rejects(stack.engine.up(signal), { code: 'compose_project_unreadable' });
 });
@@ -86,7 +86,7 @@ esac
 
 test('`up` asks no registry for a release that the override has replaced since the project was read', async () => {
   await using stack = await createStack(pinningProgram, { registry: 'registry.test', username: 'u', password: 'p' });
-  assert.deepEqual(await stack.engine.services(), ['backend']);
+  assert.deepEqual((await stack.engine.services()).running, ['backend']);
   await stack.writeOverride();
   const asked: string[] = [];
   const server = createServer((request, response) => {

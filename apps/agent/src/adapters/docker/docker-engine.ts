@@ -119,7 +119,10 @@ export function createDockerEngine(
   };
 
   return {
-    services: async () => (await readProject({ evenIfOld: false })).services,
+    services: async () => {
+      const { running, declared } = await readProject({ evenIfOld: false });
+      return { running, declared };
+    },
     containers: async () => listContainers(api, await projectName(), parts.containerNames),
     imageId: (reference) => imageId(api, reference),
     pinnedImages: async () => (await listPins(api, await projectName())).map((pin) => pin.ImageID),
