@@ -31,7 +31,7 @@ export type AgentRunOptions = {
   request: Request;
   /** See `ProcessOptions`. */
   endAt?: number | null;
-  onPoint?: (index: number, label: string) => void;
+  onPoint?: (index: number, label: string, agent: Agent) => void;
   diskFault?: DiskFault;
   engineFault?: (call: string) => Error | null;
   /** Wraps the simulated engine, to add a flaw. */
@@ -93,7 +93,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     onPoint: (index, label) => {
       watchHealth();
       recordSilence();
-      options.onPoint?.(index, label);
+      options.onPoint?.(index, label, agent);
     },
     onEnd: (reason) => stopping.abort(reason),
   });
@@ -165,7 +165,7 @@ function createHealthWatch(world: World, run: AgentRun): (aheadMs?: number) => v
   };
 }
 
-type Agent = { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions };
+export type Agent = { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions };
 
 function createAgent(
   world: World,

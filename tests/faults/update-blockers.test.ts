@@ -92,3 +92,19 @@ describe('a compose project that cannot be read', () => {
     assert.deepEqual(await judge(world, run, { ...expectationOf(scenario, world.ids - 1), disturbed: true }), []);
   });
 });
+
+test('a request during the automatic update to the same release sees that it failed', async () => {
+  const scenario = scenarioNamed('update-unhealthy');
+  const world = await prepare(scenario);
+  const answers: Promise<StartAnswer>[] = [];
+  const run = await runAgent(world, {
+    request: scenario.request,
+    // The operation begins, and the journal does not say so yet.
+    onPoint: (_, label, { stack }) => {
+      if (label === 'disk.write .journal.json.tmp' && answers.length === 0) answers.push(stack.update(null));
+    },
+  });
+  const [answer] = await Promise.all(answers);
+  assert.equal(answer && codeOf(answer), 'conflict');
+  assert.equal(run.events.filter((event) => event === 'update_start').length, 1);
+});

@@ -7,6 +7,7 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { refusals, type Blockers } from './blockers.ts';
+import type { Journal } from './journal.ts';
 import type { OperationRequest } from './journal-keeper.ts';
 import { rollbackTarget } from './operation-decide.ts';
 import {
@@ -225,41 +226,60 @@ export async function update(flow: Flow, text: string | null): Promise<StartAnsw
   const version = requestedVersion(text);
   if (version === undefined) return refused('version_invalid', 'The version is not SemVer 2.0.0.');
   const { keeper, runner, poll } = flow;
-  const journal = keeper.journal();
-  if (version !== null && version === journal.installed?.version) return { kind: 'already_current', version };
-  const kept = version === null ? null : findKept(journal, version);
-  if (kept) return start(flow, { kind: 'update', trigger: 'manual', to: kept });
+  if (version !== null && version === keeper.journal().installed?.version) return { kind: 'already_current', version };
+  const kept = version === null ? null : findKept(keeper.journal(), version);
+  if (kept) return start(flow, () => manualUpdate(kept));
   const answer = await runner.run(() => check(flow, signalOf(flow)));
   const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
   if (!manifest) return refusedCheck(answer);
-  const choice = chooseManual(manifest, { journal, isSigned: flow.source.isSigned }, version);
-  if (choice.kind === 'current') return { kind: 'already_current', version: choice.version };
-  if (choice.kind === 'refused') return choice;
+  const choose = (journal: Journal) => chooseManual(manifest, { journal, isSigned: flow.source.isSigned }, version);
+  const choice = choose(keeper.journal());
   if (choice.kind === 'find') return updateToSigned(flow, choice.version);
-  return start(flow, { kind: 'update', trigger: 'manual', to: choice.release });
+  return start(flow, (journal) => {
+    const chosen = choose(journal);
+    switch (chosen.kind) {
+      case 'install':
+        return manualUpdate(chosen.release);
+      case 'current':
+        return { kind: 'already_current', version: chosen.version };
+      case 'refused':
+        return chosen;
+      case 'find':
+        throw new Error('a version is looked up before the runner’s turn');
+    }
+  });
 }
+
+const manualUpdate = (to: Release): OperationRequest => ({ kind: 'update', trigger: 'manual', to });
 
 /** To a version that is neither the latest one nor on this machine: by its own signed manifest. */
 async function updateToSigned(flow: Flow, version: string): Promise<StartAnswer> {
   const { runner, source } = flow;
   const own = await runner.run(() => source.find(version, signalOf(flow)));
   if (own.kind !== 'ok') return refusedVersion(version, own);
-  return start(flow, { kind: 'update', trigger: 'manual', to: releaseOf(version, own.manifest.images) });
+  return start(flow, () => manualUpdate(releaseOf(version, own.manifest.images)));
 }
 
 export async function rollback(flow: Flow): Promise<StartAnswer> {
-  const journal = flow.keeper.journal();
-  const target = rollbackTarget(journal);
-  if (!target) return nothingToRollBack(journal);
-  return start(flow, { kind: 'rollback', trigger: 'manual', to: target.release });
+  return start(flow, (journal) => {
+    const target = rollbackTarget(journal);
+    return target ? { kind: 'rollback', trigger: 'manual', to: target.release } : nothingToRollBack(journal);
+  });
 }
 
-/** Resolves once the operation is in the journal, not when it has ended. */
-function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
+type NotStarted = Exclude<StartAnswer, { kind: 'started' }>;
+
+/**
+ * Resolves once the operation is in the journal, not when it has ended.
+ * @param choose decides from the journal inside the runner's turn: an operation that ran until then may have changed it.
+ */
+function start(flow: Flow, choose: (journal: Journal) => OperationRequest | NotStarted): Promise<StartAnswer> {
   const { keeper, runner, waiters } = flow;
   const signal = signalOf(flow);
   return new Promise((resolve, reject) => {
     const job = async (): Promise<void> => {
+      const wanted = choose(keeper.journal());
+      if (!('to' in wanted)) return resolve(wanted);
       const begun = await keeper.begin(await pinned(flow, wanted));
       if (!begun) return resolve(busy);
       const ended = new Promise<HistoryEntry | null>((resolveEnd) => waiters.set(begun.id, resolveEnd));
