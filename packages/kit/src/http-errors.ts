@@ -61,15 +61,18 @@ export function errorBody(code: ErrorCode, message: string, details?: unknown): 
   return { statusCode, error, code, message, ...(details === undefined ? {} : { details }) };
 }
 
+/** A client that has not sent its body by then gets its answer before. */
+const discardMs = 5_000;
+
 /**
  * Reads and discards the rest of a refused request. Closing while the client still writes would reset the connection
- * and lose the answer. The server's request timeout limits the wait.
+ * and lose the answer.
  */
 export async function discardUnreadBody(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   request.resume();
   // A client that disconnects meanwhile is not an error here.
-  await finished(request).catch(() => undefined);
+  await finished(request, { signal: AbortSignal.timeout(discardMs) }).catch(() => undefined);
 }
 
 function response(

@@ -16,8 +16,8 @@ import { Id, Role, Time } from './rest.ts';
  */
 
 export const authDeadlineMs = 5_000;
-/** Largest frame either side accepts, bytes; beyond it close 1009. */
-export const maxFrameBytes = 1_048_576;
+/** Largest message of a client, bytes; beyond it close 1009. Before the log-in it sends no more than this in all. */
+export const maxClientFrameBytes = 4096;
 
 /** Close codes beyond those of RFC 6455. */
 export const closeCodes = {
@@ -25,7 +25,7 @@ export const closeCodes = {
   goingAway: 1001,
   /** RFC 6455: not a JSON object of a known type. */
   badMessage: 1008,
-  /** RFC 6455: a frame over `maxFrameBytes`. */
+  /** RFC 6455: a message over `maxClientFrameBytes`. */
   tooBig: 1009,
   /**
    * RFC 6455, section 7.4.1 registry: the client is too far behind, there are too many, or its replica lost its connection to the others; reconnect and start
@@ -38,7 +38,7 @@ export const closeCodes = {
 
 const AuthMessage = Type.Object({
   type: Type.Literal('auth'),
-  token: Type.String({ minLength: 1, maxLength: 4096 }),
+  token: Type.String({ minLength: 1, maxLength: 4000 }),
 });
 /** Answered by `pong`. Browsers hide the protocol's own pings, so a page detects a dead link this way. */
 const PingMessage = Type.Object({ type: Type.Literal('ping') });

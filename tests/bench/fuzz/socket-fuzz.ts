@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import { maxFrameBytes } from '@station/protocol/socket';
+import { maxClientFrameBytes } from '@station/protocol/socket';
 import { createRandom } from '../../faults/choice.ts';
 import { mutateDocument, toBytes, type Random } from '../../faults/mutate.ts';
 import { runTrials, type Findings } from './findings.ts';
@@ -55,7 +55,7 @@ function framesOf(token: string, random: Random): Buffer {
   if (kind < 0.91) return frame(opcodes.text, text, random, { isMasked: false });
   if (kind < 0.94) return frame(opcodes.continuation, text, random);
   if (kind < 0.96) return frame(opcodes.text, text, random, { isLast: false });
-  if (kind < 0.962) return frame(opcodes.text, Buffer.alloc(maxFrameBytes + 1, 'x'), random);
+  if (kind < 0.962) return frame(opcodes.text, Buffer.alloc(maxClientFrameBytes + 1, 'x'), random);
   if (kind < 0.97) return frame(opcodes.text, Buffer.from('['.repeat(20_000)), random);
   if (kind < 0.985) return Buffer.concat([Buffer.from([0x81, 0xff]), randomBytes(8)]);
   return randomBytesOf(random);

@@ -91,10 +91,12 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
   void app.register(async (scope: HttpServer) => {
     scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null));
     const schema = { tags, params: Params, querystring: Offset, response: { 200: UploadState } };
-    scope.put('/api/backup/uploads/:id', { config: forAnyone, schema }, async (request) => {
+    // The path is the permission, so it is checked before anything arrives.
+    const onRequest = async ({ params }: FastifyRequest): Promise<void> => uploads.check((params as { id: string }).id);
+    const route = { config: forAnyone, bodyLimit: uploadPieceBytes, onRequest, schema };
+    scope.put('/api/backup/uploads/:id', route, async (request) => {
       const { id } = request.params;
       const { offset } = request.query;
-      uploads.check(id);
       return { received: await uploads.append(id, offset, await readPiece(request)) };
     });
   });

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { strangerBodyBytes } from '@station/kit/bounded-requests';
 import { StationError } from '@station/kit/station-error';
 import { NoBody, NoQuery } from '@station/kit/validation';
 import type { Role } from '@station/protocol/roles';
@@ -69,6 +70,7 @@ export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
       // verifyToken lets HEAD and OPTIONS pass, so such a route would be open.
       throw new Error(`The route ${name} must be public: HEAD and OPTIONS are not checked for a token`);
     }
+    if (rule === 'public') route.bodyLimit ??= strangerBodyBytes;
     route.onRequest = [...hooksOf(rule, hooks), ...[route.onRequest ?? []].flat()];
     closeUndeclared(route, methods);
   });

@@ -21,6 +21,7 @@ import { describeError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validator-compiler';
 import { storageError } from '../core/storage-faults.ts';
 import { findUnstorable } from '../core/storable-text.ts';
+import { boundArrivingBodies } from './arriving-bodies.ts';
 
 export type HttpServer = FastifyInstance<
   RawServerDefault,
@@ -56,6 +57,11 @@ export type ReplyOf<R extends Route> = FastifyReply<
 const bodyLimitBytes = 256 * 1024;
 /** A whole request must have arrived by then. */
 const requestTimeoutMs = 30_000;
+/** Node looks for connections that are too slow at this interval; its default of 30 s would double the limits. */
+const timeLimits = {
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+};
 /** Only the reverse proxy beside us may say where a request came from; it is on loopback or a private network. */
 const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
 
@@ -85,6 +91,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
+    http: timeLimits,
     trustProxy: trustedProxies,
     genReqId: () => randomUUID(),
     // A HEAD route beside a GET one is not checked for a token; only public routes ask for one.
@@ -115,6 +122,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     // Node no longer closes a connection that asked for an upgrade; a refused one would stay open and block the stop.
     if (asksForUpgrade(request) && reply.raw.headersSent) request.raw.socket.destroySoon();
   });
+  boundArrivingBodies(app);
   app.setErrorHandler((error, request, reply) => {
     if (sendError(error, reply)) {
       const stack = error instanceof Error ? (error.stack ?? null) : null;

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import websocket from '@fastify/websocket';
 import { Value } from 'typebox/value';
 import type { RawData, WebSocket } from 'ws';
@@ -10,7 +10,7 @@ import {
   ClientMessage,
   closeCodes,
   type HelloMessage,
-  maxFrameBytes,
+  maxClientFrameBytes,
   type ServerMessage,
 } from '@station/protocol/socket';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
@@ -169,6 +169,17 @@ function parse(data: RawData): ClientMessage | null {
   }
 }
 
+/** Whatever they are: of a message in a thousand parts each part takes more than its byte. */
+function boundBytes(stream: Readable, onTooMany: () => void): Disposable {
+  let received = 0;
+  const count = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received > maxClientFrameBytes) onTooMany();
+  };
+  stream.on('data', count);
+  return { [Symbol.dispose]: () => void stream.off('data', count) };
+}
+
 const pingEveryMs = 30_000;
 /** For the closing handshakes when the backend stops. */
 const stopGraceMs = 1_000;
@@ -187,8 +198,8 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
   }, pingEveryMs);
 
   await app.register(websocket, {
-    // A larger frame is answered with close 1009 by the library.
-    options: { maxPayload: maxFrameBytes, perMessageDeflate: false },
+    // A larger message is answered with close 1009 by the library.
+    options: { maxPayload: maxClientFrameBytes, perMessageDeflate: false },
     preClose: (done) => {
       clearInterval(pinging);
       for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
@@ -213,7 +224,11 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
     },
     wsHandler: (socket, request) => {
       waiting.enter(socket, networkOf(request.ip))?.terminate();
-      const onLogIn = (): void => waiting.leave(socket);
+      const bounded = boundBytes(request.raw.socket, () => socket.terminate());
+      const onLogIn = (): void => {
+        bounded[Symbol.dispose]();
+        waiting.leave(socket);
+      };
       const serving = serveConnection(socket, request.raw.socket, { ...dependencies, onLogIn });
       const connection = { ...serving, alive: true };
       connections.set(socket, connection);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { maxFrameBytes } from '@station/protocol/socket';
+import { maxClientFrameBytes } from '@station/protocol/socket';
 import { manualClock } from '../testing/manual-clock.ts';
 import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { simulateAgent } from '../testing/simulated-agent.ts';
@@ -74,14 +74,22 @@ test('nothing is sent before the log-in, and any other first message ends the co
   assert.deepEqual(silent.messages, []);
 });
 
-test('a frame over 1 MiB is refused with 1009', async () => {
+test('a message over 4 KiB is refused with 1009', async () => {
   await using running = await runBackend();
   const { accessToken } = await running.setUp();
   const client = await open(running);
   send(client, { type: 'auth', token: accessToken });
   await client.next('hello');
-  client.socket.send(' '.repeat(maxFrameBytes + 1));
+  client.socket.send(' '.repeat(maxClientFrameBytes + 1));
   assert.equal(await client.closed, 1009);
+});
+
+test('before the log-in a connection sends 4 KiB at most, in however many parts', async () => {
+  await using running = await runBackend();
+  const client = await open(running);
+  const sent = (part: number) => client.socket.send('x', { fin: false, binary: part === 0 });
+  for (let part = 0; part < maxClientFrameBytes / 2; part += 1) sent(part);
+  assert.equal(await client.closed, 1006, 'the connection is cut');
 });
 
 test('a thousand connections that say nothing keep nobody out', async () => {

@@ -1,0 +1,89 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ByteBudget } from './byte-budget.ts';
+import { StationError } from './station-error.ts';
+
+/** Largest body of a caller who has shown no permission. */
+export const strangerBodyBytes = 4096;
+/** What a connection takes in this program, without a body. */
+const connectionBytes = 8 * 1024;
+const retryAfterSeconds = 5;
+
+export type Caller = { client: string; isStranger: boolean };
+
+export type BoundedRequests = {
+  /**
+   * Takes room for a body before any of it is read.
+   * @param limit largest body of this route, bytes. @throws StationError payload_too_large, busy.
+   */
+  admit(request: IncomingMessage, response: ServerResponse, caller: Caller, limit: number): void;
+  /** The connection is none of HTTP any more: somebody else bounds it. */
+  release(socket: object): void;
+};
+
+/** Counts the connections of a server, and the bodies that are arriving. Servers may share a budget. */
+export function boundRequests(server: Server, budget: ByteBudget): BoundedRequests {
+  const connections = new WeakMap<object, Connection>();
+  server.on('connection', (socket) => connections.set(socket, followConnection(socket, budget)));
+  server.prependListener('request', (request, response) => {
+    const connection = connections.get(request.socket);
+    connection?.begin(request);
+    response.once('close', () => connection?.end(request));
+  });
+  return {
+    admit: (request, response, { client, isStranger }, limit) => {
+      const bodyBytes = bytesOfBody(request, limit);
+      if (bodyBytes === 0) return;
+      if (bodyBytes > limit)
+        throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
+      const mayEnd = (): boolean => !request.complete;
+      const end = (): void => void request.destroy();
+      const taken = budget.take({ bytes: connectionBytes + bodyBytes, client, isStranger, mayEnd, end });
+      if (taken === null)
+        throw new StationError('busy', 'Too much arrives at once. Try again soon.', { details: { retryAfterSeconds } });
+      for (const ended of ['finish', 'close']) response.once(ended, () => taken[Symbol.dispose]());
+    },
+    release: (socket) => connections.get(socket)?.release(),
+  };
+}
+
+type Connection = {
+  begin(request: IncomingMessage): void;
+  end(request: IncomingMessage): void;
+  release(): void;
+};
+
+function followConnection(socket: Socket, budget: ByteBudget): Connection {
+  const answering = new Set<IncomingMessage>();
+  let taken: Disposable | null = null;
+  let isReleased = false;
+  const mayEnd = (): boolean => [...answering].every(({ complete }) => !complete);
+  const giveBack = (): void => taken?.[Symbol.dispose]();
+  const wait = (): void => {
+    giveBack();
+    if (isReleased || socket.destroyed) return;
+    const end = (): void => void socket.destroy();
+    taken = budget.take({ bytes: connectionBytes, client: null, isStranger: true, mayEnd, end });
+    if (taken === null) end();
+  };
+  wait();
+  socket.once('close', giveBack);
+  return {
+    begin: (request) => void answering.add(request),
+    end: (request) => {
+      answering.delete(request);
+      // It becomes the newest of those that wait.
+      if (answering.size === 0) wait();
+    },
+    release: () => {
+      isReleased = true;
+      giveBack();
+    },
+  };
+}
+
+/** Of a body in chunks nobody knows: it may reach the limit. */
+function bytesOfBody({ headers }: IncomingMessage, limit: number): number {
+  if (headers['transfer-encoding'] !== undefined) return limit;
+  return Number(headers['content-length'] ?? 0);
+}
