@@ -1,13 +1,14 @@
 import { describeError } from '@station/kit/station-error';
 import { createAgentClient } from './adapters/agent-client.ts';
-import { findBackendProgram, runInProcess } from './adapters/backup-process.ts';
 import { type Foundations } from './backend-foundations.ts';
 import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
-import { type BackupEngine, createBackupEngine, type RunJob } from './backup/backup-engine.ts';
+import type { RunJob } from './backup/attempt-job.ts';
+import { type BackupEngine, createBackupEngine } from './backup/backup-engine.ts';
 import { type KeeperParts } from './backup/backup-keeper.ts';
 import { placesIn } from './backup/backup-places.ts';
 import { createBackupSettings } from './backup/backup-settings.ts';
 import { confirmRestore } from './backup/finish-restore.ts';
+import { runBackupProcess } from './backup/run-backup-process.ts';
 import { removeLeftovers } from './backup/scratch.ts';
 import { createVerifiedStore } from './backup/verified-store.ts';
 import type { BackendConfig } from './config.ts';
@@ -32,7 +33,7 @@ export function keeperParts(
 
 export function openBackups(
   { config, host: { clock, logger } }: Foundations,
-  run: RunJob = (job, options) => runInProcess(job, { program: findBackendProgram(), ...options }),
+  run: RunJob = runBackupProcess,
 ): BackupEngine {
   const { dataDir, database, version } = config;
   return createBackupEngine({

@@ -8,6 +8,7 @@ import { readAgentPart } from './backup/agent-part.ts';
 import { type BackupCommand, isBackupCommand, runBackupCommand } from './backup/backup-command.ts';
 import type { BackupJob, JobOptions } from './backup/backup-job.ts';
 import { runBackupJob } from './backup/run-backup-job.ts';
+import { runBackupProcess } from './backup/run-backup-process.ts';
 import { envToConfig, versionOf } from './config.ts';
 import type { DoctorJob } from './doctor/doctor-job.ts';
 
@@ -95,6 +96,7 @@ async function handleBackup(command: BackupCommand, options: string[], env: Envi
     isSupported: database.kind === 'sqlite',
     version,
     readAgentPart: () => readAgentPart(createAgentClient(agent, agentToken)),
+    run: runBackupProcess,
     clock: systemClock,
     signal: interrupted.signal,
     output: {

@@ -64,6 +64,9 @@ export const backupRefusals = {
   not_recognised: 'This is not a backup of a station. Choose a file whose name ends in .age.',
   incomplete: 'The end of the backup is missing or was altered. Copy the file again from where it came.',
   damaged: 'The backup was altered or damaged. Use another copy of it, or another backup.',
+  foreign_schema:
+    'The database of this backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
+  too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
   too_new: 'A newer release made this backup. Update this station, then restore it.',
   database_damaged: 'The database of this station is damaged. Restart the station: the start repairs it.',
   no_space: 'There is not enough free space. Free some and try again.',

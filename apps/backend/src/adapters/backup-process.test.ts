@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { BackupProgress } from '@station/protocol/backups';
@@ -7,7 +7,7 @@ import type { BackupJob, BackupOutcome } from '../backup/backup-job.ts';
 import { runBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { testOnSqlite } from '../testing/test-postgres.ts';
-import { findBackendProgram, runInProcess } from './backup-process.ts';
+import { findBackendProgram, JobTooSlowError, runInProcess } from './backup-process.ts';
 
 const program = findBackendProgram();
 /** Beside programs that never pause, a process at the lowest priority needs minutes to start. */
@@ -58,4 +58,27 @@ test('a process that ends without an outcome is an error that says why', patienc
     runInProcess({}, { ...options, signal: new AbortController().signal }),
     /exit code 1.*missing\.ts/s,
   );
+});
+
+/** A program that reports once and then, as inside a query of SQLite, neither reads its input nor answers. */
+async function stuckProgram(folder: string): Promise<string> {
+  const file = join(folder, 'stuck.mjs');
+  await writeFile(file, `import { writeSync } from 'node:fs'; writeSync(1, '{"progress":1}\\n'); for (;;);`);
+  return file;
+}
+
+test('a job that is stuck is killed when it is cancelled', patience, async () => {
+  await using folder = await temporaryFolder();
+  const ending = new AbortController();
+  const onProgress = (): void => ending.abort();
+  const options = { program: await stuckProgram(folder.path), onProgress, signal: ending.signal };
+  await assert.rejects(runInProcess({}, options), /SIGKILL/);
+});
+
+test('a job that reports nothing for longer than it may is killed', patience, async () => {
+  await using folder = await temporaryFolder();
+  const mostSilenceMs = (last: number | null): number => (last === null ? Infinity : 100);
+  const { signal } = new AbortController();
+  const options = { program: await stuckProgram(folder.path), onProgress: () => undefined, signal, mostSilenceMs };
+  await assert.rejects(runInProcess<number, unknown>({}, options), JobTooSlowError);
 });

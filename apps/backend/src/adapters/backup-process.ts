@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -12,18 +12,26 @@ const nodeFlags = ['--max-semi-space-size=2', '--max-old-space-size=96'];
 /** Argument of the backend's program that makes it do one job. */
 export const jobArgument = 'backup-job';
 const maxNoteBytes = 4_000;
+/** For a process that was told to end, and for one that was killed. */
+const endsWithinMs = 5_000;
 
 /**
  * Does a job in another process of this program, at the lowest priority. The job, which has a passphrase, goes over standard input. The
- * process ends when this one does, or when the signal aborts.
+ * process ends when this one does, or when the signal aborts: it is killed when it does not end by itself, as inside a query of SQLite.
  * @param options.program main file of the backend.
- * @throws when the process ends without an outcome; the message has the end of its standard error.
+ * @param options.mostSilenceMs it is killed when it reports no progress for so long; unset: it may be silent.
+ * @throws JobTooSlowError, or when the process ends without an outcome; the message has the end of its standard error.
  */
 export async function runInProcess<Progress, Outcome>(
   job: unknown,
-  options: { program: string; onProgress: (progress: Progress) => void; signal: AbortSignal },
+  options: {
+    program: string;
+    onProgress: (progress: Progress) => void;
+    signal: AbortSignal;
+    mostSilenceMs?: (last: Progress | null) => number;
+  },
 ): Promise<Outcome> {
-  const { program, onProgress, signal } = options;
+  const { program, onProgress, signal, mostSilenceMs = () => Infinity } = options;
   const child = spawn(process.execPath, [...nodeFlags, program, jobArgument], {
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -39,25 +47,78 @@ export async function runInProcess<Progress, Outcome>(
   // Stays open: its end tells the child that nobody waits any more.
   child.stdin.write(`${JSON.stringify(job)}\n`);
   let outcome: Outcome | undefined;
+  using patience = watchSilence(child);
+  patience.heard(mostSilenceMs(null));
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as JobMessage<Progress, Outcome>;
     if ('outcome' in message) outcome = message.outcome;
-    else onProgress(message.progress);
+    else {
+      patience.heard(mostSilenceMs(message.progress));
+      onProgress(message.progress);
+    }
   });
-  const stop = (): void => void child.stdin.end();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
+  using _stopping = endOnAbort(child, signal);
   try {
-    const how = await new Promise<string>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (code, name) => resolve(name ?? `exit code ${code}`));
-    });
+    const how = await howItEnded(child);
+    if (patience.isOver()) throw new JobTooSlowError();
     if (outcome === undefined) throw new Error(`The process of the backup ended (${how}): ${note.trim()}`);
     return outcome;
   } finally {
-    signal.removeEventListener('abort', stop);
     child.kill('SIGKILL');
   }
+}
+
+/** The process reported no progress for longer than it may. */
+export class JobTooSlowError extends Error {}
+
+/** Resolves also when the kernel does not let a killed process go, as inside a file system that hangs. */
+function howItEnded(child: ChildProcess): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, name) => resolve(name ?? `exit code ${code}`));
+    child.once(wasKilled, () => setTimeout(() => resolve('it hangs'), endsWithinMs).unref());
+  });
+}
+
+const wasKilled = 'station-killed';
+
+function kill(child: ChildProcess): void {
+  child.kill('SIGKILL');
+  child.emit(wasKilled);
+}
+
+function watchSilence(child: ChildProcess): Disposable & { heard(mostMs: number): void; isOver(): boolean } {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    kill(child);
+  };
+  return {
+    heard: (mostMs) => {
+      clearTimeout(timer);
+      if (mostMs !== Infinity) timer = setTimeout(end, mostMs);
+    },
+    isOver: () => isOver,
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
+
+/** Closes the input of the process, which tells it to end; a moment later it is killed. */
+function endOnAbort(child: ChildProcess, signal: AbortSignal): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    child.stdin?.end();
+    timer = setTimeout(() => kill(child), endsWithinMs);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  return {
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    },
+  };
 }
 
 /** The child's side: reads the job, and writes what it reports. The signal aborts when the parent has ended or cancels. */

@@ -12,11 +12,11 @@ import {
 import { fileBytes, isFolder } from '../adapters/backup-files.ts';
 import { readTexts } from '../adapters/sqlite.ts';
 import { askSecret, readSecret } from '../adapters/terminal.ts';
+import { attemptJob, type RunJob } from './attempt-job.ts';
 import type { BackupJob, BackupOutcome } from './backup-job.ts';
 import { backupFileName, readBackupName } from './backup-name-decide.ts';
 import { placesIn } from './backup-places.ts';
 import { refusedFor } from './backup-refused.ts';
-import { runBackupJob } from './run-backup-job.ts';
 
 const commands = ['backup', 'restore', 'verify', 'backups'] as const;
 export type BackupCommand = (typeof commands)[number];
@@ -30,6 +30,7 @@ export type CommandParts = {
   isSupported: boolean;
   version: string;
   readAgentPart: () => Promise<unknown>;
+  run: RunJob;
   clock: Clock;
   /** Aborts when somebody interrupts the command. */
   signal: AbortSignal;
@@ -100,7 +101,7 @@ async function doWork(
   command: Exclude<BackupCommand, 'backups'>,
   given: Arguments,
   isJson: boolean,
-  { dataDir, isSupported, version, readAgentPart, clock, signal, output }: CommandParts,
+  { dataDir, isSupported, version, readAgentPart, run, clock, signal, output }: CommandParts,
 ): Promise<BackupOutcome> {
   if (!isSupported) return refusedFor('not_supported');
   const passphrase = await readPassphrase(command, given.secret);
@@ -119,7 +120,7 @@ async function doWork(
   else if ((await fileBytes(placesIn(dataDir).database)) === null) return refusedFor('not_readable');
   const onProgress = (progress: BackupProgress): void =>
     isJson ? output.write(`${JSON.stringify({ progress })}\n`) : output.note(`\r\x1b[K${barOf(progress)}`);
-  const outcome = await runBackupJob(await jobs[command](), { onProgress, signal });
+  const outcome = await attemptJob(run, await jobs[command](), { onProgress, signal });
   if (!isJson) output.note('\r\x1b[K');
   return outcome;
 }

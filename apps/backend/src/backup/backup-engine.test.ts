@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { BackupProgress } from '@station/protocol/backups';
 import { lockFolder } from '../adapters/backup-files.ts';
+import { JobTooSlowError } from '../adapters/backup-process.ts';
 import { migrations } from '../store/migrations/all.ts';
 import type { StationMigration } from '../store/migrate.ts';
 import { startsOnTrial } from './restore-decide.ts';
@@ -265,6 +266,23 @@ test('a cancelled backup leaves no file', async () => {
   assert.equal(reasonOf(await own.engine.make(join(own.dataDir, 'to/a.age'), passphrase)), 'cancelled');
   assert.deepEqual(await readdir(join(own.dataDir, 'to')), []);
   assert.equal(seen.at(-1), null);
+});
+
+test('what a killed job left is removed at once, and the next one works', async () => {
+  let isKilled = true;
+  await using own = await station({
+    run: async (job, options) => {
+      if (!isKilled) return runBackupJob(job, options);
+      await mkdir(join(job.dataDir, 'backup-work/scratch/next'), { recursive: true });
+      throw new JobTooSlowError();
+    },
+  });
+  await (await own.start())[Symbol.asyncDispose]();
+  const file = join(own.dataDir, 'a.age');
+  assert.equal(reasonOf(await own.engine.make(file, passphrase)), 'too_slow');
+  assert.deepEqual(await readdir(join(own.dataDir, 'backup-work')), ['lock']);
+  isKilled = false;
+  assert.equal(reasonOf(await own.engine.make(file, passphrase)), 'done');
 });
 
 test('a passphrase that is too short is refused', async () => {

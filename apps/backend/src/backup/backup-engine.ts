@@ -1,17 +1,15 @@
 import type { Clock } from '@station/kit/clock';
 import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import {
   type BackupProgress,
   passphraseMaxLength,
   passphraseMinLength,
   type RestorePart,
 } from '@station/protocol/backups';
+import { attemptJob, type RunJob } from './attempt-job.ts';
 import type { BackupJob, BackupOutcome, JobOptions } from './backup-job.ts';
 import { refusedFor } from './backup-refused.ts';
-
-export type RunJob = (job: BackupJob, options: JobOptions) => Promise<BackupOutcome>;
 
 /** Makes, checks and restores backup files; one at a time. Nothing here throws: what was not done has its reason. */
 export type BackupEngine = AsyncDisposable & {
@@ -78,12 +76,8 @@ export function createBackupEngine(parts: {
   };
 
   const doJob = async (job: BackupJob, options: JobOptions): Promise<BackupOutcome> => {
-    try {
-      const agent = job.work === 'make' ? await readAgentPart() : null;
-      return await run(job.work === 'make' ? { ...job, agent } : job, options);
-    } catch (error) {
-      return options.signal.aborted ? refusedFor('cancelled') : refusedFor('failed', describeError(error));
-    }
+    const agent = job.work === 'make' ? await readAgentPart() : null;
+    return attemptJob(run, job.work === 'make' ? { ...job, agent } : job, options);
   };
 
   return {

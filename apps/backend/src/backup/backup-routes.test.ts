@@ -152,7 +152,7 @@ test('an upload takes its pieces in order, repeated ones too, and no more than i
 test('a backend that cannot store how a backup ended logs that, and continues', async () => {
   await using running = await runBackend({ runBackupJob });
   const { make } = await stationOf(running);
-  await sql`create trigger full before insert on settings when new.key = 'backup_state'
+  await sql`create temp trigger full before insert on main.settings when new.key = 'backup_state'
     begin select raise(abort, 'no space'); end`.execute(running.backend.db);
   const { backups } = await make();
   assert.equal(backups.length, 1);

@@ -11,6 +11,7 @@ import { readChunks } from '../adapters/backup-files.ts';
 import { takeSnapshot } from '../adapters/database-snapshot.ts';
 import { decryptAge, encryptAge } from './age.ts';
 import { runBackupCommand } from './backup-command.ts';
+import { runBackupJob } from './run-backup-job.ts';
 import { addZone, backedUp, namesOf, passphrase, reasonOf, station } from './testing/backup-station.ts';
 
 const collect = async (content: AsyncIterable<Uint8Array>): Promise<Buffer> =>
@@ -68,6 +69,7 @@ test('a station on PostgreSQL is refused with what to do instead', async () => {
     isSupported: false,
     version: '1.2.3',
     readAgentPart: async () => null,
+    run: runBackupJob,
     clock: systemClock,
     signal: new AbortController().signal,
     output: { write: (text) => words.push(text), note: () => undefined, isTerminal: true },

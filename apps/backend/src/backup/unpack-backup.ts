@@ -5,12 +5,12 @@ import { createZstdDecompress } from 'node:zlib';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
 import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
-import { countRows, findDamageInCopy, readTexts } from '../adapters/sqlite.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decryptAge } from './age.ts';
 import type { BackupResult, JobContext } from './backup-job.ts';
 import { databaseName, isBackupName } from './backup-places.ts';
 import { BackupRefused } from './backup-refused.ts';
+import { checkDatabase } from './check-database.ts';
 import { sumLine, throttled } from './make-backup.ts';
 import { readTar } from './tar.ts';
 
@@ -18,8 +18,8 @@ import { readTar } from './tar.ts';
 const maxTextBytes = 1024 * 1024;
 
 /**
- * Unpacks a backup into a folder and checks all of it: passphrase, completeness, sums, format and migrations, and every page of the
- * database. Nothing outside the folder is touched.
+ * Unpacks a backup into a folder and checks all of it: passphrase, completeness, sums, format and migrations, schema and every page of
+ * the database. Nothing outside the folder is touched.
  * @param spaceFactor free space that must be there before it begins, in sizes of the content.
  * @throws BackupRefused, or the error of the file system.
  */
@@ -74,7 +74,7 @@ export async function unpackBackup(
   const read = manifest as BackupManifest | null;
   if (read === null || unpacked.size !== read.files.length || !areSumsRight) throw new BackupRefused('damaged');
   report({ work: context.work, phase: 'checking', doneBytes: 0, totalBytes: 0 });
-  checkDatabase(join(into, databaseName), read);
+  await checkDatabase(join(into, databaseName), read);
   return { manifest: read, bytes };
 }
 
@@ -132,15 +132,4 @@ async function writeAndSum(
   }
   await writeChunks(path, summed());
   return hash.digest('hex');
-}
-
-function checkDatabase(file: string, manifest: BackupManifest): void {
-  const damage = findDamageInCopy(file);
-  if (damage !== null) throw new BackupRefused('damaged', new Error(damage));
-  const done = readTexts(file, 'select name from kysely_migration order by name').map(({ name }) => name);
-  const rows = countRows(file);
-  const isSame =
-    done.join() === manifest.migrations.join() &&
-    Object.entries(manifest.rows).every(([table, count]) => rows[table] === count);
-  if (!isSame) throw new BackupRefused('damaged', new Error('The database is not the one that the manifest describes'));
 }

@@ -90,6 +90,10 @@ export const backup = {
     not_recognised: 'Das ist kein Backup einer Station. Wähle eine Datei, deren Name mit .age endet.',
     incomplete: 'Das Ende der Datei fehlt. Kopiere sie noch einmal von dort, wo sie herkam.',
     damaged: 'Die Datei wurde verändert oder beschädigt. Nimm eine andere Kopie oder ein anderes Backup.',
+    foreign_schema:
+      'Die Datenbank des Backups enthält Teile, die keine Version einer Station anlegt. Nichts davon wurde verwendet. Nimm ein anderes Backup.',
+    too_slow:
+      'Es dauerte zu lange und wurde beendet. Es wurde nichts geändert. Versuche es noch einmal, oder nimm ein anderes Backup.',
     too_new:
       'Dieses Backup stammt von einer neueren Version. Aktualisiere zuerst die Station, dann stelle es wieder her.',
     database_damaged: 'Die Datenbank der Station ist beschädigt. Starte die Station neu: Sie repariert sie.',

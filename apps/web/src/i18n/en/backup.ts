@@ -87,6 +87,9 @@ export const backup = {
     not_recognised: 'This is not a backup of a station. Choose a file whose name ends in .age.',
     incomplete: 'The end of the file is missing. Copy it again from where it came.',
     damaged: 'The file was altered or damaged. Use another copy, or another backup.',
+    foreign_schema:
+      'The database of the backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
+    too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
     too_new: 'A newer release made this backup. Update this station first, then restore it.',
     database_damaged: 'The database of the station is damaged. Restart the station: it repairs it.',
     no_space: 'There is not enough free space on the station. Free some and try again.',

@@ -88,6 +88,10 @@ export const backup = {
     not_recognised: 'To nie jest kopia zapasowa stacji. Wybierz plik, którego nazwa kończy się na .age.',
     incomplete: 'Brakuje końca pliku. Skopiuj go jeszcze raz ze źródła.',
     damaged: 'Plik został zmieniony lub uszkodzony. Użyj innego egzemplarza albo innej kopii.',
+    foreign_schema:
+      'Baza danych kopii zawiera części, których nie tworzy żadne wydanie stacji. Nic z niej nie zostało użyte. Użyj innej kopii.',
+    too_slow:
+      'Trwało to zbyt długo i zostało przerwane. Niczego nie zmieniono. Spróbuj ponownie albo użyj innej kopii.',
     too_new: 'Tę kopię utworzyła nowsza wersja. Najpierw zaktualizuj tę stację, potem przywróć kopię.',
     database_damaged: 'Baza danych stacji jest uszkodzona. Uruchom stację ponownie: naprawi ją.',
     no_space: 'Na stacji jest za mało wolnego miejsca. Zwolnij trochę i spróbuj ponownie.',
