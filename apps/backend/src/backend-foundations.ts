@@ -161,8 +161,10 @@ export async function openFoundations(
   if (replicas !== null) opened.use(await replicas.shareRevocations(tokens));
   const shared = replicas !== null && jwtSecret !== null ? deriveSecrets(jwtSecret) : null;
   const station = await openStation(config, host, store);
-  const events = createDeviceEvents(logger);
-  const types = opened.use(await openDeviceTypes(config, host, store, hub));
+  const own = createDeviceEvents(logger);
+  const events = replicas?.share(own) ?? own;
+  const types = opened.use(await openDeviceTypes(config, host, store, { hub, events }));
+  if (replicas !== null) opened.use(replicas.onGap(types.reload));
   const conditions = openConditions(opened, host, hub, stationTime);
   const readSpace = () => readDiskSpace(dataDir);
   const watching = { store, conditions, readSpace, clock: machine.clock, logger };
@@ -173,7 +175,7 @@ export async function openFoundations(
     ...station,
     devices: createDeviceStore({ db: store.db, clock: host.clock }),
     types,
-    events: replicas?.share(events) ?? events,
+    events,
     conditions,
     stationEvents: opened.use(openStationEvents(host, hub, store)),
     storage: opened.use(startStorageHealth(watching)),
@@ -198,10 +200,11 @@ const openDeviceTypes = (
   { dataDir }: BackendConfig,
   { clock, disk, logger }: Host,
   { db }: Store,
-  hub: SocketHub,
+  { hub, events }: { hub: SocketHub; events: DeviceEvents },
 ): Promise<RunningDeviceTypes> =>
   startDeviceTypes({
     db,
+    events,
     disk,
     folder: join(dataDir, 'device-types'),
     onChanged: () => hub.broadcast({ type: 'device_types_changed', at: isoTime(clock.now()) }, 'device_types_changed'),

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { EventChannel, type EventChannel as Channel } from './cloud.ts';
 import { Device } from './devices.ts';
-import { DeviceType } from './device-types.ts';
+import { DeviceTypes } from './device-types.ts';
 import { Time } from './rest.ts';
 
 /** JSON-RPC 2.0 between station and cloud (specification, "Cloud JSON-RPC methods" and "Cloud notifications"; contracts, section 12). */
@@ -48,7 +48,7 @@ const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel,
 export const cloudMethods = {
   'device.command': { params: DeviceCommandParams, result: Type.Object({ status: Type.Literal('ok') }) },
   'devices.snapshot': { params: NoParams, result: Type.Object({ devices: Type.Array(Device) }) },
-  'device_types.list': { params: NoParams, result: Type.Object({ deviceTypes: Type.Array(DeviceType) }) },
+  'device_types.list': { params: NoParams, result: Type.Object({ deviceTypes: DeviceTypes }) },
   'station.setActiveChannels': { params: SetActiveChannelsParams, result: Type.Object({ ok: Type.Literal(true) }) },
 } as const satisfies Record<string, { params: TSchema; result: TSchema }>;
 export type CloudMethod = keyof typeof cloudMethods;

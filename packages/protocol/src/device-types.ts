@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { commonActions } from './common-commands.ts';
+import { Id } from './rest.ts';
 
 /**
  * What a device of a type reports and understands (contracts, section 8a). A type is data: the built-in ones are JSON files of this form
@@ -117,7 +118,20 @@ export const DeviceType = Type.Object(
   closed,
 );
 export type DeviceType = Static<typeof DeviceType>;
-export const DeviceTypes = Type.Array(DeviceType);
+
+/**
+ * GET /api/device-types (guest) → StationDeviceType[]. A type with `deviceIds` is what these devices say about themselves: it counts for them
+ * alone, and two such types may have one name. A type without counts for every device that names it.
+ */
+export const StationDeviceType = Type.Object(
+  {
+    ...DeviceType.properties,
+    deviceIds: Type.Optional(Type.Array(Id, { description: 'Left out: it counts for every device of its name.' })),
+  },
+  closed,
+);
+export type StationDeviceType = Static<typeof StationDeviceType>;
+export const DeviceTypes = Type.Array(StationDeviceType);
 
 /** The types of a station by name. */
 export type DeviceTypeFinder = (type: string) => DeviceType | undefined;

@@ -28,7 +28,7 @@ export type PerformEffect = (effect: Effect, context: EffectContext) => Promise<
 
 type EffectParts = {
   devices: Pick<DeviceStore, 'findById' | 'list'>;
-  types: Pick<DeviceTypes, 'find'>;
+  types: Pick<DeviceTypes, 'of'>;
   scenes: Pick<SceneStore, 'find'>;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
@@ -79,7 +79,7 @@ async function sendToZone(
 ): Promise<EffectResult> {
   const { devices, types } = parts;
   const targets = (await devices.list()).filter(
-    ({ zone_id, type }) => zone_id === zoneId && takesCommand(types.find(type), { zoneId, action, params }),
+    (device) => device.zone_id === zoneId && takesCommand(types.of(device), { zoneId, action, params }),
   );
   if (targets.length === 0) return { status: 'failed', detail: 'No device of the zone understands the command.' };
   const sent = await Promise.all(

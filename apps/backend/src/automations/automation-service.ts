@@ -168,7 +168,9 @@ async function find({ automations }: ServiceParts, id: string): Promise<Automati
 }
 
 async function surroundingsOf({ automations, devices, scenes, types, where }: ServiceParts): Promise<FlowContext> {
-  const all = (await devices.list()).map(({ id, type, zone_id }) => ({ id, zone: zone_id, type: types.find(type) }));
+  const all = (await devices.list()).map((device) => {
+    return { id: device.id, zone: device.zone_id, type: types.of(device) };
+  });
   const known = new Map(all.map(({ id, type }) => [id, { type }]));
   const zones = new Set(await automations.zones());
   const sceneIds = new Set((await scenes.list()).map(({ id }) => id));
@@ -192,10 +194,10 @@ const targetsIn =
       });
     }
     if (data.kind !== 'device_command' && data.kind !== 'zone_command') return null;
-    const isMeant = ({ id, type, zone_id }: DeviceRow): boolean =>
+    const isMeant = (device: DeviceRow): boolean =>
       data.kind === 'device_command'
-        ? id === data.config.deviceId
-        : zone_id === data.config.zoneId && takesCommand(types.find(type), data.config);
+        ? device.id === data.config.deviceId
+        : device.zone_id === data.config.zoneId && takesCommand(types.of(device), data.config);
     return devices.filter(isMeant).map(({ id, status }) => ({ deviceId: id, isOnline: status === 'online' }));
   };
 

@@ -1,7 +1,7 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import { announcedBody, type DeviceTypes } from '../core/device-types.ts';
 import { toDevice, type DeviceStore } from '../store/device-store.ts';
 import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';
@@ -25,7 +25,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
         const device = await devices.findById(deviceId);
         if (device === null) throw unknownDevice();
         // Checked first: valid parameters are small and flat.
-        const checked = checkCommand(types.find(device.type), action, params);
+        const checked = checkCommand(types.of(device), action, params);
         if (checked.kind !== 'good') throw refusalOf(checked);
         const key = commandKey(idempotencyKey, id, { deviceId, command });
         return remembered.once(key, () => sendCommand(parts, { deviceId, action, params }));
@@ -37,7 +37,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
     },
     'device_types.list': {
       params: cloudMethods['device_types.list'].params,
-      run: async () => ({ deviceTypes: [...types.list()] }),
+      run: async () => ({ deviceTypes: [...types.list(), ...types.announced().map(announcedBody)] }),
     },
     'station.setActiveChannels': {
       params: cloudMethods['station.setActiveChannels'].params,

@@ -50,6 +50,8 @@ export type DeviceEvent =
    */
   | { kind: 'added'; deviceId: string; externalId: string; isLoginKept?: true }
   | { kind: 'changed'; deviceId: string; externalId: string }
+  /** What it says about itself is another (ADR 69). */
+  | { kind: 'described'; deviceId: string }
   /** Removed: listeners drop its commands. Its login stays until `login_ended`. */
   | { kind: 'removed'; deviceId: string; externalId: string }
   /** The login of a removed device ended: its connection ends too. */

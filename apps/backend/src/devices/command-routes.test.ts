@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import type { DeviceType } from '@station/protocol/device-types';
+import type { DeviceType, StationDeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createCommands } from './commands.ts';
 import { builtInTypes } from '../testing/built-in-types.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
+import type { AnnouncedType } from '../core/device-types.ts';
 import { type Sight, wholeStation } from '../core/sight.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
@@ -41,6 +42,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const devices = {
     // Only these columns are read.
     findSeen: async (_sight: Sight, id: string) => (id === lampId ? ({ id, type: 'light-v1', status } as never) : null),
+    seen: async () => new Set<string>(),
   };
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
@@ -120,6 +122,29 @@ test('a missing, an offline and an unreachable device get different errors', asy
   const refused = await offline.command(turnOn);
   assert.deepEqual([refused.statusCode, refused.json<{ code: string }>().code], [409, 'device_offline']);
   assert.deepEqual(offline.published, []);
+});
+
+test('of what devices say about themselves, somebody with some zones gets what concerns the devices of these', async () => {
+  const [light] = builtInTypes.list();
+  assert.ok(light);
+  const said = (key: string, deviceIds: string[]): AnnouncedType => {
+    return { deviceType: { ...light, type: 'fan', capabilities: [{ key, kind: 'text' as const }] }, deviceIds };
+  };
+  const app = createHttpServer({ logger: recordedLog() });
+  app.decorateRequest('sight', null);
+  app.addHook('onRequest', async (request) => {
+    request.sight = request.headers['x-sees'] === 'all' ? wholeStation : { zones: new Set(['hall']) };
+  });
+  const types = { ...builtInTypes, announced: () => [said('hidden', [nobody]), said('shared', [nobody, lampId])] };
+  const devices = { findSeen: async () => null, seen: async () => new Set([lampId]) };
+  await registerDeviceCommandRoutes(app, { devices, types, commands: { send: () => assert.fail() } });
+  const announced = async (sees: string) => {
+    const answer = await app.inject({ url: '/api/device-types', headers: { 'x-sees': sees } });
+    return answer.json<StationDeviceType[]>().flatMap(({ deviceIds }) => (deviceIds ? [deviceIds] : []));
+  };
+  assert.deepEqual(await announced('all'), [[nobody], [nobody, lampId]]);
+  assert.deepEqual(await announced('some'), [[lampId]]);
+  await app.close();
 });
 
 test('members may not send common commands such as a reset', async () => {

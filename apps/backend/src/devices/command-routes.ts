@@ -1,31 +1,44 @@
 import { Type } from 'typebox';
 import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import { commonActions } from '@station/protocol/common-commands';
-import { DeviceTypes as DeviceTypesBody } from '@station/protocol/device-types';
+import { DeviceTypes as DeviceTypesBody, type StationDeviceType } from '@station/protocol/device-types';
 import { Id, PageQuery } from '@station/protocol/rest';
 import { isManager } from '@station/protocol/roles';
 import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
+import type { Sight } from '../core/sight.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { sightOf, userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import { type CommandResult, type Commands, maxCommandBytes } from '../core/commands.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import { announcedBody, type DeviceTypes } from '../core/device-types.ts';
 
 export type CommandRoutesParts = {
-  devices: Pick<DeviceStore, 'findSeen'>;
+  devices: Pick<DeviceStore, 'findSeen' | 'seen'>;
   types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
 };
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
 export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
-  app.get('/api/device-types', typesRoute, async (request, reply) =>
-    pageOf({ request, reply }, [...parts.types.list()], ({ type }) => type),
-  );
+  app.get('/api/device-types', typesRoute, async (request, reply) => {
+    const types: StationDeviceType[] = [...parts.types.list(), ...(await announcedTo(parts, sightOf(request)))];
+    return pageOf({ request, reply }, types, ({ type, deviceIds }) => `${type} ${deviceIds?.[0] ?? ''}`);
+  });
   app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
+}
+
+/** What the devices that somebody sees say about themselves. */
+async function announcedTo({ devices, types }: CommandRoutesParts, sight: Sight): Promise<StationDeviceType[]> {
+  const announced = types.announced().map(announcedBody);
+  if (sight.zones === null || announced.length === 0) return announced;
+  const seen = await devices.seen(sight);
+  return announced.flatMap((one) => {
+    const deviceIds = one.deviceIds?.filter((id) => seen.has(id)) ?? [];
+    return deviceIds.length === 0 ? [] : [{ ...one, deviceIds }];
+  });
 }
 
 const tags = ['devices'];

@@ -105,7 +105,7 @@ async function send(tracker: Tracker, request: CommandRequest): Promise<CommandR
   const { store, clock, expiryMs } = tracker;
   const device = await tracker.findDevice(deviceId);
   if (device === null) return { kind: 'unknown_device' };
-  const type = tracker.types.find(device.type);
+  const type = tracker.types.of(device);
   const checked = checkCommand(type, action, params);
   if (checked.kind !== 'good') return checked;
   const commandId = tracker.newId();

@@ -77,6 +77,8 @@ function broadcastEvent(broadcaster: Broadcaster, event: DeviceEvent): void {
       const { deviceId } = event;
       return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
     }
+    case 'described':
+      return hub.broadcast({ type: 'device_types_changed', at: now() }, 'device_types_changed');
     case 'message':
       return hub.broadcast(event.message, event.key);
     case 'removed': {

@@ -10,6 +10,7 @@ import { maxDeviceTypeBytes } from '@station/protocol/device-types';
 import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
 import { startDeviceTypes } from './device-types.ts';
@@ -36,6 +37,7 @@ async function registry(options: { on?: Store; folder?: string } = {}) {
       db: store.db,
       disk: nodeDisk,
       folder,
+      events: createDeviceEvents(logger),
       onChanged: () => void (changes.count += 1),
       clock: quickClock,
       logger,
@@ -67,16 +69,12 @@ test('without files and announcements the station has the built-in types', async
   assert.equal(all.types.find('valve'), undefined);
 });
 
-test('the owner’s file goes before the built-in type, that before the manifest, that before a handshake', async () => {
+test('the owner’s file goes before the built-in type, and that before the manifest', async () => {
   await using all = await registry();
   const { types } = all;
-  await types.announce(described('valve', 'from-handshake'), 'handshake');
-  assert.equal(all.first('valve'), 'from-handshake');
-  await types.announce(described('valve', 'from-manifest'), 'manifest');
+  await types.announce(described('valve', 'from-manifest'));
   assert.equal(all.first('valve'), 'from-manifest');
-  await types.announce(described('valve', 'from-handshake-again'), 'handshake');
-  assert.equal(all.first('valve'), 'from-manifest');
-  for (const source of ['manifest', 'handshake'] as const) await types.announce(described('light', source), source);
+  await types.announce(described('light', 'from-manifest'));
   assert.equal(all.first('light'), 'on');
   await all.write('valve.json', described('valve', 'from-file'));
   await all.write('light.json', described('light', 'from-file'));
@@ -137,41 +135,43 @@ test('an announced type is kept over a restart, and the same announcement change
   await using on = await openTestStore();
   {
     await using all = await registry({ on });
-    await all.types.announce(described('valve', 'position'), 'handshake');
-    await all.types.announce(described('valve', 'position'), 'handshake');
+    await all.types.announce(described('valve', 'position'));
+    await all.types.announce(described('valve', 'position'));
     assert.equal(all.changes.count, 1);
-    await all.types.announce(described('valve', 'opening'), 'handshake');
+    await all.types.announce(described('valve', 'opening'));
     assert.deepEqual([all.first('valve'), all.changes.count], ['opening', 2]);
   }
   await using next = await registry({ on });
   assert.equal(next.first('valve'), 'opening');
 });
 
-test('a faulty or too large announcement is refused, and devices that repeat it do not fill the log', async () => {
+test('a faulty or too large announcement is refused', async () => {
   await using all = await registry();
-  for (let index = 0; index < 20; index += 1) {
-    await all.types.announce(described('valve', `x\n${index}`), 'handshake');
-    await all.types.announce({ type: `../${index}` }, 'handshake');
-  }
-  await all.types.announce(undefined, 'manifest');
-  await all.types.announce(described('valve', 'x', { names: { en: 'x'.repeat(maxDeviceTypeBytes) } }), 'manifest');
+  await all.types.announce(described('valve', 'x\n'));
+  await all.types.announce({ type: '../1' });
+  await all.types.announce(undefined);
+  await all.types.announce(described('valve', 'x', { names: { en: 'x'.repeat(maxDeviceTypeBytes) } }));
   assert.deepEqual(all.types.list(), builtInDeviceTypes);
-  const sources = all.logger.events('device_type_refused').map(({ source }) => source);
-  assert.deepEqual(sources, ['handshake', 'manifest', 'manifest']);
+  assert.deepEqual([...new Set(all.logger.events('device_type_refused').map(({ source }) => source))], ['manifest']);
   assert.deepEqual(await all.db.selectFrom('device_types').selectAll().execute(), []);
 });
 
-test('announcements stop at 200 types; known ones may still change', async () => {
+test('announcements stop at 200 types; known ones may still change, and rows of handshakes take no place', async () => {
   await using all = await registry();
-  const rows = Array.from({ length: 199 }, (_, index) => {
+  const row = (index: number, source: 'manifest' | 'handshake') => {
     const definition = JSON.stringify(described(`t${index}`, 'x'));
-    return { type: `t${index}`, definition, source: 'handshake' as const, updated_at: 1 };
-  });
+    return { type: `t${index}`, definition, source, updated_at: 1 };
+  };
+  const rows = [
+    ...Array.from({ length: 199 }, (_, index) => row(index, 'manifest')),
+    ...Array.from({ length: 230 }, (_, index) => row(200 + index, 'handshake')),
+  ];
   await all.db.insertInto('device_types').values(rows).execute();
-  await all.types.announce(described('last', 'x'), 'handshake');
-  await all.types.announce(described('beyond', 'x'), 'manifest');
-  await all.types.announce(described('t0', 'changed'), 'handshake');
+  await all.types.announce(described('last', 'x'));
+  await all.types.announce(described('beyond', 'x'));
+  await all.types.announce(described('t0', 'changed'));
   assert.deepEqual([all.first('last'), all.first('beyond'), all.first('t0')], ['x', undefined, 'changed']);
+  assert.equal(all.first('t200'), undefined);
   assert.match(String(all.logger.events('device_type_refused')[0]?.['reason']), /the station has 200 types already/);
 });
 
@@ -179,7 +179,7 @@ test('a type that one backend was told is known to the others that share the dat
   await using on = await openTestStore();
   await using one = await registry({ on });
   await using other = await registry({ on });
-  await one.types.announce(described('valve', 'position'), 'handshake');
+  await one.types.announce(described('valve', 'position'));
   await until('the other knows it', () => other.first('valve') === 'position');
   assert.equal(other.changes.count, 1);
 });

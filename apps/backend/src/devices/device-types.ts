@@ -9,21 +9,28 @@ import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
-import type { DeviceTypeRegistry, DeviceTypeSource } from '../core/device-types.ts';
+import type { DeviceTypeRegistry, DeviceTypeSource, TypedDevice } from '../core/device-types.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
 import type { Database } from '../store/schema.ts';
+import { openDeviceDescriptions } from './device-descriptions.ts';
 
-/** Types that a station may have in addition to the built-in ones. */
+/** Files that a station may have, and types of manifests. */
 const maxTypes = 200;
 /** A file that is added or changed counts after this time at most; likewise a type that another replica stored. */
 const lookEveryMs = 2_000;
 
-export type RunningDeviceTypes = DeviceTypeRegistry & AsyncDisposable;
+export type RunningDeviceTypes = DeviceTypeRegistry &
+  AsyncDisposable & {
+    /** Reads everything again: events of another replica may be lost. */
+    reload(): Promise<void>;
+  };
 
 type TypesParts = {
   db: Database;
   disk: Pick<Disk, 'list' | 'read' | 'makeDirectory'>;
   /** DATA_DIR/device-types: one JSON file a type. */
   folder: string;
+  events: DeviceEvents;
   /** The types are not what they were. */
   onChanged: () => void;
   clock: Clock;
@@ -32,32 +39,39 @@ type TypesParts = {
 
 type Found = { deviceType: DeviceType; source: DeviceTypeSource };
 
+/** Reads a text once, while it is there: a description is not checked again at each look. */
+type Reader = (name: string, text: string) => Found | null;
+
 /**
- * The types of the station: built-in, from files, from firmware manifests and from handshakes. Of one name the owner's file comes first,
- * then the built-in type, then the manifest's, then the handshake's (ADR 20). Files are read again while the station runs.
+ * The types of the station: built-in, from files and from firmware manifests. Of one name the owner's file comes first, then the built-in
+ * type, then the manifest's (ADR 20). What a device says about itself counts where none of them does, and for this device alone (ADR 69).
+ * Files are read again while the station runs.
  */
 export async function startDeviceTypes(parts: TypesParts): Promise<RunningDeviceTypes> {
-  const { clock, logger, onChanged } = parts;
+  const { db, events, clock, logger, onChanged } = parts;
+  await using starting = new AsyncDisposableStack();
   const ending = new AbortController();
   const waker = createWaker(clock);
   const log = createTypeLog(logger, clock);
   const line = createExclusiveRunner();
+  const descriptionLog = {
+    refused: (faults: readonly string[]): void => log.refused('handshake', faults),
+    added: (deviceType: DeviceType): void => log.added(deviceType, 'handshake'),
+  };
+  const descriptions = starting.use(await openDeviceDescriptions({ db, events, log: descriptionLog, clock, logger }));
+  const lookUp = createLook(parts, log);
   let types: ReadonlyMap<string, DeviceType> = new Map(builtInDeviceTypes.map((one) => [one.type, one]));
-  let known = '';
+  let isFirst = true;
   const load = async (): Promise<void> => {
-    const [files, announced] = [await readFiles(parts, log), await readAnnounced(parts.db)];
-    const merged = mergeTypes(files, announced);
-    const content = JSON.stringify([...merged.values()]);
-    if (content === known) return;
-    for (const { deviceType, source } of [...files, ...announced]) {
-      if (merged.get(deviceType.type) === deviceType) log.added(deviceType, source);
-    }
-    const isFirst = known === '';
-    [types, known] = [merged, content];
+    const found = await lookUp();
+    if (found === null) return;
+    types = found;
     if (!isFirst) onChanged();
+    isFirst = false;
   };
   await parts.disk.makeDirectory(parts.folder, 0o700);
   await load();
+  isFirst = false;
   const turn = async (): Promise<number> => {
     await line.run(load);
     return lookEveryMs;
@@ -66,42 +80,99 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     logger.event('unexpected_error', { where: 'reading device types', message: describeError(error) });
   const backoff = constantBackoff(lookEveryMs);
   const looking = runLoop({ turn, waker, clock, signal: ending.signal, backoff, onFailure });
+  starting.defer(async () => {
+    ending.abort();
+    await looking;
+  });
+  const running = starting.move();
   return {
     list: () => [...types.values()],
     find: (type) => types.get(type),
-    announce: async (description, source) => {
+    of: (device) => types.get(device.type) ?? ofItsOwn(descriptions.find(device.id), device),
+    announced: () => descriptions.all().filter(({ deviceType }) => !types.has(deviceType.type)),
+    announce: async (description) => {
       try {
-        if (await storeType(parts, log, description, source)) await line.run(load);
+        if (await storeType(parts, log, description)) await line.run(load);
       } catch (error) {
         logger.event('unexpected_error', { where: 'storing a device type', message: describeError(error) });
       }
     },
-    [Symbol.asyncDispose]: async () => {
-      ending.abort();
-      await looking;
+    describe: descriptions.take,
+    reload: async () => {
+      await descriptions.load();
+      await line.run(load);
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** A device that was added again as another type has described the type of before. */
+const ofItsOwn = (described: DeviceType | undefined, { type }: TypedDevice): DeviceType | undefined =>
+  described?.type === type ? described : undefined;
+
+/** @returns the types of files, built-in ones and those of manifests; null: they are what they were. */
+function createLook(parts: TypesParts, log: TypeLog): () => Promise<ReadonlyMap<string, DeviceType> | null> {
+  const files = createReader('file', log);
+  const rows = createReader('manifest', null);
+  let known: readonly Found[] | null = null;
+  return async () => {
+    const found = [...(await readFiles(parts, log, files.read)), ...(await readManifests(parts.db, rows.read))];
+    files.forgetOthers();
+    rows.forgetOthers();
+    if (known !== null && found.length === known.length && found.every((one, index) => one === known?.[index]))
+      return null;
+    known = found;
+    const merged = mergeTypes(found);
+    for (const { deviceType, source } of found)
+      if (merged.get(deviceType.type) === deviceType) log.added(deviceType, source);
+    return merged;
+  };
+}
+
+/** @param log null: a faulty text is left out without a word. */
+function createReader(source: DeviceTypeSource, log: TypeLog | null): { read: Reader; forgetOthers(): void } {
+  let before = new Map<string, { text: string; found: Found | null }>();
+  let now: typeof before = new Map();
+  const readAnew = (name: string, text: string): Found | null => {
+    const read = readDeviceType(parseJson(text));
+    if (read.kind === 'ok') return { deviceType: read.deviceType, source };
+    log?.refused(name, read.faults);
+    return null;
+  };
+  return {
+    read: (name, text) => {
+      const last = before.get(name);
+      const entry = last?.text === text ? last : { text, found: readAnew(name, text) };
+      now.set(name, entry);
+      return entry.found;
+    },
+    forgetOthers: () => {
+      before = now;
+      now = new Map();
     },
   };
 }
 
-/** Earlier entries come first. */
-function mergeTypes(files: readonly Found[], announced: readonly Found[]): ReadonlyMap<string, DeviceType> {
+/** Of files the earlier comes first, then the built-in type, then that of a manifest. */
+function mergeTypes(found: readonly Found[]): ReadonlyMap<string, DeviceType> {
   const merged = new Map<string, DeviceType>();
-  const builtIn = builtInDeviceTypes.map((deviceType) => ({ deviceType }));
-  for (const { deviceType } of [...files, ...builtIn, ...announced]) {
+  const add = (deviceType: DeviceType): void => {
     if (!merged.has(deviceType.type)) merged.set(deviceType.type, deviceType);
-  }
+  };
+  for (const { deviceType, source } of found) if (source === 'file') add(deviceType);
+  for (const deviceType of builtInDeviceTypes) add(deviceType);
+  for (const { deviceType, source } of found) if (source !== 'file') add(deviceType);
   return merged;
 }
 
-async function readFiles({ disk, folder }: TypesParts, log: TypeLog): Promise<Found[]> {
+async function readFiles({ disk, folder }: TypesParts, log: TypeLog, read: Reader): Promise<Found[]> {
   const names = (await disk.list(folder)).filter((name) => name.endsWith('.json')).sort();
   const found: Found[] = [];
   for (const name of names.slice(0, maxTypes)) {
     const bytes = await disk.read(join(folder, name));
     if (bytes === null) continue;
-    const read = bytes.length > maxDeviceTypeBytes ? tooLarge : readDeviceType(parseJson(bytes));
-    if (read.kind === 'ok') found.push({ deviceType: read.deviceType, source: 'file' });
-    else log.refused(name, read.faults);
+    if (bytes.length > maxDeviceTypeBytes) log.refused(name, tooLarge.faults);
+    else found.push(...[read(name, Buffer.from(bytes).toString('utf8'))].filter((one) => one !== null));
   }
   return found;
 }
@@ -109,32 +180,30 @@ async function readFiles({ disk, folder }: TypesParts, log: TypeLog): Promise<Fo
 const tooLarge = { kind: 'invalid', faults: [`It is larger than ${maxDeviceTypeBytes} bytes`] } as const;
 
 /** Undefined when it is not JSON. */
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
 }
 
-/** What a manifest says comes before what a device says. A row of a newer release that this one cannot read is left out. */
-async function readAnnounced(db: Database): Promise<Found[]> {
-  const rows = await db.selectFrom('device_types').selectAll().orderBy('source', 'desc').orderBy('type').execute();
-  return rows.flatMap(({ definition, source }): Found[] => {
-    const read = readDeviceType(parseJson(Buffer.from(definition)));
-    return read.kind === 'ok' ? [{ deviceType: read.deviceType, source }] : [];
-  });
+/** A row of a newer release that this one cannot read is left out. Rows of handshakes are of a release before ADR 69. */
+async function readManifests(db: Database, read: Reader): Promise<Found[]> {
+  const rows = await db
+    .selectFrom('device_types')
+    .select(['type', 'definition'])
+    .where('source', '=', 'manifest')
+    .orderBy('type')
+    .execute();
+  return rows.flatMap(({ type, definition }) => read(type, definition) ?? []);
 }
 
 /** @returns whether the stored types changed. */
-async function storeType(
-  { db, clock }: TypesParts,
-  log: TypeLog,
-  description: unknown,
-  source: 'manifest' | 'handshake',
-): Promise<boolean> {
+async function storeType({ db, clock }: TypesParts, log: TypeLog, description: unknown): Promise<boolean> {
   const definition = JSON.stringify(description) ?? '';
   const read = Buffer.byteLength(definition) > maxDeviceTypeBytes ? tooLarge : readDeviceType(description);
+  const source = 'manifest';
   if (read.kind === 'invalid') {
     log.refused(source, read.faults);
     return false;
@@ -142,12 +211,11 @@ async function storeType(
   const { type } = read.deviceType;
   const stored = await db.selectFrom('device_types').selectAll().where('type', '=', type).executeTakeFirst();
   if (stored?.definition === definition && stored.source === source) return false;
-  if (stored?.source === 'manifest' && source === 'handshake') return false;
-  if (stored === undefined && (await countTypes(db)) >= maxTypes) {
+  if (stored?.source !== source && (await countTypes(db)) >= maxTypes) {
     log.refused(source, [`"${type}": the station has ${maxTypes} types already`]);
     return false;
   }
-  const values = { definition, source, updated_at: clock.now() };
+  const values = { definition, source, updated_at: clock.now() } as const;
   await db
     .insertInto('device_types')
     .values({ type, ...values })
@@ -160,6 +228,7 @@ async function countTypes(db: Database): Promise<number> {
   const { count } = await db
     .selectFrom('device_types')
     .select(({ fn }) => fn.countAll().as('count'))
+    .where('source', '=', 'manifest')
     .executeTakeFirstOrThrow();
   return Number(count);
 }

@@ -60,7 +60,7 @@ async function announceTypes(
   request: RequestOf<typeof announceRoute>,
   reply: ReplyOf<typeof announceRoute>,
 ) {
-  for (const description of request.body.types) await types.announce(description, 'manifest');
+  for (const description of request.body.types) await types.announce(description);
   return reply.code(204).send(null);
 }
 

@@ -47,7 +47,7 @@ function bridgeWith(options: {
         (async (externalId) => (externalId === 'x' ? null : { id: `id-${externalId}`, externalId, type: 'light' })),
       [Symbol.dispose]: () => undefined,
     },
-    types: { ...builtInTypes, announce: async () => undefined },
+    types: { ...builtInTypes, announce: async () => undefined, describe: async () => undefined },
     unregistered: {
       receive: async ({ externalId }) => options.unregistered?.(externalId) ?? { kind: 'silence' },
     },

@@ -98,7 +98,7 @@ export function createBridge(parts: BridgeParts): Bridge {
     const isHandshake = end === 'handshake' && body !== undefined;
     if (isHandshake) {
       reports.push(...differing(device, (body as Handshake).type, at));
-      announceType(parts.types, body as Handshake);
+      describeDevice(parts.types, device, body as Handshake);
     }
     // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));
@@ -215,12 +215,12 @@ function createTypeCheck({
   };
 }
 
-/** A device may describe its type (contracts, section 8a). */
-function announceType(types: DeviceTypeRegistry, handshake: Handshake): void {
+/** A device may describe itself (contracts, section 8a). */
+function describeDevice(types: DeviceTypeRegistry, device: KnownDevice, handshake: Handshake): void {
   const { type, capabilities, category, names, icon, commands, events, primary } = handshake;
-  if (capabilities === undefined) return;
   const given = Object.entries({ type, category, names, icon, capabilities, commands, events, primary });
-  void types.announce(Object.fromEntries(given.filter(([, value]) => value !== undefined)), 'handshake');
+  const description = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  void types.describe(device, capabilities === undefined ? null : description);
 }
 
 /**

@@ -147,7 +147,7 @@ async function checkCommands({ devices, types }: ScenesParts, commands: readonly
       note(`${pointer}/action`, 'is not allowed in a scene');
       continue;
     }
-    const checked = checkCommand(types.find(device.type), action, params);
+    const checked = checkCommand(types.of(device), action, params);
     if (checked.kind === 'unknown_action') note(`${pointer}/action`, `must be one of: ${checked.known.join(', ')}`);
     if (checked.kind === 'bad_params')
       for (const fault of checked.faults) note(`${pointer}/params${fault.pointer}`, fault.message);

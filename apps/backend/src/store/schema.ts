@@ -22,6 +22,7 @@ export type Schema = {
   favourites: FavouritesTable;
   scenes: ScenesTable;
   device_types: DeviceTypesTable;
+  device_descriptions: DeviceDescriptionsTable;
   devices: DevicesTable;
   device_events: DeviceEventsTable;
   device_samples: DeviceSamplesTable;
@@ -146,8 +147,16 @@ type DeviceTypesTable = {
   type: string;
   /** JSON of a `DeviceType`. */
   definition: string;
+  /** `handshake`: of a release before ADR 69, which reads it after a rollback. */
   source: 'manifest' | 'handshake';
   updated_at: number;
+};
+
+/** What a device says about itself. */
+type DeviceDescriptionsTable = {
+  device_id: string;
+  /** JSON of a `DeviceType`, as in the handshake. */
+  definition: string;
 };
 
 export type DevicesTable = {

@@ -2,4 +2,9 @@ import { builtInDeviceTypes, findBuiltInType } from '@station/protocol/builtin-d
 import type { DeviceTypes } from '../core/device-types.ts';
 
 /** The types of a station that has only the built-in ones. */
-export const builtInTypes: DeviceTypes = { list: () => builtInDeviceTypes, find: findBuiltInType };
+export const builtInTypes: DeviceTypes = {
+  list: () => builtInDeviceTypes,
+  find: findBuiltInType,
+  of: ({ type }) => findBuiltInType(type),
+  announced: () => [],
+};

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { missingTypes, outlining, withMessages, withRead } from './devices.ts';
+import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
+import { deviceTypesOf, missingTypes, outlining, withMessages, withRead } from './devices.ts';
 
 const time = (second: number): string => new Date(Date.UTC(2026, 10, 21, 9, 0, second)).toISOString();
 const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Device => ({
@@ -53,12 +55,38 @@ test('what was read counts where it is later, or where nothing was known', () =>
 
 test('types are read again when a device has one that is not known, once for each', () => {
   const missing = missingTypes();
-  const light = { type: 'light' };
+  const light = { id: '1', type: 'light' };
+  const fan = { id: '2', type: 'fan' };
   assert.equal(missing([light], undefined), false);
-  assert.equal(missing([light], [light]), false);
-  assert.equal(missing([light, { type: 'fan' }], [light]), true);
-  assert.equal(missing([light, { type: 'fan' }], [light]), false);
-  assert.equal(missing([{ type: 'kettle' }], [light]), true);
+  assert.equal(missing([light], builtInDeviceTypes), false);
+  assert.equal(missing([light, fan], builtInDeviceTypes), true);
+  assert.equal(missing([light, fan], builtInDeviceTypes), false);
+  assert.equal(missing([{ id: '3', type: 'kettle' }], builtInDeviceTypes), true);
+  const own = { ...lock('Lock'), deviceIds: ['4'] };
+  assert.equal(missing([{ id: '4', type: 'door-lock' }], [own]), false);
+  assert.equal(missing([{ id: '5', type: 'door-lock' }], [own]), true);
+});
+
+const lock = (name: string): DeviceType => ({
+  type: 'door-lock',
+  category: 'actuator',
+  capabilities: [{ key: 'locked', kind: 'boolean' }],
+  commands: [{ action: 'lock', confirmedBy: ['locked'], repeatable: true, names: { en: name } }],
+  events: [],
+});
+
+test('what a device says about itself counts for it alone, and not where the station has a type of that name', () => {
+  const light = builtInDeviceTypes.find(({ type }) => type === 'light') ?? assert.fail();
+  const types = deviceTypesOf([
+    { ...lock('Unlock'), deviceIds: ['hijacked'] },
+    { ...light, names: { en: 'Not a light' }, deviceIds: ['hijacked'] },
+    ...builtInDeviceTypes,
+    { ...lock('Lock'), deviceIds: ['honest'] },
+  ]);
+  const nameOf = (id: string, type = 'door-lock') => types.of({ id, type })?.commands[0]?.names?.['en'];
+  assert.deepEqual([nameOf('honest'), nameOf('other'), types.named('door-lock')], ['Lock', undefined, undefined]);
+  assert.equal(types.of({ id: 'hijacked', type: 'light' }), light);
+  assert.equal(nameOf('honest', 'door-lock-2'), undefined);
 });
 
 test('messages change their own devices only, and nothing else becomes another object', () => {

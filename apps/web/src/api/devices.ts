@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { useCallback, useState, useSyncExternalStore } from 'react';
-import type { DeviceType } from '@station/protocol/device-types';
+import type { DeviceType, StationDeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { LiveService } from './live.ts';
@@ -53,26 +53,46 @@ export const hasLowBattery = ({ state: { battery } }: Pick<Device, 'state'>): bo
 
 const seldomMs = 300_000;
 
-/**
- * Types by their name; null while they are read for the first time. Without its type a device is shown as well, but cannot be
- * commanded.
- */
+/** Null while they are read for the first time. Without its type a device is shown as well, but cannot be commanded. */
 export function useDeviceTypes(): DeviceTypeMap | null {
   const { session } = useServices();
   const { data, failureCount } = useQuery({
     queryKey: deviceTypesKey,
-    queryFn: ({ signal }) => session.call<DeviceType[]>('GET', '/api/device-types', { signal }),
+    queryFn: ({ signal }) => session.call<StationDeviceType[]>('GET', '/api/device-types', { signal }),
     staleTime: seldomMs,
     retry: 5,
-    select: byType,
+    select: deviceTypesOf,
   });
-  return data ?? (failureCount > 0 ? none : null);
+  return data ?? (failureCount > 0 ? noDeviceTypes : null);
 }
 
-export type DeviceTypeMap = ReadonlyMap<string, DeviceType>;
+export type DeviceTypeMap = {
+  /** A type that counts for every device of its name. */
+  named(type: string): DeviceType | undefined;
+  /** Of all types, also of those that a device says it is. */
+  names(): readonly string[];
+  /** The type of a device: what it says about itself counts for it alone. */
+  of(device: Pick<Device, 'id' | 'type'>): DeviceType | undefined;
+};
 
-const none: DeviceTypeMap = new Map();
-const byType = (types: DeviceType[]): DeviceTypeMap => new Map(types.map((one) => [one.type, one] as const));
+export function deviceTypesOf(types: readonly StationDeviceType[]): DeviceTypeMap {
+  const named = new Map<string, DeviceType>();
+  const announced = new Map<string, DeviceType>();
+  for (const one of types) {
+    if (one.deviceIds === undefined) named.set(one.type, one);
+    for (const id of one.deviceIds ?? []) announced.set(id, one);
+  }
+  return {
+    named: (type) => named.get(type),
+    names: () => [...new Set(types.map(({ type }) => type))],
+    of: ({ id, type }) => {
+      const own = announced.get(id);
+      return named.get(type) ?? (own?.type === type ? own : undefined);
+    },
+  };
+}
+
+export const noDeviceTypes = deviceTypesOf([]);
 
 export function useZones(): readonly Zone[] | null {
   const { session } = useServices();
@@ -104,12 +124,14 @@ const activityMessages: readonly string[] = [
 ];
 /** Limit of reads during many events. */
 const readEventsEveryMs = 1_000;
+/** Devices that describe themselves anew again and again. */
+const readTypesEveryMs = 2_000;
 
 /** Updates the list of devices from the station's events, and reads it again after each handshake: events may have been missed. */
 export function followDevices(live: LiveService, queries: QueryClient): void {
   const readDevices = (): void => void queries.invalidateQueries({ queryKey: devicesKey });
   const readEvents = atMostEvery(readEventsEveryMs, () => void queries.invalidateQueries({ queryKey: ['activity'] }));
-  const readTypes = (): void => void queries.invalidateQueries({ queryKey: deviceTypesKey });
+  const readTypes = atMostEvery(readTypesEveryMs, () => void queries.invalidateQueries({ queryKey: deviceTypesKey }));
   let isFirstHello = true;
   let gathered: ServerMessage[] = [];
   const apply = (): void => {
@@ -145,14 +167,16 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
 
 /** Whether a device has a type that is not known; true once for each such type, because the station may not know it either. */
 export function missingTypes(): (
-  devices: readonly Pick<Device, 'type'>[] | undefined,
-  types: readonly Pick<DeviceType, 'type'>[] | undefined,
+  devices: readonly Pick<Device, 'id' | 'type'>[] | undefined,
+  types: readonly StationDeviceType[] | undefined,
 ) => boolean {
   const asked = new Set<string>();
   return (devices, types) => {
     if (devices === undefined || types === undefined) return false;
-    const known = new Set(types.map(({ type }) => type));
-    const unknown = devices.map(({ type }) => type).filter((type) => !known.has(type) && !asked.has(type));
+    const known = deviceTypesOf(types);
+    const unknown = devices
+      .filter((device) => known.of(device) === undefined && !asked.has(device.type))
+      .map(({ type }) => type);
     for (const type of unknown) asked.add(type);
     return unknown.length > 0;
   };

@@ -6,5 +6,5 @@ import { useLocale } from './i18n.ts';
 export function useTypeName(): (type: string) => string {
   const locale = useLocale();
   const types = useDeviceTypes();
-  return (type) => typeName(locale, type, types?.get(type));
+  return (type) => typeName(locale, type, types?.named(type));
 }

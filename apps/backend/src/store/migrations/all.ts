@@ -33,6 +33,7 @@ import { sunAndTraces } from './0036-sun-and-traces.ts';
 import { notifications } from './0037-notifications.ts';
 import { memberLimits } from './0039-member-limits.ts';
 import { activity } from './0041-activity.ts';
+import { deviceDescriptions } from './0044-device-descriptions.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -70,4 +71,5 @@ export const migrations: readonly StationMigration[] = [
   notifications,
   memberLimits,
   activity,
+  deviceDescriptions,
 ];

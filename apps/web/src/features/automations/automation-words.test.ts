@@ -6,6 +6,7 @@ import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import type { Language } from '@station/protocol/languages';
+import { deviceTypesOf } from '../../api/devices.ts';
 import { textsOf } from '../../i18n/testing/texts-of.ts';
 import { briefWords, sentenceWords, wayWords } from './automation-words.ts';
 import { seenWords, startedWords } from './run-words.ts';
@@ -52,7 +53,7 @@ async function around(language: Language): Promise<Surroundings> {
   const i18n = createInstance();
   const translation = await textsOf(language);
   await i18n.init({ lng: language, resources: { [language]: { translation } }, interpolation: { escapeValue: false } });
-  const types = new Map([...builtInDeviceTypes, fan].map((type) => [type.type, type] as const));
+  const types = deviceTypesOf([...builtInDeviceTypes, fan]);
   return {
     t: i18n.t,
     locale: language === 'en' ? 'en-GB' : language,

@@ -15,7 +15,7 @@ import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { Station } from '@station/protocol/rest';
 import type { Scene } from '@station/protocol/scenes';
-import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
+import { type DeviceTypeMap, useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
 import { useScenes } from '../../api/scenes.ts';
@@ -146,7 +146,7 @@ export type Surroundings = {
   /** BCP 47. */
   locale: string;
   devices: readonly Device[];
-  types: ReadonlyMap<string, DeviceType>;
+  types: DeviceTypeMap;
   zones: readonly Zone[];
   scenes: readonly Scene[];
   /** Whether the station knows where it is. */
@@ -167,8 +167,10 @@ export const typesOfZone = (around: Surroundings, zoneId: string): readonly Devi
 export const deviceOf = ({ devices }: Surroundings, id: string): Device | undefined =>
   devices.find((device) => device.id === id);
 
-export const typeOf = (around: Surroundings, id: string): DeviceType | undefined =>
-  around.types.get(deviceOf(around, id)?.type ?? '');
+export function typeOf(around: Surroundings, id: string): DeviceType | undefined {
+  const device = deviceOf(around, id);
+  return device && around.types.of(device);
+}
 
 /** The description of a device's value; for an unknown value it is derived from the value itself. */
 export function capabilityOf(around: Surroundings, deviceId: string, key: string, value?: unknown): Capability {

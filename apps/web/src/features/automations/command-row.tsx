@@ -47,8 +47,8 @@ export function CommandRow({
         others: [],
         otherOf: () => '',
         dataOf: () => null,
-        devices: around.devices.filter(({ type }) => {
-          const known = around.types.get(type);
+        devices: around.devices.filter((device) => {
+          const known = around.types.of(device);
           return known !== undefined && canBeCommanded(known);
         }),
         optionsOf: (device) => commandOptions(around, device),

@@ -5,6 +5,7 @@ import type { ActionData, TriggerData } from '@station/protocol/automation-flow'
 import { checkFlow } from '@station/protocol/automation-flow-check';
 import { builtInDeviceTypes, findBuiltInType } from '@station/protocol/builtin-device-types';
 import type { Device } from '@station/protocol/devices';
+import { deviceTypesOf } from '../../api/devices.ts';
 import type { Surroundings } from './automations.ts';
 import {
   actionOptions,
@@ -35,7 +36,7 @@ const around: Surroundings = {
   t: ((key: string) => key) as unknown as TFunction,
   locale: 'en',
   devices,
-  types: new Map(builtInDeviceTypes.map((type) => [type.type, type] as const)),
+  types: deviceTypesOf(builtInDeviceTypes),
   zones: [{ id: hallId, name: 'Hall' }],
   scenes: [{ id: 's', name: 'Evening', commands: [] }],
   hasPlace: true,

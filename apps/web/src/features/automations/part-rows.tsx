@@ -192,8 +192,8 @@ export function ActionRow({ onMove, ...row }: RowProps<StepData> & { name: strin
       const kind = kinds.find((one) => one === other);
       return kind === undefined ? null : kind === 'wait_until' ? freshWait(around) : fresh[kind];
     },
-    devices: around.devices.filter(({ type }) => {
-      const known = around.types.get(type);
+    devices: around.devices.filter((device) => {
+      const known = around.types.of(device);
       return known !== undefined && canBeCommanded(known);
     }),
     optionsOf: (device) => actionOptions(around, device),

@@ -54,7 +54,10 @@ export function ActivityPage() {
               const isThere = name !== undefined;
               return { name: name ?? (view.kind === 'shown' ? t('activity.removed') : '…'), isThere };
             }}
-            typeOf={(id) => types?.get(devices.get(id)?.type ?? '')}
+            typeOf={(id) => {
+              const device = devices.get(id);
+              return device && types?.of(device);
+            }}
           />
         </section>
       </div>

@@ -28,7 +28,7 @@ function Tile({
   position,
   count,
 }: { device: Device } & Omit<LiveTileProps, 'id'> & Place) {
-  const type = types.get(device.type);
+  const type = types.of(device);
   const shown = useControlledDevice(device, type);
   const id = useId();
   const isOffline = device.status === 'offline';

@@ -53,7 +53,7 @@ export function DevicePage({ id, FirmwareCard, UsedBy }: { id: string } & Guests
   return (
     <Shown
       device={device}
-      type={types.get(device.type)}
+      type={types.of(device)}
       freshness={view.freshness}
       firmware={<FirmwareCard device={device} />}
       usedBy={<UsedBy id={id} />}

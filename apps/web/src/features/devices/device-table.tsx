@@ -244,7 +244,7 @@ function useRow(
   const { t } = useTranslation();
   const device = useDevice(id);
   if (!device) return null;
-  const type = types.get(device.type);
+  const type = types.of(device);
   return {
     checkbox: (
       <label className="grid size-11 shrink-0 cursor-pointer place-items-center">

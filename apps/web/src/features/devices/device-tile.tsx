@@ -16,7 +16,7 @@ import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 /** A tile of home. It is drawn again when its device changes, and not with the others. */
 export const LiveTile = memo(function LiveTile({ id, types, usable }: LiveTileProps) {
   const device = useDevice(id);
-  return device && <DeviceTile device={device} type={types.get(device.type)} usable={usable} />;
+  return device && <DeviceTile device={device} type={types.of(device)} usable={usable} />;
 });
 
 export type LiveTileProps = {

@@ -108,7 +108,7 @@ function Shown({
     const toListed = (device: Device): Listed => ({
       device,
       zoneName: zoneNames.get(device.zoneId ?? '') ?? null,
-      typeName: typeName(locale, device.type, types.get(device.type)),
+      typeName: typeName(locale, device.type, types.of(device)),
       offered: offerOf(device),
     });
     return devices.map(toListed);

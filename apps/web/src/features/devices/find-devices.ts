@@ -1,7 +1,7 @@
 import { LayoutGrid, Power, PowerOff, ToggleRight } from 'lucide-react';
 import { useContext, useDeferredValue, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type DeviceTypeMap, useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
+import { noDeviceTypes, useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import { useStore } from '../../api/services.ts';
 import { typeName, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -11,8 +11,6 @@ import { refusalWords } from './device-parts.tsx';
 import { viewOf } from './device-view.ts';
 import { offCommands } from './zone-off.ts';
 
-const noTypes: DeviceTypeMap = new Map();
-
 /** What the search finds of devices and zones: their pages, switching, and "all off". */
 export function useDeviceEntries(open: (path: string) => void): FindEntry[] {
   const { t } = useTranslation();
@@ -20,7 +18,7 @@ export function useDeviceEntries(open: (path: string) => void): FindEntry[] {
   const control = useContext(DeviceControlContext);
   if (!control) throw new Error('useDeviceEntries outside of DeviceControlContext');
   const view = useDevices();
-  const types = useDeviceTypes() ?? noTypes;
+  const types = useDeviceTypes() ?? noDeviceTypes;
   const zones = useZones();
   const commands = useStore(control.commands);
   const isUsable = view.kind === 'shown' && view.freshness.kind !== 'stale';
@@ -55,7 +53,7 @@ export function useDeviceEntries(open: (path: string) => void): FindEntry[] {
     }
     for (const device of devices ?? []) {
       const { id, name } = device;
-      const type = types.get(device.type);
+      const type = types.of(device);
       const command = commands.get(id);
       const { toggle, main } = viewOf(device, type, command);
       const words = `${zoneNames.get(device.zoneId ?? '') ?? ''} ${typeName(locale, device.type, type)}`;

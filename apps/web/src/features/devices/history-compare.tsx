@@ -32,7 +32,7 @@ export function Comparison({ own, others, onChange, children }: ComparisonParts)
   const [isOpen, open] = useState(false);
   const devices = view.kind === 'shown' && types !== null ? view.value : [];
   const chartedOf = (device: Device): Charted[] =>
-    viewOf(device, types?.get(device.type), undefined).readings.map(({ capability }) => ({ device, capability }));
+    viewOf(device, types?.of(device), undefined).readings.map(({ capability }) => ({ device, capability }));
   const added = others.flatMap((id) => {
     const device = devices.find((one) => id.startsWith(`${one.id} `));
     return device === undefined ? [] : chartedOf(device).filter((one) => idOf(one) === id);

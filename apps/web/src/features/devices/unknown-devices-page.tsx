@@ -112,7 +112,7 @@ function Row({ device, usable }: { device: UnknownDevice; usable: boolean }) {
   const types = useDeviceTypes();
   const { externalId, type, chip, firmwareVersion, firstSeenAt, lastSeenAt, blocked, contested, acceptedUntil } =
     device;
-  const described = type === null ? undefined : types?.get(type);
+  const described = type === null ? undefined : types?.named(type);
   const name = type === null ? t('unknownDevices.noType') : typeName(locale, type, described);
   const facts = [
     externalId,

@@ -31,7 +31,7 @@ export function ZoneOffButton({
   );
   const offOf = ({ id }: Device): OffCommand | null => {
     const device = known.get(id);
-    return device ? offCommandOf(device, types.get(device.type), control?.commands.get().get(id)) : null;
+    return device ? offCommandOf(device, types.of(device), control?.commands.get().get(id)) : null;
   };
   const isOn = useSyncExternalStore(subscribe, () => devices.some((device) => offOf(device) !== null));
   if (!isOn || !control) return null;

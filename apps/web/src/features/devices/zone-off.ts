@@ -1,6 +1,7 @@
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import type { DeviceTypeMap } from '../../api/devices.ts';
 import type { CommandState, Values } from './device-control.ts';
 import { type Setting, viewOf } from './device-view.ts';
 
@@ -13,10 +14,9 @@ const runs = new Set(['on', 'power']);
 /** What would switch off those of the devices that are on and can be reached. */
 export const offCommands = (
   devices: readonly Device[],
-  types: ReadonlyMap<string, DeviceType>,
+  types: Pick<DeviceTypeMap, 'of'>,
   commands: ReadonlyMap<string, CommandState>,
-): OffCommand[] =>
-  devices.flatMap((device) => offCommandOf(device, types.get(device.type), commands.get(device.id)) ?? []);
+): OffCommand[] => devices.flatMap((device) => offCommandOf(device, types.of(device), commands.get(device.id)) ?? []);
 
 /** Null for a device that is off, cannot be reached, or can only be toggled: its state may be older than the toggle. */
 export function offCommandOf(

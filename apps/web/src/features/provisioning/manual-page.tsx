@@ -92,7 +92,7 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
         />
         <TypeField
           type={type}
-          known={[...types.keys()]}
+          known={[...types.names()]}
           isWrong={faults.type}
           onChange={(chosen) => {
             setType(chosen);
@@ -146,7 +146,7 @@ function TypeField({
     onChange(value === otherType ? '' : value);
   };
   const words = known
-    .map((one) => ({ one, name: typeName(locale, one, types?.get(one)) }))
+    .map((one) => ({ one, name: typeName(locale, one, types?.named(one)) }))
     .sort((a, b) => a.name.localeCompare(b.name, locale));
   return (
     <>

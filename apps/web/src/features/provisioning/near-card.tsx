@@ -129,7 +129,7 @@ function Row({
   const types = useDeviceTypes();
   const devices = useDevices();
   const { deviceType, deviceId } = candidate;
-  const described = deviceType === null ? undefined : types?.get(deviceType);
+  const described = deviceType === null ? undefined : types?.named(deviceType);
   const name = candidateName(locale, candidate, described);
   const known = devices.kind === 'shown' ? devices.value.find(({ id }) => id === deviceId) : undefined;
   const type = deviceType === null ? t('provisioning.near.noType') : typeName(locale, deviceType, described);

@@ -206,7 +206,7 @@ function Added({
       {device && (
         <ul className="mt-4 grid max-w-64 grid-cols-1">
           <Suspense fallback={<Skeleton className="h-40 rounded-2xl" />}>
-            <Tile device={device} type={types?.get(device.type)} usable={usable} />
+            <Tile device={device} type={types?.of(device)} usable={usable} />
           </Suspense>
         </ul>
       )}

@@ -31,7 +31,7 @@ export function PresentStateDialog({
   const [isChecked, setChecked] = useState(false);
   const states = new Map(
     (view.kind === 'shown' ? view.value : []).flatMap((device) => {
-      const commands = stateCommands(device, types?.get(device.type));
+      const commands = stateCommands(device, types?.of(device));
       return commands.length === 0 ? [] : [[device.id, { device, commands }] as const];
     }),
   );
