@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createEventStreams } from './event-stream.ts';
-import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
+import { startServer, type RunningServer } from './testing/running-server.ts';
 
 type Follower = {
   socket: Socket;
@@ -17,8 +18,9 @@ type Follower = {
 };
 
 /** Opens the stream and reads until the first comment shows that it is followed. */
-async function follow(running: RunningServer): Promise<Follower> {
-  const socket = connect(running.tcp.port, running.tcp.host);
+async function follow(running: RunningServer, { socketName }: { socketName?: string } = {}): Promise<Follower> {
+  const to = socketName === undefined ? running.tcp : { path: join(running.folder, socketName) };
+  const socket = connect(to);
   const chunks: string[] = [];
   let unseen = '';
   socket.setEncoding('utf8');
@@ -88,20 +90,22 @@ describe('GET /events', () => {
     fast.socket.destroy();
   });
 
-  it('takes so many readers and no more, and has room again when one goes', async () => {
-    await using running = await startServer();
+  it('ends the oldest of too many readers, and never the one on the socket for those on TCP', async () => {
+    const socketName = 'agent.sock';
+    await using running = await startServer({ socketName });
+    const backend = await follow(running, { socketName });
     const readers = [];
-    for (let count = 0; count < 64; count += 1) readers.push(await follow(running));
-    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/events')), '503 unavailable');
-    readers[0]?.socket.destroy();
-    let answer: string;
-    do {
-      const probe = connect(running.tcp.port, running.tcp.host);
-      probe.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      answer = String((await once(probe, 'data'))[0]).split(' ')[1] ?? '';
-      probe.destroy();
-    } while (answer !== '200');
-    for (const { socket } of readers) socket.destroy();
+    for (let count = 0; count < 33; count += 1) readers.push(await follow(running));
+    const [oldest, ...others] = readers;
+    if (oldest?.socket.destroyed === false) await once(oldest.socket, 'close');
+    const last = others.at(-1);
+    loud(running.logger, 'still there');
+    await Promise.all([backend.until('still there'), last?.until('still there')]);
+    assert.deepEqual(
+      others.filter(({ socket }) => socket.destroyed),
+      [],
+    );
+    for (const { socket } of [...readers, backend]) socket.destroy();
   });
 });
 
@@ -110,7 +114,7 @@ describe('an event stream', () => {
     const written: string[] = [];
     const response = Object.assign(
       new Writable({ write: (chunk: Buffer, _encoding, done) => (written.push(chunk.toString()), done()) }),
-      { writeHead: () => undefined },
+      { writeHead: () => undefined, req: { socket: {} } },
     ) as unknown as ServerResponse;
     let wake = (): void => undefined;
     const slept: number[] = [];

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@station/kit/clock';
+import { createFairPlaces } from '@station/kit/fair-places';
 import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import type { LogLine } from '@station/protocol/agent-machine';
@@ -20,7 +21,8 @@ export type LogStreams = {
 const maxBufferedBytes = 256 * 1024;
 /** Shorter than the idle time after which proxies cut a connection. */
 const heartbeatMs = 15_000;
-const maxStreams = 64;
+/** Programs of the machine, over TCP, share the first; the backend on its socket always has a place. */
+const maxStreams = { each: 32, all: 64 } as const;
 
 /**
  * `GET /events`: server-sent events (WHATWG HTML, section 9.2), `data` being one event of the catalogue as JSON. A reader that
@@ -29,18 +31,18 @@ const maxStreams = 64;
  */
 export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; stopping: AbortSignal }): EventStreams {
   const { logger, clock, stopping } = parts;
-  let open = 0;
+  const places = createFairPlaces<ServerResponse>(maxStreams);
   return {
     follow: (response) => {
-      if (open >= maxStreams) throw new StationError('unavailable', 'Too many clients follow the events already.');
-      open += 1;
+      const isLocalSocket = response.req.socket.remoteAddress === undefined;
+      places.enter(response, [isLocalSocket ? 'socket' : 'tcp'])?.destroy();
       const closed = openStream(response, { clock, stopping, greeting: 'the events of the agent as they happen' });
       const subscription = logger.subscribe((event) => {
         if (response.writableLength > maxBufferedBytes) response.destroy();
         else response.write(`data: ${JSON.stringify(event)}\n\n`);
       });
       onAbort(closed, () => {
-        open -= 1;
+        places.leave(response);
         subscription[Symbol.dispose]();
       });
     },

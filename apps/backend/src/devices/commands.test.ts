@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@station/kit/clock';
 import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
@@ -45,11 +45,17 @@ async function commandsFor(options: Options = {}) {
     await store.pending();
   };
   const report = (...reports: DeviceReport[]): Promise<void> => emit({ kind: 'reports', reports });
-  const send = async (deviceId: string, action = 'set_power', params: object = { power: true }) => {
-    const result = await commands.send({ deviceId, action, params: { ...params }, userId: 'u' });
+  const sendAs = async (
+    userId: string | null,
+    deviceId: string,
+    action = 'set_power',
+    params: object = { power: true },
+  ) => {
+    const result = await commands.send({ deviceId, action, params: { ...params }, userId });
     assert.ok(result.kind === 'accepted');
     return result.command;
   };
+  const send = sendAs.bind(null, 'u');
   const statuses = (): string[] => changes.map(({ status }) => status);
   const all = starting.move();
   return {
@@ -60,6 +66,7 @@ async function commandsFor(options: Options = {}) {
     emit,
     report,
     send,
+    sendAs,
     statuses,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
@@ -83,14 +90,25 @@ const handshake = (deviceId: string): DeviceReport => {
   return { kind: 'handshake', deviceId, at: 1, firmwareVersion: '1', chip: 'c', kitTag: null };
 };
 
-test('somebody who floods one device with commands keeps no other one from getting its own', async () => {
-  await using all = await commandsFor();
-  for (let count = 0; count < 200; count += 1) assert.equal((await all.send('lamp')).status, 'pending');
-  const late = await all.send('lamp');
-  assert.deepEqual([late.status, (await all.send('pump')).status], ['failed', 'pending']);
-  assert.equal(all.published.length, 201);
-  await all.report(...all.changes.slice(0, 1).map(({ commandId }) => ack('lamp', commandId)));
-  assert.equal((await all.send('lamp')).status, 'pending', 'there is room again');
+describe('somebody who floods devices with commands', () => {
+  it('keeps nobody else from one device, and no device from the other commands', async () => {
+    await using all = await commandsFor();
+    for (let count = 0; count < 100; count += 1) assert.equal((await all.send('lamp')).status, 'pending');
+    assert.equal((await all.send('lamp')).status, 'failed');
+    assert.equal((await all.send('pump')).status, 'pending');
+    for (const other of ['owner', null]) assert.equal((await all.sendAs(other, 'lamp')).status, 'pending');
+    assert.equal(all.published.length, 103);
+    await all.report(...all.changes.slice(0, 1).map(({ commandId }) => ack('lamp', commandId)));
+    assert.equal((await all.send('lamp')).status, 'pending', 'there is room again');
+  });
+
+  it('keeps nobody else from any device', async () => {
+    await using all = await commandsFor();
+    for (let count = 0; count < 2_000; count += 1) await all.send(`lamp ${count % 20}`);
+    const late = await all.send('pump');
+    assert.equal(late.reason, 'Too many commands wait for an answer of their devices.');
+    for (const other of ['owner', null]) assert.equal((await all.sendAs(other, 'pump')).status, 'pending');
+  });
 });
 
 test('a command goes out with its id, is pending, and is confirmed by the device it was sent to', async () => {

@@ -28,13 +28,18 @@ import {
 } from '../core/command-decide.ts';
 import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
 
-/** More than one command for each device of a large station; beyond it the broker has a fault. */
-const maxPending = 10_000;
-/** Of one device: nobody must use up the room of all others with it. */
-const maxPendingOfDevice = 200;
+/** Pending commands: nobody uses up the room of the others. A person has less than a device, and the station (automations) less than all. */
+const maxPending = {
+  all: 10_000,
+  station: 5_000,
+  person: 2_000,
+  device: 400,
+  deviceAndGiver: 100,
+} as const;
 
 const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
 const notReady: Ending = { status: 'failed', reason: 'The device has not answered the commands before this one.' };
+const tooMany: Ending = { status: 'failed', reason: 'Too many commands wait for an answer of their devices.' };
 const unanswered: Ending = { status: 'failed', reason: 'The broker did not say whether it took the command.' };
 const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
 const confirmed: Ending = { status: 'confirmed', reason: null };
@@ -111,9 +116,8 @@ async function send(tracker: Tracker, request: CommandRequest): Promise<CommandR
   const commandId = tracker.newId();
   const at = clock.now();
   const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
-  if (idsOf(tracker, deviceId).length >= maxPendingOfDevice)
-    return { kind: 'accepted', command: { ...change, ...notReady } };
-  if (tracker.pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
+  const refusal = refusalOf(tracker, request);
+  if (refusal !== null) return { kind: 'accepted', command: { ...change, ...refusal } };
   const expiresAt = at + expiryMs;
   const confirmation = confirmationOf(type, action, params, device.state);
   const payload = { ...params, action, commandId };
@@ -139,6 +143,17 @@ async function send(tracker: Tracker, request: CommandRequest): Promise<CommandR
     return { kind: 'accepted', command, ...(mayHaveEffect ? { mayHaveEffect } : {}) };
   }
   return { kind: 'accepted', command: change };
+}
+
+/** Null: there is room for one more, in the share of whoever gives it. */
+function refusalOf({ pending }: Tracker, { deviceId, userId }: CommandRequest): Ending | null {
+  const changes = [...pending.values()].map(({ change }) => change);
+  const given = changes.filter((change) => change.userId === userId);
+  const ofDevice = changes.filter((change) => change.deviceId === deviceId);
+  const both = given.filter((change) => change.deviceId === deviceId);
+  if (ofDevice.length >= maxPending.device || both.length >= maxPending.deviceAndGiver) return notReady;
+  const share = userId === null ? maxPending.station : maxPending.person;
+  return given.length >= share || changes.length >= maxPending.all ? tooMany : null;
 }
 
 const causeOf = ({ cause, userId }: CommandRequest): CommandCause | null =>

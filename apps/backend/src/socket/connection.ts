@@ -3,6 +3,7 @@ import websocket from '@fastify/websocket';
 import { Value } from 'typebox/value';
 import type { RawData, WebSocket } from 'ws';
 import { type Clock, isoTime } from '@station/kit/clock';
+import { createFairPlaces, type FairPlaces } from '@station/kit/fair-places';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import {
@@ -20,7 +21,6 @@ import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { HubClient, SocketHub } from './hub.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
-import { createWaitingRoom } from './waiting-room.ts';
 
 type ConnectionDependencies = {
   hub: SocketHub;
@@ -32,10 +32,10 @@ type ConnectionDependencies = {
   logger: BackendLogger;
 };
 
-/** Clients that have logged in. */
-const maxClients = 1_000;
-/** Connections that have not: in all, and of one network. */
-const maxWaiting = { all: 500, network: 250 } as const;
+/** Clients that have logged in, and of one person. A page needs one; forgotten ones end by themselves. */
+const maxClients = { each: 32, all: 1_000 } as const;
+/** Connections that have not: of one network, and in all. */
+const maxWaiting = { each: 250, all: 500 } as const;
 /** How long a client may take to answer a close frame before its connection is terminated. */
 const closeGraceMs = 2_000;
 /** The maximum of setTimeout; a token lives 15 minutes. */
@@ -52,9 +52,9 @@ type Connection = { close(code: number, reason: string): void };
 function serveConnection(
   socket: WebSocket,
   stream: ByteStream,
-  dependencies: ConnectionDependencies & { onLogIn: () => void },
+  dependencies: ConnectionDependencies & ConnectionPlaces,
 ): Connection {
-  const { hub, logger } = dependencies;
+  const { hub, clients, logger } = dependencies;
   const outbox = createOutbox(sendingSocket(socket, stream), () => {
     logger.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tryLater, 'Too far behind');
@@ -62,11 +62,15 @@ function serveConnection(
   const onDeadline = (): void => close(closeCodes.unauthorized, 'No log-in in time');
   const timer = setTimeout(onDeadline, authDeadlineMs);
   const session: Session = { ...dependencies, socket, outbox, client: null, timer, close };
+  const leave = (): void => {
+    outbox.clear();
+    clients.leave(session);
+    if (session.client !== null) hub.remove(session.client);
+  };
   let termination: NodeJS.Timeout | undefined;
 
   function close(code: number, reason: string): void {
-    outbox.clear();
-    if (session.client !== null) hub.remove(session.client);
+    leave();
     socket.close(code, reason);
     termination ??= setTimeout(() => socket.terminate(), closeGraceMs);
   }
@@ -82,17 +86,21 @@ function serveConnection(
   socket.on('close', () => {
     clearTimeout(session.timer);
     clearTimeout(termination);
-    outbox.clear();
-    if (session.client !== null) hub.remove(session.client);
+    leave();
   });
   return { close };
 }
 
 type ByteStream = Pick<Writable, 'write'>;
 
+type ConnectionPlaces = {
+  clients: FairPlaces<Connection>;
+  onLogIn: () => void;
+};
+
 type Session = ConnectionDependencies &
+  ConnectionPlaces &
   Connection & {
-    onLogIn: () => void;
     socket: WebSocket;
     outbox: ReturnType<typeof createOutbox>;
     /** Null until the log-in. */
@@ -131,7 +139,6 @@ async function logIn(session: Session, token: string): Promise<void> {
     return close(closeCodes.unauthorized, 'The token is not valid');
   // A user revoked during the log-in was not in the list of clients to close.
   if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
-  if (session.client === null && hub.size() >= maxClients) return close(closeCodes.tryLater, 'Too many connections');
   clearTimeout(session.timer);
   const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
   session.timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
@@ -144,6 +151,9 @@ async function logIn(session: Session, token: string): Promise<void> {
   }
   session.client = { userId, sessionId, sight, send: outbox.send, close };
   session.onLogIn();
+  session.clients
+    .enter(session, [userId, sessionId ?? 'none'])
+    ?.close(closeCodes.tryLater, 'This person has newer connections');
   hub.add(session.client);
 }
 
@@ -187,7 +197,8 @@ const stopGraceMs = 1_000;
 /** GET /ws (contracts, section 10). Open to any page of this station; the first message then logs in. */
 export async function registerSocketRoute(app: HttpServer, dependencies: ConnectionDependencies): Promise<void> {
   const connections = new Map<WebSocket, { close(code: number, reason: string): void; alive: boolean }>();
-  const waiting = createWaitingRoom<WebSocket>(maxWaiting);
+  const waiting = createFairPlaces<WebSocket>(maxWaiting);
+  const clients = createFairPlaces<Connection>(maxClients);
 
   const pinging = setInterval(() => {
     for (const [socket, connection] of connections) {
@@ -223,13 +234,13 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
       throw new StationError('bad_request', 'This address speaks WebSocket only.');
     },
     wsHandler: (socket, request) => {
-      waiting.enter(socket, networkOf(request.ip))?.terminate();
+      waiting.enter(socket, [networkOf(request.ip)])?.terminate();
       const bounded = boundBytes(request.raw.socket, () => socket.terminate());
       const onLogIn = (): void => {
         bounded[Symbol.dispose]();
         waiting.leave(socket);
       };
-      const serving = serveConnection(socket, request.raw.socket, { ...dependencies, onLogIn });
+      const serving = serveConnection(socket, request.raw.socket, { ...dependencies, clients, onLogIn });
       const connection = { ...serving, alive: true };
       connections.set(socket, connection);
       socket.on('pong', () => {

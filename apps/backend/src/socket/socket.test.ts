@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { maxClientFrameBytes } from '@station/protocol/socket';
 import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, owner, post, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { simulateAgent } from '../testing/simulated-agent.ts';
 import { until } from '../testing/until.ts';
 
@@ -111,6 +111,34 @@ test('a thousand connections that say nothing keep nobody out', async () => {
     () => silent.filter((socket) => socket.readyState === WebSocket.OPEN).length <= 250,
   );
   for (const socket of [...silent, before.socket, user.socket]) socket.terminate();
+});
+
+test('a member with a thousand connections ends only their own oldest ones', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const account = { email: 'member@example.org', password: 'a password of a member' };
+  await post(running, '/api/station/members', { ...account, name: 'Member', role: 'member' }, bearer(accessToken));
+  const member = (await post(running, '/api/auth/login', account)).json<{ accessToken: string }>();
+  const ownersPage = await open(running);
+  send(ownersPage, { type: 'auth', token: accessToken });
+  await ownersPage.next('hello');
+  const members = await Promise.all(
+    Array.from({ length: 1_000 }, async () => {
+      const client = await open(running);
+      send(client, { type: 'auth', token: member.accessToken });
+      await client.next('hello');
+      return client;
+    }),
+  );
+  const isOpen = ({ socket }: Client): boolean => socket.readyState === WebSocket.OPEN;
+  await until('the newest are left', () => members.filter(isOpen).length <= 32);
+  assert.equal(await members.find((client) => !isOpen(client))?.closed, 1013);
+  const another = await open(running);
+  send(another, { type: 'auth', token: accessToken });
+  await another.next('hello');
+  send(ownersPage, { type: 'ping' });
+  await ownersPage.next('pong');
+  for (const { socket } of [...members, ownersPage, another]) socket.terminate();
 });
 
 test('a page of another site is refused', async () => {

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
+import { createFairPlaces } from '@station/kit/fair-places';
 import { StationError } from '@station/kit/station-error';
 import { ErrorBody } from '@station/protocol/errors';
 import type { AgentAnswer, AgentClient } from '../adapters/agent-client.ts';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
 import { userOf } from '../http/access.ts';
-import { createWaitingRoom } from '../socket/waiting-room.ts';
 
 export type StreamParts = {
   agent: AgentClient;
@@ -22,14 +22,14 @@ export const forwarded = { serializerCompiler: () => JSON.stringify };
 /** Passes on a stream of the agent to the user of a request. */
 type PassOn = (path: string, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** @param most above it the oldest stream ends, of this user or of all. */
-export function createAgentStreams(parts: StreamParts, most: { user: number; all: number }): PassOn {
+/** @param most streams of one user, and of all: above them the oldest ends of this user, or of whoever has most. */
+export function createAgentStreams(parts: StreamParts, most: { each: number; all: number }): PassOn {
   const { agent, tokens, clock, closing } = parts;
-  const streams = createWaitingRoom<AbortController>({ network: most.user, all: most.all });
+  const streams = createFairPlaces<AbortController>(most);
   return async (path, request, reply) => {
     const user = userOf(request);
     const place = new AbortController();
-    streams.enter(place, user.userId)?.abort();
+    streams.enter(place, [user.userId, user.sessionId ?? 'none'])?.abort();
     // Like a socket, a stream ends with its access token; the client reconnects with a new one.
     const token = untilTokenEnds(tokens, user, clock);
     const onEnd = (): void => {

@@ -33,7 +33,7 @@ const answerTimeoutMs = 5_000;
 /** A scan takes the agent 15 s at most. */
 const scanTimeoutMs = 20_000;
 /** Each follows all services of the stack; see `maxLogStreams` of the agent. */
-const maxLogStreams = { user: 2, all: 6 };
+const maxLogStreams = { each: 2, all: 6 };
 
 async function read(agent: AgentClient, path: string, reply: FastifyReply) {
   return forward(reply, await agent.call('GET', path, { timeoutMs: answerTimeoutMs }));

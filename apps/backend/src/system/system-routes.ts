@@ -32,8 +32,8 @@ const forOperators = { access: { roles: ['owner', 'admin'] } } as const;
 const forAgent = { access: 'agent' } as const;
 
 const answerTimeoutMs = 5_000;
-/** Above them the oldest stream ends, of this user or of all: a program that connects again and again ends its own. */
-const maxEventStreams = { user: 6, all: 32 };
+/** Above them the oldest stream ends: a program that connects again and again ends its own. */
+const maxEventStreams = { each: 6, all: 32 };
 /** A check fetches both manifests, which may take the agent 30 s each. */
 const checkTimeoutMs = 70_000;
 
