@@ -35,6 +35,8 @@ export const errorCodes = {
   version_not_derivable: 422,
   version_not_signed: 422,
   automation_invalid: 422,
+  /** The history of a value has more transitions in this range than a read may take. */
+  too_many_changes: 422,
   passkey_invalid: 422,
   /** `details.reason` is a `BackupRefusal`. */
   backup_refused: 422,

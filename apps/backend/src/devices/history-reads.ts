@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { StationError } from '@station/kit/station-error';
 import type { Store } from '../store/database.ts';
 import { statusCapability } from '../store/transition-fold.ts';
 import type { Stretch } from './downsampling.ts';
@@ -17,6 +18,20 @@ export async function readTransitions({ db }: Parts, query: Stretch): Promise<Tr
     .where('at', '<', toMs);
   const before = await ofValue.where('at', '<', fromMs).orderBy('at', 'desc').limit(1).execute();
   return [...before, ...(await ofValue.where('at', '>=', fromMs).orderBy('at').execute())];
+}
+
+/** A read has them in memory: a device that changes a value without a pause must not fill it. */
+const maxTransitions = 100_000;
+
+/** @throws (rejects) StationError `too_many_changes`. */
+export async function refuseTooMany({ db }: Parts, { deviceId, capability, fromMs, toMs }: Stretch): Promise<void> {
+  const { rows } = await sql<{ count: number | string }>`
+    select count(*) as count from (
+      select at from device_transitions
+      where device_id = ${deviceId} and capability = ${capability} and at >= ${fromMs} and at < ${toMs}
+      limit ${sql.lit(maxTransitions + 1)}) as counted`.execute(db);
+  if (Number(rows[0]?.count ?? 0) <= maxTransitions) return;
+  throw new StationError('too_many_changes', 'The value changed too often in this time. Ask for a shorter one.');
 }
 
 /** Times offline and without a backend. Also used when transitions are summarised: the same gaps count for both. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import type { DeviceHistory } from '@station/protocol/device-history';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../store/report-store.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
+import { bearer, post, runBackend } from '../testing/running-backend.ts';
+import { until } from '../testing/until.ts';
 import { postgresUrl } from '../testing/test-postgres.ts';
 
 const nobody = '01890000-0000-7000-8000-000000000000';
@@ -25,7 +28,7 @@ async function withDevice() {
     writeReports(store, [{ kind: 'status', deviceId: id, at, status: value }], newId);
   const get = (path: string, query: Record<string, string>, deviceId = id) =>
     running.http.inject({ method: 'GET', url: `/api/devices/${deviceId}/${path}`, query, headers });
-  return { get, report, status, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+  return { running, headers, id, get, report, status, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 
 test('the history of a number says its resolution, and averages intervals since the epoch', async () => {
@@ -108,4 +111,33 @@ test('the export is CSV that no spreadsheet takes for a formula', async () => {
     `${iso(start + 1_000)},"a ""b"", c",,1,`,
     '',
   ]);
+});
+
+test('sixty exports that a member does not read keep nobody else from one', async () => {
+  await using all = await withDevice();
+  const { running, headers, id } = all;
+  const start = Date.now() - 60 * minute;
+  // More than the buffers of a connection take.
+  await sql`
+    insert into device_transitions (device_id, capability, at, value)
+    select ${id}, 'open', cast(${start} as bigint) + i, 'true'
+    from (with recursive counted(i) as (select 0 union all select i + 1 from counted where i < 300000)
+      select i from counted) as numbers`.execute(running.backend.db);
+  const account = { email: 'member@example.org', password: 'a password of a member' };
+  await post(running, '/api/station/members', { ...account, name: 'Member', role: 'member' }, headers);
+  const { accessToken } = (await post(running, '/api/auth/login', account)).json<{ accessToken: string }>();
+  const path = `/api/devices/${id}/history.csv?capability=open&from=${iso(start - 1)}`;
+  const sockets = Array.from({ length: 60 }, () => {
+    const socket = connect(Number(new URL(running.backend.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${accessToken}\r\n\r\n`);
+    return socket;
+  });
+  const { logger } = running;
+  await until('the exports are asked for', () => logger.events('request').some((event) => event['statusCode'] === 503));
+  const exported = await fetch(`${running.backend.url}${path}`, { headers });
+  assert.equal(exported.status, 200);
+  assert.equal((await exported.text()).split('\r\n').length, 300_003);
+  for (const socket of sockets) socket.destroy();
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
@@ -163,4 +164,18 @@ test('the history of a device goes with it', async () => {
   for (const table of ['device_samples', 'device_hours', 'device_events'] as const) {
     assert.deepEqual(await all.store.db.selectFrom(table).selectAll().execute(), [], table);
   }
+});
+
+test('a device that changes a value without a pause fills no memory: such a range is refused, a shorter one is read', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - day;
+  await sql`
+    insert into device_transitions (device_id, capability, at, value)
+    select ${all.deviceId}, 'open', cast(${start} as bigint) + i, case when i % 2 = 0 then 'true' else 'false' end
+    from (with recursive counted(i) as (select 0 union all select i + 1 from counted where i < 100000)
+      select i from counted) as numbers`.execute(all.store.db);
+  const query = { deviceId: all.deviceId, capability: 'open', fromMs: start - 1 };
+  await assert.rejects(all.history.read({ ...query, toMs: start + hour }), { code: 'too_many_changes' });
+  const read = await all.history.read({ ...query, toMs: start + 50_000 });
+  assert.equal(read.kind, 'transitions');
 });

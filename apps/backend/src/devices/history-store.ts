@@ -3,7 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 import type { Store } from '../store/database.ts';
-import { transitionValue } from '../store/transition-fold.ts';
+import { statusCapability, transitionValue } from '../store/transition-fold.ts';
 import { readState } from '../core/device-state.ts';
 import { deleteRows } from '../store/history-rows.ts';
 import { isSummedUp, samplesOf, startOfHour, type Stretch, sumUpHours } from './downsampling.ts';
@@ -16,7 +16,7 @@ import {
   transitionPoints,
   visibleGaps,
 } from './history-decide.ts';
-import { readGaps, readTransitions } from './history-reads.ts';
+import { readGaps, readTransitions, refuseTooMany } from './history-reads.ts';
 import { deleteOldTransitions, summariseTransitions } from './transition-summaries.ts';
 
 /** An interval in a device's history: average, lowest and highest value, and how many there were. */
@@ -66,6 +66,8 @@ export function createHistoryStore({ store, trustedTime = alwaysTrusted, clock }
       const frame = frameOf({ ...query, askedMs, nowMs, exactFromMs: exactFromMs() });
       const endMs = Math.min(frame.toMs, nowMs);
       const stretch = { ...query, fromMs: frame.fromMs, toMs: frame.toMs };
+      for (const capability of [statusCapability, query.capability])
+        await refuseTooMany(store, { ...stretch, capability });
       const gaps = await readGaps(store, { ...stretch, toMs: endMs });
       const whole = { frame, endMs, gaps: visibleGaps(gaps, frame, endMs) };
       if ((await kindOf(store, query.deviceId, query.capability)) === 'transitions') {

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { StationError } from '@station/kit/station-error';
+import { userOf } from './access.ts';
+import { isStream } from './stalled-readers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,11 +12,14 @@ declare module 'fastify' {
 
 type HeavyRead = 'answer' | 'stream';
 
+/** Who reads. Turns are shared by people, then by the sessions of one person. */
+export type Reader = { person: string; session: string };
+
 /** Each takes some megabytes while it is answered, and the database answers one query at a time anyway. */
-const atOnce = 1;
-/** One of them may be read slowly. */
-const streamsAtOnce = 2;
-const maxWaiting = 40;
+const atOnce = { person: 1, all: 1 };
+/** A stream takes as long as its reader wants, so a person has one. */
+const streamsAtOnce = { person: 1, all: 4 };
+const maxWaiting = { person: 20, all: 60 };
 const waitMs = 10_000;
 /** How much of the time goes to them in the long run, and how much at once: a board may have one processor for them and for devices. */
 const share = 0.1;
@@ -22,19 +27,26 @@ const burstMs = 200;
 /** At most, for one read: a stream takes as long as its reader wants. */
 const chargedMs = 100;
 const retryAfterSeconds = 2;
+/** Answers of one person that wait for their turn or to be read: each may take 256 KiB. */
+const maxOpen = 30;
+/** Persons and sessions whose latest turn is known. */
+const maxKnownTurns = 1_000;
 
 type ReadQueue = {
   /**
    * Resolves when it is the caller's turn, with the function that ends the turn.
    * @throws (rejects) `busy` when too many wait, or when the turn does not come in time.
    */
-  enter(): Promise<() => void>;
+  enter(reader: Reader): Promise<() => void>;
 };
+
+type Waiting = Reader & { start(): void; refuse(): void };
 
 const defaults = { atOnce, maxWaiting, waitMs, share, burstMs };
 
 /**
- * Lets few callers at a time pass, in order of arrival, and nobody while they took more than their share of the time.
+ * Lets few callers at a time pass, and nobody while they took more than their share of the time. The person whose last turn is longest ago is
+ * next, so that many reads of one person delay those of another by one turn.
  * @param now monotonic time in milliseconds.
  */
 export function createReadQueue(
@@ -42,52 +54,99 @@ export function createReadQueue(
   now: () => number = () => performance.now(),
 ): ReadQueue {
   const { atOnce, maxWaiting, waitMs, share, burstMs } = { ...defaults, ...limits };
-  const waiting = new Set<() => void>();
-  let running = 0;
+  /** In the order of arrival. */
+  const waiting = new Set<Waiting>();
+  const running: Reader[] = [];
+  const turns = createTurns();
   /** When the time of all turns so far is paid for. */
   let paidAt = 0;
   let pause: NodeJS.Timeout | null = null;
   const earlyMs = (): number => paidAt - burstMs / share - now();
-  const begin = (): (() => void) => {
-    running += 1;
+  const begin = (reader: Reader): (() => void) => {
+    running.push(reader);
+    turns.note(reader);
     const began = now();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      running -= 1;
+      running.splice(running.indexOf(reader), 1);
       paidAt = Math.max(paidAt, now()) + Math.min(now() - began, chargedMs) / share;
       startNext();
     };
   };
+  const mayBegin = ({ person }: Reader): boolean =>
+    running.length < atOnce.all && countOf(running, person) < atOnce.person;
   function startNext(): void {
-    const [next] = waiting;
-    if (next === undefined || running >= atOnce || pause !== null) return;
+    const next = turns.longestAgo([...waiting].filter(mayBegin));
+    if (next === null || pause !== null) return;
     const early = earlyMs();
-    if (early <= 0) return next();
+    if (early <= 0) return next.start();
     pause = setTimeout(() => {
       pause = null;
       startNext();
     }, early);
   }
   return {
-    enter: () => {
-      if (waiting.size === 0 && running < atOnce && earlyMs() <= 0) return Promise.resolve(begin());
-      if (waiting.size >= maxWaiting) return Promise.reject(busy());
+    enter: (reader) => {
+      if (waiting.size === 0 && mayBegin(reader) && earlyMs() <= 0) return Promise.resolve(begin(reader));
+      if (!makeRoom([...waiting], reader, maxWaiting)) return Promise.reject(busy());
       return new Promise((resolve, reject) => {
-        const start = (): void => {
+        const leave = (): void => {
           clearTimeout(timer);
-          waiting.delete(start);
-          resolve(begin());
+          waiting.delete(one);
+        };
+        const refuse = (): void => {
+          leave();
+          reject(busy());
+        };
+        const start = (): void => {
+          leave();
+          resolve(begin(reader));
           startNext();
         };
-        const timer = setTimeout(() => {
-          waiting.delete(start);
-          reject(busy());
-        }, waitMs);
-        waiting.add(start);
+        const one: Waiting = { ...reader, start, refuse };
+        const timer = setTimeout(refuse, waitMs);
+        waiting.add(one);
         startNext();
       });
+    },
+  };
+}
+
+const countOf = (readers: readonly Reader[], person: string): number =>
+  readers.filter((reader) => reader.person === person).length;
+
+/** When all places are taken, the latest of the person with most of them goes. @returns whether the new one may wait. */
+function makeRoom(waiting: readonly Waiting[], { person }: Reader, most: { person: number; all: number }): boolean {
+  const own = countOf(waiting, person);
+  if (own >= most.person) return false;
+  if (waiting.length < most.all) return true;
+  const groups = Map.groupBy(waiting, (one) => one.person);
+  const [largest = []] = [...groups.values()].toSorted((a, b) => b.length - a.length);
+  if (largest.length <= own + 1) return false;
+  largest.at(-1)?.refuse();
+  return true;
+}
+
+/** Remembers who had a turn, in order. */
+function createTurns() {
+  const latest = new Map<string, number>();
+  let count = 0;
+  const sessionOf = ({ person, session }: Reader): string => `${person} ${session}`;
+  const turnOf = (key: string): number => latest.get(key) ?? 0;
+  return {
+    note: (reader: Reader): void => {
+      if (latest.size > maxKnownTurns) latest.clear();
+      count += 1;
+      for (const key of [reader.person, sessionOf(reader)]) latest.set(key, count);
+    },
+    /** Of equals the first. */
+    longestAgo: <T extends Reader>(readers: readonly T[]): T | null => {
+      const [first] = readers.toSorted(
+        (a, b) => turnOf(a.person) - turnOf(b.person) || turnOf(sessionOf(a)) - turnOf(sessionOf(b)),
+      );
+      return first ?? null;
     },
   };
 }
@@ -95,6 +154,7 @@ export function createReadQueue(
 /** Queues the requests of all routes with `heavy` that are registered from now on. */
 export function queueHeavyReads(app: FastifyInstance, answers: ReadQueue = createReadQueue()): void {
   const queues = { answer: answers, stream: createReadQueue({ atOnce: streamsAtOnce, share: 1 }) };
+  const open: Reader[] = [];
   app.addHook('onRoute', (route) => {
     const kind = route.config?.heavy;
     if (kind === undefined) return;
@@ -102,8 +162,13 @@ export function queueHeavyReads(app: FastifyInstance, answers: ReadQueue = creat
     const ends = new WeakMap<object, () => void>();
     route.preHandler = [
       ...[route.preHandler ?? []].flat(),
-      async (request) => {
-        ends.set(request, await queue.enter());
+      async (request, reply) => {
+        const { userId, sessionId } = userOf(request);
+        const reader = { person: userId, session: sessionId ?? 'none' };
+        if (countOf(open, reader.person) >= maxOpen) throw busy();
+        open.push(reader);
+        reply.raw.once('close', () => open.splice(open.indexOf(reader), 1));
+        ends.set(request, await queue.enter(reader));
       },
     ];
     route.onSend = [
@@ -118,9 +183,6 @@ export function queueHeavyReads(app: FastifyInstance, answers: ReadQueue = creat
     ];
   });
 }
-
-const isStream = (payload: unknown): boolean =>
-  typeof payload === 'object' && payload !== null && 'pipe' in payload && typeof payload.pipe === 'function';
 
 const busy = (): StationError =>
   new StationError('busy', 'The station answers other large requests now. Try again in a moment.', {

@@ -22,6 +22,7 @@ import { createValidatorCompiler } from '@station/kit/validator-compiler';
 import { storageError } from '../core/storage-faults.ts';
 import { findUnstorable } from '../core/storable-text.ts';
 import { boundArrivingBodies } from './arriving-bodies.ts';
+import { endStalledReaders } from './stalled-readers.ts';
 
 export type HttpServer = FastifyInstance<
   RawServerDefault,
@@ -113,6 +114,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     if (asksForUpgrade(request)) void reply.header('connection', 'close');
     if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
   });
+  endStalledReaders(app);
   app.addHook('onResponse', async (request, reply) => {
     logger.event('request', {
       ...named(request),

@@ -16,7 +16,9 @@ export function HistoryExport({ shown, wanted }: { shown: readonly Charted[]; wa
   const [state, setState] = useState<'idle' | 'busy' | Problem>('idle');
   const save = async (): Promise<void> => {
     const now = clock.now();
-    const files = await Promise.all(shown.map((one) => readFile(session, pathOf(one, wanted, now, 'history.csv'))));
+    const files = [];
+    // One after the other: the station sends a person one export at a time.
+    for (const one of shown) files.push(await readFile(session, pathOf(one, wanted, now, 'history.csv')));
     const [first] = files;
     if (!first) return;
     if (files.length === 1) return saveFile(first);

@@ -176,6 +176,7 @@ export const problems = {
     unsupported_media_type:
       'Die Station kann dieses Format nicht lesen. Lade die Seite neu, vielleicht ist sie veraltet.',
     automation_invalid: 'So kann diese Automation nicht laufen. Öffne sie und prüfe, was markiert ist.',
+    too_many_changes: 'Der Wert hat sich in dieser Zeit zu oft geändert. Wähle eine kürzere.',
     backup_refused: 'Das kann die Station mit dem Backup nicht tun.',
     version_not_derivable: 'Diese Version steht nicht in der Versionsliste. Wähle eine veröffentlichte.',
     version_not_signed: 'Diese Version hat keine gültige Signatur. Wähle eine, die der Herausgeber signiert hat.',

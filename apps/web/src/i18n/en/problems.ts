@@ -172,6 +172,7 @@ export const problems = {
     payload_too_large: 'That is too much at once. Shorten it and try again.',
     unsupported_media_type: 'The station cannot read this format. Reload the page, it may be out of date.',
     automation_invalid: 'This automation cannot run as it is. Open it and check what is marked.',
+    too_many_changes: 'The value changed too often in this time. Choose a shorter one.',
     backup_refused: 'The station cannot do this with the backup.',
     version_not_derivable: 'This version is not in the release list. Choose one that is published.',
     version_not_signed: 'This version has no valid signature. Choose one that its publisher has signed.',

@@ -173,6 +173,7 @@ export const problems = {
     payload_too_large: 'To za dużo naraz. Skróć i spróbuj ponownie.',
     unsupported_media_type: 'Stacja nie czyta tego formatu. Odśwież stronę, może być nieaktualna.',
     automation_invalid: 'Ta automatyzacja nie może działać w tej postaci. Otwórz ją i sprawdź zaznaczone miejsca.',
+    too_many_changes: 'W tym czasie wartość zmieniała się zbyt często. Wybierz krótszy okres.',
     backup_refused: 'Stacja nie może zrobić tego z kopią zapasową.',
     version_not_derivable: 'Tej wersji nie ma na liście wersji. Wybierz opublikowaną.',
     version_not_signed: 'Ta wersja nie ma ważnego podpisu. Wybierz wersję podpisaną przez wydawcę.',
