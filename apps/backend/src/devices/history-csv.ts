@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { isoTime } from '@station/kit/clock';
+import { csvLine } from '@station/protocol/csv';
 import type { Store } from '../store/database.ts';
 import { samplesOf, type Stretch } from './downsampling.ts';
 import { hourMs, intervalOf, type Transition } from './history-decide.ts';
@@ -75,18 +76,8 @@ async function* transitionLines(
 }
 
 function transitionFields({ at, value, share, changes, span }: Transition): Field[] {
-  const given: unknown = value === null ? null : JSON.parse(value);
-  return [isoTime(at), given === null ? null : textOf(given), share, changes ?? 1, span === null ? null : span / 1_000];
+  const given = value === null ? null : (JSON.parse(value) as boolean | string);
+  return [isoTime(at), given === null ? null : String(given), share, changes ?? 1, span === null ? null : span / 1_000];
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? harmless(value) : String(value));
-
-/** A spreadsheet would run such a text as a formula (OWASP, "CSV Injection"). Numbers are never changed. */
-const harmless = (text: string): string => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
-
-const line = (fields: readonly Field[]): string => `${fields.map(field).join(',')}\r\n`;
-
-function field(value: Field): string {
-  const text = value === null ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+const line = (fields: readonly Field[]): string => `${csvLine(fields)}\r\n`;

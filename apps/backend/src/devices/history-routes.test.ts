@@ -93,6 +93,7 @@ test('the export is CSV that no spreadsheet takes for a formula', async () => {
   const start = Date.now() - 10 * minute;
   await all.report(start, { t: -1.5, text: '=1+1' });
   await all.report(start + 1_000, { t: 2, text: 'a "b", c' });
+  await all.report(start + 2_000, { text: 'a;=1+1' });
   const csv = async (capability: string) => {
     const response = await all.get('history.csv', { capability, from: iso(start - minute) });
     assert.match(String(response.headers['content-type']), /^text\/csv/);
@@ -109,6 +110,7 @@ test('the export is CSV that no spreadsheet takes for a formula', async () => {
     'time,value,share,changes,seconds',
     `${iso(start)},'=1+1,,1,`,
     `${iso(start + 1_000)},"a ""b"", c",,1,`,
+    `${iso(start + 2_000)},"a;'=1+1",,1,`,
     '',
   ]);
 });

@@ -1,10 +1,12 @@
+import Papa from 'papaparse';
+import { csvCell, quotedCell } from '@station/protocol/csv';
+
 /** One CSV of several devices: the files of the station, whose columns are the same, with the device's name before each line. */
 export function joinedCsv(files: readonly { device: string; text: string }[]): string {
-  const lines = files.map(({ device, text }) => ({ device, lines: text.split('\r\n').filter((line) => line !== '') }));
-  const head = `device,${lines[0]?.lines[0] ?? ''}`;
-  const rows = lines.flatMap(({ device, lines: [, ...values] }) => values.map((line) => `${quoted(device)},${line}`));
-  return [head, ...rows, ''].join('\r\n');
+  const read = files.map(({ device, text }) => {
+    const [head = [], ...rows] = Papa.parse<string[]>(text, { delimiter: ',', skipEmptyLines: true }).data;
+    return { device: csvCell(device), head, rows };
+  });
+  const lines = read.flatMap(({ device, rows }) => rows.map((row) => [device, ...row.map(quotedCell)].join(',')));
+  return [['device', ...(read[0]?.head ?? [])].join(','), ...lines, ''].join('\r\n');
 }
-
-/** RFC 4180. A name that a spreadsheet would take for a formula begins with an apostrophe. */
-const quoted = (name: string): string => `"${name.replace(/^(?=[=+\-@\t])/, "'").replaceAll('"', '""')}"`;

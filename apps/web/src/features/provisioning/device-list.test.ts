@@ -68,16 +68,19 @@ test('the example is a good list', () => {
   for (const line of linesOf(exampleList)) assert.equal(line.fault, null);
 });
 
-test('the logins keep their tokens, and no name becomes a formula', () => {
+test('the logins keep their tokens, no name becomes a formula, and the file is a list with the same devices', () => {
   const made = [
     {
-      provisioning: { externalId: 'a1', deviceType: 'light', name: '=1+1' },
-      login: { device_id: 'a1', device_token: '-t,1', station_id: 's', mqtt_host: 'station.local', mqtt_port: 1883 },
+      provisioning: { externalId: '=a1', deviceType: 'light', name: 'Lamp;=1+1' },
+      login: { device_id: '=a1', device_token: '-t_1', station_id: 's', mqtt_host: 'station.local', mqtt_port: 1883 },
     },
   ] as ManualProvisionings;
+  const csv = loginsCsv(made, linesOf('external_id,type,zone\n=a1,light,@home'));
   assert.equal(
-    loginsCsv(made, linesOf('external_id,type,zone\na1,light,@home')),
-    'external_id,type,name,zone,device_id,device_token,station_id,mqtt_host,mqtt_port\n' +
-      'a1,light,\'=1+1,\'@home,a1,"-t,1",s,station.local,1883',
+    csv,
+    'external_id,type,name,zone,device_id,station_id,mqtt_host,mqtt_port,device_token\n' +
+      `'=a1,light,"Lamp;'=1+1",'@home,'=a1,s,station.local,1883,-t_1`,
   );
+  const [line] = linesOf(csv);
+  assert.deepEqual([line?.externalId, line?.name, line?.zone], ['=a1', 'Lamp;=1+1', '@home']);
 });

@@ -1,5 +1,6 @@
 import Papa from 'papaparse';
 import { readAdvertisedName } from '@station/protocol/ble-names';
+import { csvCell, textOfCell } from '@station/protocol/csv';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ManualProvisionings } from '@station/protocol/provisioning';
 import { isExternalId } from '@station/protocol/topics';
@@ -50,8 +51,8 @@ export function readList(
   const zones = new Set(known.zones.map(({ name }) => zoneKey(name)));
   const seenOn = new Map<string, number>();
   const lines = rows.map(({ row, line }): ListLine => {
-    const [id = '', type = '', name = '', zone = ''] = ['external_id', 'type', 'name', 'zone'].map(
-      (column) => row[column]?.trim() ?? '',
+    const [id = '', type = '', name = '', zone = ''] = ['external_id', 'type', 'name', 'zone'].map((column) =>
+      textOfCell(row[column]?.trim() ?? ''),
     );
     // A column may hold what the label says: type and id in one.
     const label = type === '' ? readAdvertisedName(id) : null;
@@ -93,15 +94,18 @@ export const exampleList = Papa.unparse(
 /** The logins as CSV, in the order of the list. */
 export function loginsCsv(made: ManualProvisionings, lines: readonly ListLine[]): string {
   const zoneOf = new Map(lines.map(({ externalId, zone }) => [externalId, zone]));
-  const rows = made.map(({ provisioning: { externalId, deviceType, name }, login }) => ({
-    external_id: externalId,
-    type: deviceType ?? '',
-    name: asText(name),
-    zone: asText(zoneOf.get(externalId) ?? ''),
-    ...login,
-  }));
-  return Papa.unparse(rows, { newline: '\n' });
+  const rows = made.map(({ provisioning: { externalId, deviceType, name }, login }) => {
+    const { device_token: token, ...address } = login;
+    return {
+      external_id: csvCell(externalId),
+      type: csvCell(deviceType ?? ''),
+      name: csvCell(name),
+      zone: csvCell(zoneOf.get(externalId) ?? ''),
+      ...Object.fromEntries(Object.entries(address).map(([key, value]) => [key, csvCell(value)])),
+      // A changed one does not log in. Its letters make no formula that does something.
+      device_token: /^[\w-]+$/.test(token) ? token : csvCell(token),
+    };
+  });
+  const head = Object.keys(rows[0] ?? {});
+  return [head, ...rows.map((row) => Object.values(row))].map((cells) => cells.join(',')).join('\n');
 }
-
-/** Spreadsheets run a cell that begins like this as a formula. Tokens stay as they are: a changed one does not log in. */
-const asText = (value: string): string => (/^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
