@@ -165,7 +165,7 @@ function createHealthWatch(world: World, run: AgentRun): (aheadMs?: number) => v
   };
 }
 
-export type Agent = { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions };
+type Agent = { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions };
 
 function createAgent(
   world: World,
