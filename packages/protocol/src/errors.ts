@@ -49,6 +49,7 @@ export const errorCodes = {
   manifest_unavailable: 502,
   manifest_rejected: 502,
   registry_unavailable: 502,
+  registry_busy: 503,
   registry_auth_failed: 502,
   image_missing: 502,
   compose_project_unreadable: 503,

@@ -91,3 +91,20 @@ test('reads a file of a mounted stick', async () => {
     await rm(folder, { recursive: true });
   }
 });
+
+test('a web page in place of the file is the network’s, not the publisher’s', async () => {
+  for (const body of ['<!doctype html><title>Log in</title>', '\ufeff\n <html>', '<?xml version="1.0"?><html/>']) {
+    await using server = await serve((_, response) => response.writeHead(200).end(body));
+    const answer = await fetchSmallFile(server.url, options);
+    assert.ok(answer.kind === 'unavailable' && /log-in/.test(answer.reason), body);
+  }
+});
+
+test('a server that asks to wait says for how long', async () => {
+  await using server = await serve((_, response) => response.writeHead(503, { 'retry-after': '90' }).end());
+  assert.deepEqual(await fetchSmallFile(server.url, options), {
+    kind: 'unavailable',
+    reason: 'the server answered 503',
+    retryAfterMs: 90_000,
+  });
+});

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
+import { readRetryAfter } from '@station/kit/retry-after';
 import type { Fetched } from '../core/signature.ts';
 import type { ProbeAnswer } from '../stack/stack-ports.ts';
-import { collect, faultOf, followRedirects, type HttpResponse, readBody } from './http-request.ts';
+import { collect, faultOf, followRedirects, type HttpResponse, readBody, webPageReason } from './http-request.ts';
 
 const totalTimeoutMs = 30_000;
 
@@ -32,12 +33,22 @@ async function readAnswer(response: HttpResponse, url: URL, maxBytes: number): P
     body.destroy();
     if (status === 304) return { kind: 'not_modified' };
     const missing = status === 404 || status === 410;
-    return { kind: 'unavailable', reason: `the server answered ${status}`, ...(missing ? { missing } : {}) };
+    const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+    return {
+      kind: 'unavailable',
+      reason: `the server answered ${status}`,
+      ...(missing ? { missing } : {}),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    };
   }
   const bytes = await readBody(response, maxBytes);
   if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
+  if (isWebPage(bytes)) return { kind: 'unavailable', reason: webPageReason };
   return { kind: 'ok', bytes, etag: headers.etag ?? null, url: url.href };
 }
+
+/** A network that asks for a log-in answers every address with its page (RFC 6585, section 6). No file that is fetched here begins so. */
+const isWebPage = (bytes: Uint8Array): boolean => /^\s*</.test(new TextDecoder().decode(bytes.subarray(0, 256)));
 
 async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
   try {

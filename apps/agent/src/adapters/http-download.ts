@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { readRetryAfter } from '@station/kit/retry-after';
 import { LineBroken, type Opened } from '../firmware/firmware-ports.ts';
-import { faultOf, followRedirects } from './http-request.ts';
+import { faultOf, followRedirects, webPageReason } from './http-request.ts';
 
 /** A server that sends nothing for this long counts as unreachable. */
 const usualSilenceMs = 20_000;
@@ -49,7 +50,12 @@ type Head = Exclude<Opened, { kind: 'ok' }> | Omit<Extract<Opened, { kind: 'ok' 
 
 function readHead(status: number, headers: IncomingHttpHeaders, offset: number): Head {
   if (status === 416 && offset > 0) return { kind: 'past_end' };
-  if (status !== 200 && status !== 206) return { kind: 'unavailable', reason: `the server answered ${status}` };
+  if (status !== 200 && status !== 206) {
+    const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+    const reason = `the server answered ${status}`;
+    return { kind: 'unavailable', reason, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
+  }
+  if (headers['content-type']?.startsWith('text/html')) return { kind: 'unavailable', reason: webPageReason };
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     return { kind: 'rejected', reason: 'the server sends the file compressed' };
   }

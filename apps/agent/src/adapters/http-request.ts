@@ -64,6 +64,9 @@ const limit = (end: () => void, ms: number): NodeJS.Timeout => setTimeout(end, m
 
 const errorOf = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
+/** What is said when a web page came in place of a file. */
+export const webPageReason = 'a web page came instead of the file: the network may ask for a log-in';
+
 const mostRedirects = 5;
 
 export type Followed = { kind: 'response'; response: HttpResponse; url: URL } | { kind: 'rejected'; reason: string };

@@ -6,7 +6,14 @@ export type Fetched =
   | { kind: 'not_modified' }
   /** `rejected`: the content must not be used; `unavailable`: try later. Reasons contain no secret and no path. */
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string; /** No file exists at this address. */ missing?: true };
+  | {
+      kind: 'unavailable';
+      reason: string;
+      /** No file exists at this address. */
+      missing?: true;
+      /** The wait that the server asks for. */
+      retryAfterMs?: number;
+    };
 
 /** Fetches a small file whole; `etag`: only when it has changed. */
 export type FetchFile = (
@@ -19,7 +26,8 @@ const maxSignatureBytes = 8 * 1024;
 
 export type SignatureCheck =
   | { kind: 'ok'; /** The key that verified the signature. */ signer: SigningKey }
-  | { kind: 'rejected' | 'unavailable'; reason: string };
+  | { kind: 'rejected'; reason: string }
+  | { kind: 'unavailable'; reason: string; retryAfterMs?: number };
 
 /** Fetches `<url>.minisig` and verifies it over exactly these bytes with any of the keys (contracts, section 1). */
 export async function checkSignature(
@@ -31,7 +39,7 @@ export async function checkSignature(
   address.pathname += '.minisig';
   const answer = await fetchFile(address, { maxBytes: maxSignatureBytes, etag: null, signal });
   if (answer.kind === 'rejected' || answer.kind === 'unavailable') {
-    return { kind: answer.kind, reason: `signature: ${answer.reason}` };
+    return { ...answer, reason: `signature: ${answer.reason}` };
   }
   const file = answer.kind === 'ok' ? new TextDecoder().decode(answer.bytes) : '';
   const signer = keys.find((key) => verifyMinisign(bytes, file, key));

@@ -28,7 +28,13 @@ export type DownloadOutcome =
   /** `path`: the whole file, synced, with the checksum it is to have; `bytes`: its content. */
   | { kind: 'ok'; path: string; bytes: Uint8Array; discard: () => Promise<void> }
   /** The firmware is not at fault: try later. The partial file is kept, unless the disk is full. */
-  | { kind: 'failed'; doneBytes: number; reason: string; diskFull: boolean }
+  | {
+      kind: 'failed';
+      doneBytes: number;
+      reason: string;
+      diskFull: boolean;
+      /** The wait that the server asks for. */ retryAfterMs?: number;
+    }
   /** The firmware must not reach a device. */
   | { kind: 'refused'; reason: string };
 
@@ -119,7 +125,7 @@ async function fetchRest(entry: FirmwareEntry, partial: Partial, run: Run): Prom
       etag,
       signal: AbortSignal.any([signal, leaving.signal]),
     });
-    if (opened.kind === 'unavailable') return failed(kept.bytes, opened.reason);
+    if (opened.kind === 'unavailable') return failed(kept.bytes, opened.reason, opened.retryAfterMs);
     if (opened.kind === 'rejected' && kept.bytes === 0) return { kind: 'refused', reason: opened.reason };
     if (opened.kind === 'rejected') {
       // A server with broken range support may still send the whole file.
@@ -206,11 +212,12 @@ async function findLackOfSpace({ disk, directory, progress }: Run, needed: numbe
   };
 }
 
-const failed = (doneBytes: number, reason: string): Exclude<Fetched, { kind: 'ok' }> => ({
+const failed = (doneBytes: number, reason: string, retryAfterMs = 0): Exclude<Fetched, { kind: 'ok' }> => ({
   kind: 'failed',
   doneBytes,
   reason,
   diskFull: false,
+  retryAfterMs,
 });
 
 const isDiskFull = (error: unknown): boolean =>

@@ -127,10 +127,10 @@ function refuse({ attempts, logger }: FetchingParts, entry: FirmwareEntry, reaso
 function fail(
   { attempts, logger }: FetchingParts,
   entry: FirmwareEntry,
-  { doneBytes, diskFull, reason }: Extract<DownloadOutcome, { kind: 'failed' }>,
+  { doneBytes, diskFull, reason, retryAfterMs }: Extract<DownloadOutcome, { kind: 'failed' }>,
 ): false {
   const { name, version } = entry;
-  const retryInMs = attempts.note(entry, diskFull ? 'disk_full' : 'failed', reason, doneBytes);
+  const retryInMs = attempts.note(entry, diskFull ? 'disk_full' : 'failed', reason, doneBytes, retryAfterMs);
   const attempt = attempts.failures(entry);
   logger.event('firmware_download_failed', { name, version, doneBytes, attempt, retryInMs, reason });
   return false;
@@ -161,9 +161,10 @@ export type Attempts = {
   /**
    * Records a failure.
    * @param doneBytes how much of the file is here: as long as it grows, the next try comes soon.
+   * @param leastMs the wait that the server asks for.
    * @returns milliseconds until the next try.
    */
-  note(entry: FirmwareEntry, kind: Attempt['kind'], reason: string, doneBytes: number): number;
+  note(entry: FirmwareEntry, kind: Attempt['kind'], reason: string, doneBytes: number, leastMs?: number): number;
   forget(entry: FirmwareEntry): void;
   /** Forgets attempts at entries that are no longer offered. */
   keepOnly(entries: readonly FirmwareEntry[]): void;
@@ -195,12 +196,12 @@ export function createAttempts(parts: { clock: Clock; checkIntervalMs: number; r
   return {
     all: () => new Map([...records].map(([key, { attempt }]) => [key, attempt])),
     failures: (entry) => records.get(attemptKey(entry))?.attempt.failures ?? 0,
-    note: (entry, kind, reason, doneBytes) => {
+    note: (entry, kind, reason, doneBytes, leastMs = 0) => {
       const key = attemptKey(entry);
       const before = records.get(key);
       const backoff = before && before.attempt.kind === kind ? before.backoff : backoffOf(kind);
       if (before && doneBytes > before.doneBytes) backoff.reset();
-      const retryInMs = backoff.nextMs();
+      const retryInMs = Math.max(backoff.nextMs(), leastMs);
       const failures = (before?.attempt.failures ?? 0) + 1;
       const attempt = { kind, reason, failures, dueMs: clock.monotonic() + retryInMs };
       records.set(key, { attempt, doneBytes, backoff });

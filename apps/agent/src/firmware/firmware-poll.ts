@@ -37,18 +37,18 @@ export function createFirmwarePoll(parts: {
   let lastCheckAt: string | null = null;
   let lastError: string | null = null;
 
-  const fail = (reason: string, retry: boolean): number | null => {
+  const fail = ({ reason, retryAfterMs = 0 }: Failure, retry: boolean): number | null => {
     failures += 1;
     lastError = reason;
     if (retry && failures <= retries) {
-      const retryInMs = Math.min(backoff.nextMs(), checkIntervalMs);
+      const retryInMs = Math.max(Math.min(backoff.nextMs(), checkIntervalMs), retryAfterMs);
       logger.event('firmware_check_retry', { attempt: failures, retryInMs, reason });
       return retryInMs;
     }
     failures = 0;
     backoff.reset();
     logger.event('firmware_check_failed', { reason });
-    return null;
+    return retryAfterMs > checkIntervalMs ? retryAfterMs : null;
   };
 
   return {
@@ -63,7 +63,7 @@ export function createFirmwarePoll(parts: {
         lastCheckAt = isoTime(clock.now());
       } else {
         const missing = answer.kind === 'unavailable' && answer.missing;
-        nextMs = fail(answer.reason, answer.kind === 'unavailable' && !missing) ?? nextMs;
+        nextMs = fail(answer, answer.kind === 'unavailable' && !missing) ?? nextMs;
         if (missing && parts.isUsualAddress) lastError = null;
       }
       const isAway = answer.kind === 'unavailable' && !(answer.missing && parts.isUsualAddress);
@@ -77,10 +77,13 @@ export function createFirmwarePoll(parts: {
   };
 }
 
+/** `retryAfterMs`: the wait that the server asks for. */
+type Failure = { reason: string; retryAfterMs?: number };
+
 type FirmwareCheck =
   | { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[]; deviceTypes: Record<string, unknown>[] }
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string; /** No manifest is published there. */ missing: boolean };
+  | (Failure & { kind: 'unavailable'; /** No manifest is published there. */ missing: boolean });
 
 export type FirmwareSource = {
   isSigned: boolean;

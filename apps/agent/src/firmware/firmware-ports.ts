@@ -29,7 +29,7 @@ export type Opened =
   /** Nothing after the offset: the partial file is longer than the file. */
   | { kind: 'past_end' }
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string };
+  | { kind: 'unavailable'; reason: string; /** The wait that the server asks for. */ retryAfterMs?: number };
 
 /** Requests a file from `offset` on; `etag`: only if it is unchanged, else the whole. */
 export type OpenDownload = (

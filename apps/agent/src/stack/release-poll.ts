@@ -94,7 +94,7 @@ async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
   } else if (answer.kind === 'rejected') {
     logger.event('manifest_rejected', { reason: answer.reason });
   } else {
-    nextMs = Math.min(nextMs, retry.nextMs());
+    nextMs = Math.max(Math.min(nextMs, retry.nextMs()), answer.retryAfterMs ?? 0);
     logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
   }
   state.dueMs = clock.monotonic() + nextMs;

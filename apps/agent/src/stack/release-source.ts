@@ -10,7 +10,7 @@ import type { UpdateKeys } from '../core/update-keys.ts';
 export type ReleaseCheck =
   | { kind: 'ok'; manifest: ReleaseManifest; /** True when this content is new. */ changed: boolean }
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string };
+  | { kind: 'unavailable'; reason: string; /** The wait that the server asks for. */ retryAfterMs?: number };
 
 export type ReleaseSourceParts = {
   url: URL;

@@ -28,6 +28,8 @@ const tries = 3;
 /** Verifying images is slow while the stack is down, so plain retries come first. */
 const failuresBeforeRepull = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
+/** An operation waits no longer than this for a registry that limits requests: people wait for its end. */
+const longestAskedWaitMs = 10 * 60_000;
 /** After this many interruptions the release is given up: it may be what crashes the machine or the agent. */
 const interruptionsOfALoop = 5;
 /** Health is probed often at first, because the station is offline until then; a slow start is probed less often. */
@@ -64,6 +66,8 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
   if (here) return record({ kind: 'switch', imageIds, digests: {} });
   const { space } = facts.attempts;
   if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
+  // The limit may be for the agent alone: the engine may have a log-in or a mirror of its own.
+  if (space?.code === 'registry_busy' && isFinal(space)) return record({ kind: 'fetch', layers: {} });
   if (space && isFinal(space)) return makeRoom(facts, space) ?? failed(operation, space);
   return { kind: 'check_space', delayMs: delayAfter(space) };
 }
@@ -232,4 +236,9 @@ const failed = (operation: OperationRecord, { code, reason, fetched = {} }: Step
 const record = (change: Change): Step => ({ kind: 'record', change });
 const isFinal = (attempt: StepFailure): boolean => !attempt.transient || attempt.failures >= tries;
 const delayAfter = (attempt: StepFailure | { kind: 'ok' } | null): number =>
-  attempt?.kind === 'failed' ? (retryDelaysMs[attempt.failures - 1] ?? retryDelaysMs[2]) : 0;
+  attempt?.kind === 'failed'
+    ? Math.max(
+        retryDelaysMs[attempt.failures - 1] ?? retryDelaysMs[2],
+        Math.min(attempt.retryAfterMs ?? 0, longestAskedWaitMs),
+      )
+    : 0;

@@ -47,6 +47,8 @@ export type StepFailure = {
   code: FailureCode;
   reason: string;
   transient: boolean;
+  /** The wait that the registry asks for. */
+  retryAfterMs?: number;
   /** Images that were fetched despite the failure: id → reference. */
   fetched?: Record<string, string>;
   /** Suspect images among them, when the only problem is a lack of space to verify them. */
@@ -55,6 +57,7 @@ export type StepFailure = {
 
 type FailureCode =
   | 'registry_unavailable'
+  | 'registry_busy'
   | 'registry_auth_failed'
   | 'image_missing'
   | 'disk_space_low'

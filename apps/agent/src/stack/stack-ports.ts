@@ -78,6 +78,8 @@ export type RegistryFailure = {
   kind: 'failed';
   code:
     | 'registry_unavailable'
+    /** It limits requests; `retryAfterMs` says how long. */
+    | 'registry_busy'
     | 'registry_auth_failed'
     | 'image_missing'
     | 'disk_space_low'
@@ -90,6 +92,8 @@ export type RegistryFailure = {
   detail?: string;
   /** True when an automatic retry may help. */
   transient: boolean;
+  /** The wait that the registry asks for. */
+  retryAfterMs?: number;
 };
 
 /** The result of a pull that was cancelled because the registry stopped sending. */

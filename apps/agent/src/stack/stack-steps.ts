@@ -241,12 +241,21 @@ function failureAfter(
 ): StepFailure {
   const earlier = before?.kind === 'failed' ? before : null;
   const failures = (earlier?.failures ?? 0) + 1;
-  const { code, reason, transient, detail, unread } = answer;
+  const { code, reason, transient, detail, unread, retryAfterMs } = answer;
   // Keep what an earlier try has fetched and this one has not.
   const fetched = { ...earlier?.fetched, ...answer.fetched };
   if (detail !== undefined) logger.event('engine_failed', { step: code, detail });
   logger.event('update_retry', { code, reason, attempt: failures });
-  return { kind: 'failed', failures, code, reason, transient, fetched, ...(unread ? { unread } : {}) };
+  return {
+    kind: 'failed',
+    failures,
+    code,
+    reason,
+    transient,
+    fetched,
+    ...(unread ? { unread } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
 }
 
 function fetchParts({ engine, logger, clock, keeper, alive }: StepContext, signal: AbortSignal): FetchParts {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { readRetryAfter } from '@station/kit/retry-after';
 import type { Agent } from 'undici';
 
 type GuardedRequest = {
@@ -11,7 +12,7 @@ type GuardedRequest = {
 };
 
 export type GuardedAnswer =
-  /** `retryAfterMs`: from `Retry-After` in seconds (RFC 9110, section 10.2.3); null: none. */
+  /** `retryAfterMs`: the wait that the server asks for; null: none. */
   | { kind: 'answered'; statusCode: number; retryAfterMs: number | null }
   /** `reason`: in English, for people; without path, query and login of the address. */
   | { kind: 'failed'; cause: 'not_allowed' | 'no_answer' | 'certificate'; reason: string };
@@ -63,7 +64,7 @@ export function createGuardedHttp(options: { allow: readonly string[]; resolve?:
           headers: { 'user-agent': 'station', ...loginOf(target), ...headers },
           body,
         });
-        const retryAfterMs = retryAfterOf(response.headers['retry-after']);
+        const retryAfterMs = readRetryAfter(response.headers['retry-after'], Date.now());
         await response.body.dump({ limit: maxAnswerBytes, signal: ends });
         return { kind: 'answered', statusCode: response.statusCode, retryAfterMs };
       } catch (error) {
@@ -77,11 +78,6 @@ export function createGuardedHttp(options: { allow: readonly string[]; resolve?:
       await agent?.destroy();
     },
   };
-}
-
-function retryAfterOf(header: string | string[] | undefined): number | null {
-  const text = [header].flat()[0] ?? '';
-  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : null;
 }
 
 /** Whether an entry of the allow list is valid. */

@@ -146,9 +146,15 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
   // The registry delivered the layer, so it is the engine that cannot store it.
-  const code = meter.isNextDelivered() ? 'engine_storage_failed' : 'registry_unavailable';
-  const cannot = code === 'engine_storage_failed' ? 'stored' : 'fetched';
-  return { kind: 'failed', code, reason: `${reference.repository} could not be ${cannot}`, detail, transient: true };
+  if (meter.isNextDelivered()) {
+    const reason = `${reference.repository} could not be stored`;
+    return { kind: 'failed', code: 'engine_storage_failed', reason, detail, transient: true };
+  }
+  // The engine says in words what the registry answered; the registry itself says it by its status.
+  const told = await askLayers(api, info, options.credentials, text, options.signal);
+  if (told.kind === 'failed') return { ...told, detail };
+  const reason = `${reference.repository} could not be fetched`;
+  return { kind: 'failed', code: 'registry_unavailable', reason, detail, transient: true };
 }
 
 async function pulledImage(api: EngineApi, text: string, name: string): Promise<PullAnswer> {

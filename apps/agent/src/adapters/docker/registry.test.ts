@@ -78,3 +78,38 @@ test('a stop ends the question with its reason', async () => {
   const answer = readLayers(`${registry.address}/web:1`, partsFor(registry.address), stopping.signal);
   await assert.rejects(answer, /enough/);
 });
+
+for (const [name, status, expected] of [
+  ['refuses', 401, { code: 'registry_auth_failed', transient: false }],
+  ['limits requests', 429, { code: 'registry_busy', transient: true, retryAfterMs: 120_000 }],
+  ['is out of order', 503, null],
+  ['is not there', 404, null],
+] as const) {
+  test(`a server of tokens that ${name} is told as that`, async () => {
+    await using registry = await serve((request, response) => {
+      if (request.url?.startsWith('/token')) return response.writeHead(status, { 'retry-after': '120' }).end('no');
+      const challenge = `Bearer realm="http://${request.headers.host}/token",service="s",scope="repository:a:pull"`;
+      response.writeHead(401, { 'www-authenticate': challenge }).end('no');
+    });
+    const { kind, ...answer } = (await readFrom(registry.address)) as { kind: string; reason?: string };
+    assert.equal(kind, expected === null ? 'unknown' : 'failed');
+    if (expected === null) return;
+    const { reason, ...facts } = answer;
+    assert.deepEqual(facts, expected);
+    assert.match(reason ?? '', status === 429 ? /the server of tokens 127\.0\.0\.1:\d+ limits requests/ : /refused/);
+  });
+}
+
+test('a registry that limits requests says for how long; without a time it is a minute', async () => {
+  for (const [header, retryAfterMs] of [
+    ['30', 30_000],
+    [undefined, 60_000],
+  ] as const) {
+    await using registry = await serve((_, response) =>
+      response.writeHead(429, header === undefined ? {} : { 'retry-after': header }).end(),
+    );
+    const answer = await readFrom(registry.address);
+    assert.ok(answer.kind === 'failed' && answer.code === 'registry_busy' && answer.transient);
+    assert.equal(answer.retryAfterMs, retryAfterMs);
+  }
+});

@@ -1,4 +1,5 @@
 import { parseImageReference, type ImageReference } from '@station/protocol/image-reference';
+import { readRetryAfter } from '@station/kit/retry-after';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LayersAnswer } from '../../stack/stack-ports.ts';
@@ -61,6 +62,7 @@ async function readManifest(
   depth = 0,
 ): Promise<LayersAnswer> {
   const response = await getManifest(image, at, parts, signal);
+  if ('kind' in response) return response;
   if (response.status === 401 || response.status === 403) {
     response.body.destroy();
     return {
@@ -79,10 +81,7 @@ async function readManifest(
       transient: false,
     };
   }
-  if (response.status !== 200) {
-    response.body.destroy();
-    return { kind: 'unknown' };
-  }
+  if (response.status !== 200) return notAnswered(response, `registry ${image.registry}`);
   const body = await readJson(response);
   if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body), imageId: body.config.digest };
   // Nested indexes do not exist in practice; a second one is not followed.
@@ -99,6 +98,22 @@ async function readManifest(
   return readManifest(image, entry.digest, parts, signal, depth + 1);
 }
 
+/** A limit is the registry's own statement; of any other fault the engine may know a way around, such as a mirror. */
+function notAnswered({ status, headers, body }: HttpResponse, who: string): LayersAnswer {
+  body.destroy();
+  if (status !== 429) return { kind: 'unknown' };
+  return {
+    kind: 'failed',
+    code: 'registry_busy',
+    reason: `${who} limits requests for now`,
+    transient: true,
+    retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()) ?? usualLimitMs,
+  };
+}
+
+/** How long a limit lasts for which the registry names no time. */
+const usualLimitMs = 60_000;
+
 function layerSizes(manifest: Static<typeof Manifest>): Record<string, number> {
   return Object.fromEntries(manifest.layers.map(({ digest, size }) => [digest, Math.max(0, size)]));
 }
@@ -108,7 +123,7 @@ async function getManifest(
   at: string,
   parts: RegistryParts,
   signal: AbortSignal,
-): Promise<HttpResponse> {
+): Promise<HttpResponse | LayersAnswer> {
   const host = image.registry === 'docker.io' ? 'registry-1.docker.io' : image.registry;
   const insecure = await parts.isInsecure(image.registry);
   const path = `/v2/${image.repository}/manifests/${at}`;
@@ -128,38 +143,46 @@ async function getManifest(
     insecure,
     signal,
   });
-  if (authorization === null) return first;
+  if (authorization.kind === 'refused') return first;
   first.body.destroy();
-  return ask(base, authorization);
+  return authorization.kind === 'granted' ? ask(base, authorization.header) : authorization;
 }
 
-/** Answers a challenge (RFC 9110 section 11; distribution "token authentication"); null when it cannot be answered. */
+type Authorization = { kind: 'granted'; header: string } | { kind: 'refused' } | LayersAnswer;
+
+const refused: Authorization = { kind: 'refused' };
+
+/**
+ * Answers a challenge (RFC 9110 section 11; distribution "token authentication"). `refused`: it cannot be answered. What the server of tokens
+ * answers else is no statement about credentials.
+ */
 async function authorize(
   challenge: string,
   image: ImageReference,
   parts: RegistryParts,
   options: { insecure: boolean; signal: AbortSignal },
-): Promise<string | null> {
+): Promise<Authorization> {
   const own = parts.credentials?.registry === image.registry ? parts.credentials : null;
   const basic = own && `Basic ${Buffer.from(`${own.username}:${own.password}`).toString('base64')}`;
   const scheme = challenge.slice(0, challenge.indexOf(' ')).toLowerCase();
-  if (scheme === 'basic') return basic;
-  if (scheme !== 'bearer') return null;
+  if (scheme === 'basic') return basic === null ? refused : { kind: 'granted', header: basic };
+  if (scheme !== 'bearer') return refused;
   const parameters = Object.fromEntries(
     [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value]),
   );
   const realm = new URL(parameters['realm'] ?? '');
-  if (realm.protocol !== 'https:' && !options.insecure) return null;
+  if (realm.protocol !== 'https:' && !options.insecure) return refused;
   if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
   realm.searchParams.set('scope', parameters['scope'] ?? `repository:${image.repository}:pull`);
   const response = await get(realm, basic ? { authorization: basic } : {}, options.signal);
-  if (response.status !== 200) {
+  if (response.status === 401 || response.status === 403) {
     response.body.destroy();
-    return null;
+    return refused;
   }
+  if (response.status !== 200) return notAnswered(response, `the server of tokens ${realm.host}`);
   const body = (await readJson(response)) as { token?: unknown; access_token?: unknown };
   const token = body.token ?? body.access_token;
-  return typeof token === 'string' ? `Bearer ${token}` : null;
+  return typeof token === 'string' ? { kind: 'granted', header: `Bearer ${token}` } : { kind: 'unknown' };
 }
 
 /** @throws when the registry redirects to another scheme or too often, or cannot be reached. */

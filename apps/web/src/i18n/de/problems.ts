@@ -194,6 +194,7 @@ export const problems = {
       'Die Versionsliste ist ungültig und wurde ignoriert. Versuche es wieder, wenn sie korrigiert ist.',
     registry_unavailable:
       'Die Image-Registry ist nicht erreichbar. Prüfe die Internetverbindung oder versuche es später.',
+    registry_busy: 'Die Image-Registry begrenzt zurzeit die Anfragen. Versuche es später noch einmal.',
     registry_auth_failed: 'Die Image-Registry hat die Zugangsdaten abgelehnt. Prüfe sie auf der Station.',
     image_missing: 'Ein Image dieser Version gibt es nicht. Wähle eine andere Version.',
     shutting_down: 'Die Station startet neu. Sie ist gleich zurück.',

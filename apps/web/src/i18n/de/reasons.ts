@@ -2,6 +2,7 @@
 export const reason = {
   release_unhealthy: 'Sie hat die Prüfung nicht bestanden.',
   registry_unavailable: 'Sie ließ sich nicht herunterladen: Die Image-Registry hat nicht geantwortet.',
+  registry_busy: 'Sie ließ sich nicht herunterladen: Die Image-Registry begrenzt zurzeit die Anfragen.',
   registry_auth_failed: 'Sie ließ sich nicht herunterladen: Die Image-Registry hat die Zugangsdaten abgelehnt.',
   image_missing: 'Sie ließ sich nicht herunterladen: Eines ihrer Images gibt es nicht.',
   disk_space_low: 'Für sie war nicht genug Speicherplatz frei.',

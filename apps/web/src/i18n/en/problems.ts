@@ -186,6 +186,7 @@ export const problems = {
     manifest_unavailable: 'The release server cannot be reached. Check the internet connection, or try again later.',
     manifest_rejected: 'The release list is not valid and was ignored. Try again once it is corrected.',
     registry_unavailable: 'The image registry cannot be reached. Check the internet connection, or try again later.',
+    registry_busy: 'The image registry limits requests for now. Try again later.',
     registry_auth_failed: 'The image registry refused the credentials. Check them on the station.',
     image_missing: 'An image of this release does not exist. Choose another release.',
     shutting_down: 'The station is restarting. It will be back in a moment.',

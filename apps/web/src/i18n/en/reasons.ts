@@ -2,6 +2,7 @@
 export const reason = {
   release_unhealthy: 'It did not become healthy.',
   registry_unavailable: 'It could not be downloaded: the image registry did not answer.',
+  registry_busy: 'It could not be downloaded: the image registry limits requests for now.',
   registry_auth_failed: 'It could not be downloaded: the image registry refused the credentials.',
   image_missing: 'It could not be downloaded: an image of it does not exist.',
   disk_space_low: 'There was not enough free space for it.',

@@ -189,6 +189,7 @@ export const problems = {
     manifest_rejected: 'Lista wersji jest nieprawidłowa i została pominięta. Spróbuj, gdy zostanie poprawiona.',
     registry_unavailable:
       'Nie można połączyć się z rejestrem obrazów. Sprawdź połączenie z internetem albo spróbuj później.',
+    registry_busy: 'Rejestr obrazów ogranicza teraz liczbę żądań. Spróbuj później.',
     registry_auth_failed: 'Rejestr obrazów odrzucił dane logowania. Sprawdź je na stacji.',
     image_missing: 'Brakuje jednego z obrazów tej wersji. Wybierz inną wersję.',
     shutting_down: 'Stacja uruchamia się ponownie. Za chwilę wróci.',

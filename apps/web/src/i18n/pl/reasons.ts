@@ -2,6 +2,7 @@
 export const reason = {
   release_unhealthy: 'Nie działała poprawnie.',
   registry_unavailable: 'Nie udało się jej pobrać: rejestr obrazów nie odpowiedział.',
+  registry_busy: 'Nie udało się jej pobrać: rejestr obrazów ogranicza teraz liczbę żądań.',
   registry_auth_failed: 'Nie udało się jej pobrać: rejestr obrazów odrzucił dane logowania.',
   image_missing: 'Nie udało się jej pobrać: brakuje jednego z obrazów.',
   disk_space_low: 'Zabrakło na nią wolnego miejsca.',
