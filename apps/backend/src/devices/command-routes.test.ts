@@ -46,6 +46,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   };
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
+  app.decorateRequest('deviceId', null);
   app.decorateRequest('sight', null);
   app.addHook('onRequest', async (request) => {
     request.user = { userId: nobody, role, sessionId: '', issuedAt: 0, expiresAt: 0 };
@@ -132,6 +133,8 @@ test('of what devices say about themselves, somebody with some zones gets what c
   };
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('sight', null);
+  app.decorateRequest('user', null);
+  app.decorateRequest('deviceId', null);
   app.addHook('onRequest', async (request) => {
     request.sight = request.headers['x-sees'] === 'all' ? wholeStation : { zones: new Set(['hall']) };
   });

@@ -15,11 +15,9 @@ export function boundArrivingBodies(app: FastifyInstance): void {
   const requests = boundRequests(app.server, createByteBudget(budgetBytes));
   // A WebSocket is counted where it waits for its log-in.
   app.server.on('upgrade', (_request, socket) => requests.release(socket));
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw new StationError('not_found', 'There is nothing here.');
-  });
   // After the access rule of the route, which is a hook of onRequest.
   app.addHook('preParsing', async (request, reply) => {
+    if (request.is404) throw new StationError('not_found', 'There is nothing here.');
     requests.admit(request.raw, reply.raw, callerOf(request), request.routeOptions.bodyLimit);
   });
 }
