@@ -14,7 +14,7 @@ export const listenForApi: ListenHttp = async (where) => {
   return listening(server, where);
 };
 
-/** For the portal's untrusted clients: few connections, short headers, and strict time limits. */
+/** For the portal's untrusted clients: short headers, and strict time limits. */
 export const listenForPortal: ListenHttp = async (where) => {
   const server = createServer({
     maxHeaderSize: 8192,
@@ -25,7 +25,6 @@ export const listenForPortal: ListenHttp = async (where) => {
     connectionsCheckingInterval: 5000,
     keepAliveTimeout: 5000,
   });
-  server.maxConnections = 64;
   server.setTimeout(30_000);
   return listening(server, where);
 };

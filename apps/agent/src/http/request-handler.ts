@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { type BoundedRequests, strangerBodyBytes } from '@station/kit/bounded-requests';
 import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError, StationError } from '@station/kit/station-error';
@@ -7,7 +8,7 @@ import { checkRequest } from '@station/kit/validation';
 import type { Guard } from './guard.ts';
 import { type Answer, createRoutes, type Methods, type RouteParts, shuttingDown } from './routes.ts';
 
-type RequestParts = RouteParts & { logger: AgentLogger; guard: Guard };
+type RequestParts = RouteParts & { logger: AgentLogger; guard: Guard; bounded: BoundedRequests };
 
 /** Answers the requests of the agent's HTTP API (contracts, section 4). */
 export function createRequestHandler(
@@ -30,7 +31,7 @@ type Responding = RequestParts & { routes: ReadonlyMap<string, Methods> };
 async function respond(request: IncomingMessage, response: ServerResponse, parts: Responding): Promise<void> {
   const { logger, stopping } = parts;
   try {
-    const answer = await answerTo(request, parts);
+    const answer = await answerTo(request, response, parts);
     if (answer.kind === 'stream') answer.follow(response);
     else send(response, answer, stopping);
   } catch (error) {
@@ -47,7 +48,11 @@ async function respond(request: IncomingMessage, response: ServerResponse, parts
 }
 
 /** @throws StationError, RequestInvalidError, MethodNotAllowedError: the refusal. */
-async function answerTo(request: IncomingMessage, { routes, guard, stopping }: Responding): Promise<Answer> {
+async function answerTo(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { routes, guard, bounded, stopping }: Responding,
+): Promise<Answer> {
   if (stopping.aborted) throw shuttingDown();
   const { path, query } = targetOf(request);
   const address = decoded(path);
@@ -57,11 +62,16 @@ async function answerTo(request: IncomingMessage, { routes, guard, stopping }: R
   if (methods === undefined) throw new StationError('not_found', 'There is nothing at this address.');
   const route = methods[request.method ?? ''];
   if (route === undefined) throw new MethodNotAllowedError(Object.keys(methods));
+  const { maxBodyBytes = strangerBodyBytes } = route;
+  if (route.body !== null) bounded.admit(request, response, anyone, maxBodyBytes);
   return route.answer({
-    body: route.body === null ? null : checkRequest('body', route.body, await readJson(request, route.maxBodyBytes)),
+    body: route.body === null ? null : checkRequest('body', route.body, await readJson(request, maxBodyBytes)),
     query: checkRequest('querystring', route.query, queryOf(query)),
   });
 }
+
+/** The guard has admitted them, and all of them are on this machine. */
+const anyone = { client: 'anyone', isStranger: false } as const;
 
 function targetOf(request: IncomingMessage): { path: string; query: string } {
   const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
@@ -83,10 +93,8 @@ function queryOf(text: string): Record<string, string | string[]> {
   return Object.fromEntries(values.map(([key, all]) => [key, all.length === 1 ? (all[0] ?? '') : all]));
 }
 
-const maxBodyBytes = 256 * 1024;
-
 /** A missing body counts as `{}`, even with a content type: some clients always send the header. */
-async function readJson(request: IncomingMessage, maxBytes = maxBodyBytes): Promise<unknown> {
+async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (type === undefined && length === '0' && encoding === undefined) return {};
   const mediaType = type?.split(';', 1)[0]?.trim().toLowerCase();

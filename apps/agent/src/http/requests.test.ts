@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CheckResult, Health, Status, Version, WifiStatus } from '@station/protocol/agent-api';
 import { ErrorBody } from '@station/protocol/errors';
@@ -163,13 +164,35 @@ describe('requests that are wrong', () => {
 
   it('with a body just below the limit are read', async () => {
     await using running = await startServer();
-    const body = `{${' '.repeat(256 * 1024 - 2)}}`;
+    const body = `{${' '.repeat(4096 - 2)}}`;
     running.agent.answer = { kind: 'already_current', version: '1.0.0' };
     assert.equal(outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body })), '200');
     assert.equal(
       outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body: ` ${body}` })),
       '413 payload_too_large',
     );
+  });
+
+  it('whose bodies never end take 6 MiB in all; the oldest are ended, and others are answered', async () => {
+    await using running = await startServer({ token: 'the-token', socketName: 'agent.sock' });
+    const bytes = 2_000_000;
+    const half = async (headers: string) => {
+      const socket = connect(running.tcp.port, running.tcp.host);
+      socket.on('error', () => undefined);
+      const type = `host: localhost\r\ncontent-type: application/json\r\ncontent-length: ${bytes}`;
+      socket.write(`POST /backup/restore HTTP/1.1\r\n${type}${headers}\r\n\r\n`);
+      socket.write(Buffer.alloc(bytes - 1, 0x20));
+      await once(socket, 'connect');
+      return socket;
+    };
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 20; count += 1) sockets.push(await half('\r\nauthorization: Bearer the-token'));
+    const openNow = (): number => sockets.filter(({ destroyed }) => !destroyed).length;
+    while (openNow() > 3) await sleep(10);
+    assert.equal(outcomeOf(await call({ socketPath: `${running.folder}/agent.sock` }, 'GET', '/health')), '200');
+    const stranger = await half('');
+    assert.match(String((await once(stranger, 'data'))[0]), /^HTTP\/1\.1 401 /);
+    for (const socket of [...sockets, stranger]) socket.destroy();
   });
 
   const invalid: [string, string][] = [

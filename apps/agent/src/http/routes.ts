@@ -28,7 +28,7 @@ type Route = {
   query: TSchema;
   /** Null: the route reads no body. */
   body: TSchema | null;
-  /** More than the usual 256 KiB. */
+  /** More than the usual 4 KiB. */
   maxBodyBytes?: number;
   /** The body or the answer holds secrets: see `Guard`. */
   isSecret?: boolean;

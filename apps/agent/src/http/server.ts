@@ -1,4 +1,6 @@
 import type { Server } from 'node:http';
+import { boundRequests } from '@station/kit/bounded-requests';
+import { type ByteBudget, createByteBudget } from '@station/kit/byte-budget';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
@@ -43,6 +45,9 @@ type HttpServerParts = {
   random: () => number;
 };
 
+/** Of connections and of bodies that arrive or are worked on: room for one restore, which has 4 MiB, and for 250 connections. */
+const budgetBytes = 6 * 1024 * 1024;
+
 /** Time for running responses after the stop begins. */
 const closeGraceMs = 1500;
 
@@ -59,6 +64,7 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
   const shared = {
     ...parts,
     metrics,
+    budget: createByteBudget({ all: budgetBytes, client: budgetBytes }),
     startedMs: clock.monotonic(),
     stopping: stopping.signal,
     streams: createEventStreams({ logger, clock, stopping: stopping.signal }),
@@ -106,10 +112,10 @@ const tcpAddress = (host: string, port: number): string => `http://${host.includ
 /** @throws the system's error (EADDRINUSE, …). */
 async function openServer(
   where: ListenAddress,
-  parts: Parameters<typeof createRequestHandler>[0] & { listenHttp: ListenHttp },
+  parts: Omit<Parameters<typeof createRequestHandler>[0], 'bounded'> & { listenHttp: ListenHttp; budget: ByteBudget },
 ): Promise<Server> {
   const server = await parts.listenHttp(where);
-  server.on('request', createRequestHandler(parts));
+  server.on('request', createRequestHandler({ ...parts, bounded: boundRequests(server, parts.budget) }));
   server.on('clientError', answerInvalidHttp);
   server.on('error', (error) =>
     parts.logger.event('unexpected_error', { where: 'http', message: describeError(error) }),

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { boundRequests } from '@station/kit/bounded-requests';
+import { createByteBudget } from '@station/kit/byte-budget';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
@@ -11,6 +13,8 @@ import type { CodeGuard } from './code-guard.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 
 const maxBodyBytes = 4096;
+/** Room for 64 connections. One more ends the one that has been sending its request longest. */
+const budgetBytes = 512 * 1024;
 /** Time for running responses to finish when the portal closes. */
 const closeGraceMs = 1000;
 
@@ -91,6 +95,7 @@ function portOf(server: Server): number {
 /** @throws the system's error (EADDRINUSE, EADDRNOTAVAIL, EACCES, …). */
 async function listen({ address, port, listenHttp, actions, guard, logger }: PortalOptions): Promise<Server> {
   const server = await listenHttp({ host: address, port });
+  boundRequests(server, createByteBudget({ all: budgetBytes, client: budgetBytes }));
   const place = { address, port: portOf(server) };
   const answers = createAnswers({ place, actions, guard });
   const onError = (error: unknown): void =>
