@@ -61,7 +61,7 @@ describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
     localAddress: string,
     login: { email: string; password: string },
     headers: Record<string, string> = {},
-  ): Promise<{ status: number; token: string }> => {
+  ): Promise<{ status: number; token: string; device: string }> => {
     const asked = request({
       ...{ host: stationAddress, port, localAddress, agent: false, method: 'POST', path: '/api/auth/login' },
       headers: { 'content-type': 'application/json', ...headers },
@@ -69,7 +69,8 @@ describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
     asked.end(JSON.stringify(login));
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
     const body = JSON.parse(await text(answer)) as { accessToken?: string };
-    return { status: answer.statusCode ?? 0, token: body.accessToken ?? '' };
+    const device = answer.headers['set-cookie']?.find((cookie) => cookie.startsWith('station_device=')) ?? '';
+    return { status: answer.statusCode ?? 0, token: body.accessToken ?? '', device: device.split(';')[0] ?? '' };
   };
   /** @returns how many of the guesses were compared with a password. */
   const guess = async (count: number, one: (index: number) => ReturnType<typeof tryLogin>): Promise<number> => {
@@ -112,7 +113,10 @@ describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
       const guesses = await guess(90, (index) => tryLogin(attacker[0](1 + index), wrongFor(owner.email)));
       assert.ok(guesses <= 60, `${guesses} guesses at one account`);
       assert.equal((await tryLogin(attacker[0](95), owner)).status, 429, 'the right password, from anywhere');
-      assert.equal((await tryLogin(ownerAddress, owner)).status, 200, 'from where the owner was before');
+      const home = await tryLogin(ownerAddress, owner);
+      assert.equal(home.status, 200, 'from where the owner was before');
+      const elsewhere = await tryLogin(attacker[0](95), owner, { cookie: home.device });
+      assert.equal(elsewhere.status, 200, 'from anywhere, with a browser of the owner');
     });
   });
 

@@ -37,13 +37,17 @@ export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise
   app.delete('/api/auth/sessions/:id', endSessionRoute, (request, reply) => endSession(parts, request, reply));
 }
 
-export const clientOf = ({ ip, headers }: FastifyRequest): Client => ({
+export const clientOf = ({ ip, headers, cookies }: FastifyRequest): Client => ({
   address: ip,
   userAgent: headers['user-agent'] ?? null,
+  device: cookies[deviceCookie] ?? null,
 });
 
 const tags = ['auth'];
 const cookieName = 'station_refresh';
+/** Stays after the log-out: whoever knows it has a budget of their own for wrong passwords, and nothing else. */
+const deviceCookie = 'station_device';
+const deviceCookieSeconds = 400 * 24 * 60 * 60;
 const cookiePath = '/api/auth';
 const forAnyone = { access: 'public' } as const;
 const forEveryone = { access: 'guest' } as const;
@@ -154,7 +158,7 @@ async function changePassword(
   reply: ReplyOf<typeof passwordRoute>,
 ) {
   const { currentPassword: current, newPassword: next } = request.body;
-  const context = { address: request.ip, refreshToken: request.cookies[cookieName] };
+  const context = { client: clientOf(request), refreshToken: request.cookies[cookieName] };
   const result = await auth.changePassword(userOf(request).userId, { current, next }, context);
   switch (result.kind) {
     case 'changed':
@@ -207,15 +211,17 @@ export function sendSession(
     expiresAt: isoTime(session.accessExpiresAt),
     user: toUser(session.user),
   };
+  const options = {
+    httpOnly: true,
+    sameSite: 'strict',
+    path: cookiePath,
+    // On the local network there is often no TLS; a Secure cookie would then never come back.
+    secure: request.protocol === 'https',
+  } as const;
+  const maxAge = Math.floor((session.refreshExpiresAt - clock.now()) / 1000);
   return reply
-    .setCookie(cookieName, session.refreshToken, {
-      httpOnly: true,
-      sameSite: 'strict',
-      path: cookiePath,
-      // On the local network there is often no TLS; a Secure cookie would then never come back.
-      secure: request.protocol === 'https',
-      maxAge: Math.floor((session.refreshExpiresAt - clock.now()) / 1000),
-    })
+    .setCookie(cookieName, session.refreshToken, { ...options, maxAge })
+    .setCookie(deviceCookie, session.deviceToken, { ...options, maxAge: deviceCookieSeconds })
     .send(body);
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SetupRequest } from '@station/protocol/rest';
 import type { AccessTokens } from '../core/access-tokens.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
 import type { Database } from '../store/schema.ts';
 import {
   claimOwnership,
@@ -13,7 +14,8 @@ import {
   type UserRow,
   type UserStore,
 } from '../store/station-store.ts';
-import type { LoginLimiter } from './login-limiter.ts';
+import { type Attempt, type LoginLimiter, setupAccount } from './login-limiter.ts';
+import type { LoginMemory } from './login-memory.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, KnownSession, Sessions } from './sessions.ts';
 import type { SetupCode } from './setup-code.ts';
@@ -26,6 +28,8 @@ export type OpenedSession = {
   accessExpiresAt: number;
   refreshToken: string;
   refreshExpiresAt: number;
+  /** Proves later that this browser has logged in to the account. */
+  deviceToken: string;
 };
 export type Limited = { kind: 'limited'; retryAfterMs: number };
 export type CodeRefused = Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
@@ -50,7 +54,7 @@ export type AuthService = {
 };
 
 type NewPassword = { current: string; next: string };
-type RequestContext = { address: string; refreshToken: string | undefined };
+type RequestContext = { client: Client; refreshToken: string | undefined };
 
 type Parts = {
   db: Database;
@@ -61,6 +65,7 @@ type Parts = {
   passwords: Passwords;
   setupCode: SetupCode;
   limiter: LoginLimiter;
+  memory: LoginMemory;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -86,21 +91,19 @@ export function createAuthService(parts: Parts): AuthService {
   };
 }
 
-/** All share one set-up code; its attempts are counted under this account name. */
-const setupAccount = '(setup)';
-
 const isSetupNeeded = async ({ station }: Parts): Promise<boolean> => (await station.read()).owner_id === null;
 
 async function checkSetupCode(parts: Parts, code: string, address: string): Promise<{ kind: 'right' } | CodeRefused> {
   const { setupCode, limiter, logger } = parts;
   if (!(await isSetupNeeded(parts))) return { kind: 'already_done' };
-  const limit = await countAttempt(parts, setupAccount, address);
-  if (limit !== null) return limit;
+  const attempt = { account: setupAccount, address, device: null };
+  const counted = await countAttempt(parts, attempt);
+  if (counted.kind === 'limited') return counted;
   if (!(await setupCode.matches(code))) {
     logger.event('login_failed', { address, reason: 'wrong set-up code' });
     return { kind: 'wrong_code' };
   }
-  await limiter.succeeded(setupAccount, address, null);
+  await limiter.succeeded(attempt, null);
   return { kind: 'right' };
 }
 
@@ -115,7 +118,7 @@ async function setUp(parts: Parts, request: SetupRequest, client: Client): Promi
   await setupCode.remove();
   logger.event('setup_done', { userId: user.id });
   const session = await sessions.open(user.id, passwordHash, client);
-  return session === null ? { kind: 'already_done' } : openedSession(parts, user, session, since);
+  return session === null ? { kind: 'already_done' } : openedSession(parts, { user, session, client }, since);
 }
 
 async function logIn(
@@ -124,26 +127,26 @@ async function logIn(
   client: Client,
 ): Promise<LoginResult> {
   const { users, sessions, accessTokens, passwords, limiter, clock, logger } = parts;
-  const { address } = client;
-  const account = normalEmail(email);
-  const limit = await countAttempt(parts, account, address);
-  if (limit !== null) return limit;
+  const { address, device } = client;
+  const attempt = { account: normalEmail(email), address, device };
+  const counted = await countAttempt(parts, attempt);
+  if (counted.kind === 'limited') return counted;
   const since = accessTokens.moment();
-  const user = await users.findByEmail(account);
+  const user = await users.findByEmail(attempt.account);
   const hash = user?.station_password_hash ?? null;
-  const matches = await passwords.matches(password, hash);
+  const matches = await passwords.matches(password, hash, counted);
   const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash, client) : null;
   // Told only to those who know the password.
   if (matches && user?.ends_at != null && user.ends_at <= clock.now()) {
-    await limiter.succeeded(account, address, user.id);
+    await limiter.succeeded(attempt, user.id);
     return { kind: 'access_ended' };
   }
   if (user === null || session === null) {
     logger.event('login_failed', { address, reason: 'wrong address or password' });
     return { kind: 'wrong_credentials' };
   }
-  await limiter.succeeded(account, address, user.id);
-  return openedSession(parts, user, session, since);
+  await limiter.succeeded(attempt, user.id);
+  return openedSession(parts, { user, session, client }, since);
 }
 
 async function refresh(parts: Parts, refreshToken: string, client: Client): Promise<RefreshResult> {
@@ -156,17 +159,17 @@ async function refresh(parts: Parts, refreshToken: string, client: Client): Prom
   }
   if (rotation.kind !== 'rotated') return { kind: 'ended' };
   const user = await users.findById(rotation.userId);
-  return user === null ? { kind: 'ended' } : openedSession(parts, user, rotation, since);
+  return user === null ? { kind: 'ended' } : openedSession(parts, { user, session: rotation, client }, since);
 }
 
 async function changePassword(
   parts: Parts,
   userId: string,
   { current, next }: NewPassword,
-  { address, refreshToken }: RequestContext,
+  { client, refreshToken }: RequestContext,
 ): Promise<PasswordResult> {
   const { sessions, accessTokens, passwords } = parts;
-  const checked = await checkPassword(parts, userId, current, address);
+  const checked = await checkPassword(parts, userId, current, client);
   if (checked.kind !== 'right') return checked;
   const { hash } = checked;
   if (next === current) return { kind: 'same_password' };
@@ -183,46 +186,54 @@ export async function checkPassword(
   parts: Pick<Parts, 'users' | 'passwords' | 'limiter' | 'logger'>,
   userId: string,
   password: string,
-  address: string,
+  { address, device }: Client,
 ): Promise<{ kind: 'right'; user: UserRow; hash: string } | Limited | { kind: 'wrong_password' }> {
   const { users, passwords, limiter } = parts;
   const user = await users.findById(userId);
-  const account = user?.email ?? userId;
-  const limit = await countAttempt(parts, account, address);
-  if (limit !== null) return limit;
+  const attempt = { account: user?.email ?? userId, address, device };
+  const counted = await countAttempt(parts, attempt);
+  if (counted.kind === 'limited') return counted;
   const hash = user?.station_password_hash ?? null;
-  const matches = await passwords.matches(password, hash);
+  const matches = await passwords.matches(password, hash, counted);
   if (user === null || hash === null || !matches) return { kind: 'wrong_password' };
-  await limiter.succeeded(account, address, userId);
+  await limiter.succeeded(attempt, userId);
   return { kind: 'right', user, hash };
 }
 
-/** Counts an attempt. @returns the refusal when there were too many, else null. */
+/** Counts an attempt, and refuses it when there were too many. `isKnown`: see `LoginLimiter`. */
 export async function countAttempt(
   { limiter, logger }: Pick<Parts, 'limiter' | 'logger'>,
-  account: string | null,
-  address: string,
-): Promise<Limited | null> {
-  const decision = await limiter.attempt(account, address);
-  if (decision.allowed) return null;
-  logger.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
+  attempt: Attempt,
+): Promise<Limited | { kind: 'allowed'; isKnown: boolean }> {
+  const decision = await limiter.attempt(attempt);
+  if (decision.allowed) return { kind: 'allowed', isKnown: decision.isKnown };
+  const retryAfterSeconds = Math.ceil(decision.retryAfterMs / 1000);
+  logger.event('login_limited', { address: attempt.address, retryAfterSeconds });
   return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
 }
 
+type NewSession = { user: UserRow; session: { id: string; token: string; expiresAt: number }; client: Client };
+
 export async function openedSession(
-  { accessTokens }: Pick<Parts, 'accessTokens'>,
-  user: UserRow,
-  { id: sessionId, ...refreshToken }: { id: string; token: string; expiresAt: number },
+  { accessTokens, memory, clock }: Pick<Parts, 'accessTokens' | 'memory' | 'clock'>,
+  { user, session, client }: NewSession,
   since: number,
 ): Promise<OpenedSession> {
+  const { id: sessionId } = session;
   const access = await accessTokens.issue({ userId: user.id, role: user.role, endsAt: user.ends_at, sessionId }, since);
+  // A cookie that nobody logged in with may be somebody else's.
+  const { device } = client;
+  const isOurs = device !== null && (await memory.isKnownDevice(null, hashToken(device)));
+  const deviceToken = isOurs ? device : newToken();
+  await memory.rememberDevice(user.id, { tokenHash: hashToken(deviceToken), sessionId }, clock.now());
   return {
     kind: 'opened',
     user,
     accessToken: access.token,
     accessExpiresAt: access.expiresAt,
-    refreshToken: refreshToken.token,
-    refreshExpiresAt: refreshToken.expiresAt,
+    refreshToken: session.token,
+    refreshExpiresAt: session.expiresAt,
+    deviceToken,
   };
 }
 

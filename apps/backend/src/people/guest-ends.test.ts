@@ -13,7 +13,7 @@ import { createSessions, findSessionHolder, refreshKeyOf } from './sessions.ts';
 
 const hour = 3_600_000;
 const secret = 'a secret of the configuration, 32+ bytes';
-const phone = { address: '192.0.2.1', userAgent: null };
+const phone = { address: '192.0.2.1', userAgent: null, device: null };
 
 /** A guest with a session, whose access ends in an hour. */
 async function withGuest() {

@@ -7,9 +7,10 @@ type DelayRule = { free: number };
 /**
  * Delays grow, and nobody is locked out: few free failures for one account at one address; more for an address, because a household may
  * share it, and for the larger networks of one subscriber, who could take another /64 for each attempt. The delay of an account holds only
- * in networks that it has not logged in from before.
+ * in networks that it has not logged in from before. A browser that has logged in to the account before has its own failures only.
  */
 export const delayRules = {
+  device: { free: 10 },
   pair: { free: 5 },
   address: { free: 30 },
   subnet: { free: 40 },

@@ -1,30 +1,42 @@
 import type { Clock } from '@station/kit/clock';
 import { networkOf, widerNetworksOf } from '../core/client-network.ts';
+import { hashToken } from '../core/secrets.ts';
 import { delayLeft, delayRules, failuresAt, type FailureCount } from './login-decide.ts';
 import type { LoginMemory } from './login-memory.ts';
 
 /** Whether an attempt is allowed. `retryAfterMs`: time until the next one is. */
-type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
+type LimiterDecision =
+  | { allowed: true; /** Somebody who logged in before, from this browser or network. */ isKnown: boolean }
+  | { allowed: false; retryAfterMs: number };
+
+/** Who attempts it. `device`: what the browser got at an earlier log-in; null: nothing. */
+export type Attempt = {
+  /** null: it is not known yet, and only networks have a delay. */
+  account: string | null;
+  address: string;
+  device: string | null;
+};
+
+/** All share one set-up code; its attempts are counted under this name, for each network alone. */
+export const setupAccount = '(setup)';
 
 export type LoginLimiter = {
-  /**
-   * Counts an attempt as failed before it is made, so that concurrent ones cannot pass the limit.
-   * @param account null: it is not known yet, and only networks have a delay.
-   */
-  attempt(account: string | null, address: string): Promise<LimiterDecision>;
+  /** Counts an attempt as failed before it is made, so that concurrent ones cannot pass the limit. */
+  attempt(attempt: Attempt): Promise<LimiterDecision>;
   /**
    * The attempt succeeded: it does not count, and the count of this account at this address is reset.
    * @param userId whose log-in from this network is remembered; null: nobody's.
    */
-  succeeded(account: string | null, address: string, userId: string | null): Promise<void>;
+  succeeded(attempt: Attempt, userId: string | null): Promise<void>;
 };
 
 const maxKeys = 20_000;
 
 /**
  * Delays log-in attempts by account and address (contracts, section 9), equally for accounts that do not exist. IPv6 addresses of one /64
- * count as one. A network from which an account was logged in to before does not wait for what others do to this account. Counts with a
- * delay are kept over a restart; a change of the wall clock has no effect while it runs.
+ * count as one. A network from which an account was logged in to before does not wait for what others do to this account, and a browser that
+ * has logged in to it before waits for nobody else. Counts with a delay are kept over a restart; a change of the wall clock has no effect
+ * while it runs.
  */
 export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: LoginMemory }): LoginLimiter {
   const counts = new Map<string, FailureCount>();
@@ -62,43 +74,56 @@ export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: Lo
     return 0;
   };
 
+  const keysOf = async ({ account, address, device }: Attempt): Promise<Key[]> => {
+    const hash = device === null ? null : hashToken(device);
+    if (hash !== null && (await memory.isKnownDevice(account, hash)))
+      return [{ kind: 'device', key: `device ${hash}` }];
+    return keysOfNetwork(account, address);
+  };
+
   return {
-    attempt: async (account, address) => {
+    attempt: async (attempt) => {
+      const { account, address } = attempt;
       await (reading ??= read());
-      const keys = keysOf(account, address);
+      const keys = await keysOf(attempt);
       const delayMs = await count(keys);
-      if (delayMs === 0) return { allowed: true };
-      const own = keys.filter(({ kind }) => kind !== 'account');
+      const isDevice = keys.some(({ kind }) => kind === 'device');
+      if (isDevice) return decided(delayMs, true);
       const isKnown = account !== null && (await memory.isKnown(account, networkOf(address)));
-      const ownDelayMs = isKnown ? await count(own) : delayMs;
-      return ownDelayMs === 0 ? { allowed: true } : { allowed: false, retryAfterMs: ownDelayMs };
+      if (delayMs === 0 || !isKnown) return decided(delayMs, isKnown);
+      return decided(await count(keys.filter(({ kind }) => kind !== 'account')), true);
     },
-    succeeded: async (account, address, userId) => {
+    succeeded: async (attempt, userId) => {
       const now = clock.monotonic();
-      const keys = keysOf(account, address);
-      for (const { key, kind } of keys) {
-        const { failures, at } = countOf(key, now);
-        set(key, kind === 'pair' || failures <= 1 ? null : { failures: failures - 1, at });
+      const keys = await keysOf(attempt);
+      const isOwn = ({ kind }: Key): boolean => kind === 'pair' || kind === 'device';
+      for (const each of keys) {
+        const { failures, at } = countOf(each.key, now);
+        set(each.key, isOwn(each) || failures <= 1 ? null : { failures: failures - 1, at });
       }
-      await memory.forget(keys.flatMap(({ key, kind }) => (kind === 'pair' ? [key] : [])));
-      if (userId !== null) await memory.remember(userId, networkOf(address), clock.now());
+      await memory.forget(keys.filter(isOwn).map(({ key }) => key));
+      if (userId !== null) await memory.remember(userId, networkOf(attempt.address), clock.now());
     },
   };
 }
+
+const decided = (delayMs: number, isKnown: boolean): LimiterDecision =>
+  delayMs === 0 ? { allowed: true, isKnown } : { allowed: false, retryAfterMs: delayMs };
 
 const none: FailureCount = { failures: 0, at: 0 };
 
 type Kind = keyof typeof delayRules;
 type Key = { kind: Kind; key: string };
 
-function keysOf(account: string | null, address: string): Key[] {
+function keysOfNetwork(account: string | null, address: string): Key[] {
   const network = networkOf(address);
   const wider = widerNetworksOf(address);
   const keys: Partial<Record<Kind, string>> = {
     ...(account !== null && { pair: `pair ${network} ${account}` }),
     address: `address ${network}`,
     ...(wider && { subnet: `subnet ${wider.subnet}`, site: `site ${wider.site}` }),
-    ...(account !== null && { account: `account ${account}` }),
+    // Guesses from elsewhere must not keep the first owner from the set-up.
+    ...(account !== null && account !== setupAccount && { account: `account ${account}` }),
   };
   return (Object.entries(keys) as [Kind, string][]).map(([kind, key]) => ({ kind, key }));
 }

@@ -12,11 +12,15 @@ export type LoginMemory = {
   /** Whether this account was logged in to from this network before. */
   isKnown(account: string, network: string): Promise<boolean>;
   remember(userId: string, network: string, at: number): Promise<void>;
+  /** Whether a browser logged in to this account before. @param account null: to any. */
+  isKnownDevice(account: string | null, tokenHash: string): Promise<boolean>;
+  rememberDevice(userId: string, device: { tokenHash: string; sessionId: string }, at: number): Promise<void>;
 };
 
 /** The last ones stay. */
 const maxCounts = 1_000;
 const maxNetworks = 20;
+const maxDevices = 50;
 
 /** @param failed is told of errors of the database. */
 export function createLoginMemory(db: Database, failed: (error: unknown) => void): LoginMemory {
@@ -79,6 +83,31 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
             (select network from login_networks where user_id = ${userId} order by at desc, network limit ${maxNetworks})`.execute(
             transaction,
           );
+        });
+      }),
+    isKnownDevice: (account, tokenHash) =>
+      unless(false, async () => {
+        const known = db
+          .selectFrom('login_devices')
+          .innerJoin('users', 'users.id', 'login_devices.user_id')
+          .select('token_hash')
+          .where('token_hash', '=', tokenHash);
+        const row = await (account === null ? known : known.where('users.email', '=', account)).executeTakeFirst();
+        return row !== undefined;
+      }),
+    rememberDevice: (userId, { tokenHash, sessionId }, at) =>
+      unless(undefined, async () => {
+        await db.transaction().execute(async (transaction) => {
+          await transaction
+            .insertInto('login_devices')
+            .values({ user_id: userId, token_hash: tokenHash, session_id: sessionId, at })
+            .onConflict((conflict) =>
+              conflict.columns(['user_id', 'token_hash']).doUpdateSet({ session_id: sessionId, at }),
+            )
+            .execute();
+          await sql`delete from login_devices where user_id = ${userId} and token_hash not in
+            (select token_hash from login_devices where user_id = ${userId}
+              order by at desc, token_hash limit ${maxDevices})`.execute(transaction);
         });
       }),
   };

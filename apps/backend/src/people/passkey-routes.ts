@@ -52,7 +52,7 @@ const creationRoute = {
 };
 
 async function makeOptions({ passkeys }: Parts, request: RequestOf<typeof creationRoute>) {
-  const place = { party: partyOf(request), address: request.ip };
+  const place = { party: partyOf(request), client: clientOf(request) };
   const result = await passkeys.creationOptions(userOf(request).userId, request.body.currentPassword, place);
   switch (result.kind) {
     case 'made':

@@ -6,6 +6,7 @@ import type { AccessTokens } from '../core/access-tokens.ts';
 import type { StationStore, UserStore } from '../store/station-store.ts';
 import { checkPassword, countAttempt, type Limited, type OpenedSession, openedSession } from './auth-service.ts';
 import type { LoginLimiter } from './login-limiter.ts';
+import type { LoginMemory } from './login-memory.ts';
 import { challengeIn, creationOptions, requestOptions, verifyCreated, verifyUse } from './passkey-ceremonies.ts';
 import type { PasskeyChallenges } from './passkey-challenges.ts';
 import { maxPasskeys, type PasskeyRow, type PasskeyStore } from './passkey-store.ts';
@@ -28,7 +29,7 @@ export type PasskeyService = {
   creationOptions(
     userId: string,
     password: string,
-    place: { party: RelyingParty; address: string },
+    place: { party: RelyingParty; client: Client },
   ): Promise<OptionsResult>;
   add(userId: string, passkey: NewPasskey, party: RelyingParty): Promise<AddResult>;
   rename(userId: string, id: string, name: string): Promise<PasskeyRow | null>;
@@ -44,6 +45,7 @@ type Parts = {
   accessTokens: AccessTokens;
   passwords: Passwords;
   limiter: LoginLimiter;
+  memory: LoginMemory;
   passkeys: PasskeyStore;
   challenges: PasskeyChallenges;
   clock: Clock;
@@ -67,10 +69,10 @@ async function makeCreationOptions(
   parts: Parts,
   userId: string,
   password: string,
-  { party, address }: { party: RelyingParty; address: string },
+  { party, client }: { party: RelyingParty; client: Client },
 ): Promise<OptionsResult> {
   const { station, passkeys, challenges } = parts;
-  const checked = await checkPassword(parts, userId, password, address);
+  const checked = await checkPassword(parts, userId, password, client);
   if (checked.kind !== 'right') return checked;
   const known = await passkeys.list(userId);
   if (known.length >= maxPasskeys) return { kind: 'full' };
@@ -115,18 +117,19 @@ async function logIn(
   { party, client }: { party: RelyingParty; client: Client },
 ): Promise<LoginResult> {
   const { accessTokens, limiter, logger } = parts;
-  const { address } = client;
-  // By network only: the account is not known before the key is, and nobody else can fail with its key.
-  const limit = await countAttempt(parts, null, address);
-  if (limit !== null) return limit;
+  const { address, device } = client;
+  // By network or browser only: the account is not known before the key is, and nobody else can fail with its key.
+  const attempt = { account: null, address, device };
+  const counted = await countAttempt(parts, attempt);
+  if (counted.kind === 'limited') return counted;
   const since = accessTokens.moment();
   const opened = await openSession(parts, credential, party, client);
   if (opened === null) {
     logger.event('login_failed', { address, reason: 'passkey not valid' });
     return { kind: 'unknown' };
   }
-  await limiter.succeeded(null, address, opened.user.id);
-  return openedSession(parts, opened.user, opened.session, since);
+  await limiter.succeeded(attempt, opened.user.id);
+  return openedSession(parts, { user: opened.user, session: opened.session, client }, since);
 }
 
 async function openSession(

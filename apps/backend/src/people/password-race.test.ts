@@ -19,7 +19,7 @@ const email = 'maria@example.org';
 const old = 'the password of before';
 const next = 'another long password';
 const address = '192.0.2.1';
-const phone = { address, userAgent: null };
+const phone = { address, userAgent: null, device: null };
 
 /** The services behind /api/auth. `between` runs once, in the middle of the next log-in or renewal. */
 async function accounts() {
@@ -34,6 +34,7 @@ async function accounts() {
   });
   const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });
   const passwords = createPasswords();
+  const memory = createLoginMemory(db, assert.ifError);
   const users = createUserStore(db);
   const between: (() => Promise<unknown>)[] = [];
   const auth = createAuthService({
@@ -57,7 +58,8 @@ async function accounts() {
       },
     },
     setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code`, stationCode: null }),
-    limiter: createLoginLimiter({ clock, memory: createLoginMemory(db, assert.ifError) }),
+    limiter: createLoginLimiter({ clock, memory }),
+    memory,
     clock,
     logger: recordedLog(),
   });
@@ -79,7 +81,8 @@ async function accounts() {
     logIn: (password = old) => auth.login(email, password, phone),
     countSessions: async () => (await db.selectFrom('refresh_tokens').select('id').execute()).length,
     changes: {
-      'her own change': () => auth.changePassword(userId, { current: old, next }, { address, refreshToken: undefined }),
+      'her own change': () =>
+        auth.changePassword(userId, { current: old, next }, { client: phone, refreshToken: undefined }),
       'one by the owner': () => members.makePassword(userId, { role: 'owner' }),
       'her removal': () => members.remove(userId, { role: 'owner' }),
     },

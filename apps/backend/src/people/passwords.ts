@@ -1,11 +1,16 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { StationError } from '@station/kit/station-error';
 
 export type Passwords = {
   /** @returns PHC string, e.g. `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>`. */
   hash(password: string): Promise<string>;
-  /** Takes the same time whether or not there is a hash to compare with: null is a user that does not exist. */
-  matches(password: string, phc: string | null): Promise<boolean>;
+  /**
+   * Takes the same time whether or not there is a hash to compare with: null is a user that does not exist.
+   * @param from known people come first, and always have a turn.
+   * @throws (rejects) StationError `busy` when too many others wait.
+   */
+  matches(password: string, phc: string | null, from?: { isKnown: boolean }): Promise<boolean>;
 };
 
 type Parameters = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
@@ -16,6 +21,9 @@ const saltBytes = 16;
 const tagBytes = 32;
 /** Each one holds 19 MiB while it runs. */
 const hashesAtOnce = 2;
+/** Of people who are not known. A slow board needs some 10 s for them. */
+const maxWaiting = 50;
+const retryAfterSeconds = 5;
 /** Above our own cost, for hashes from the cloud; far below what would exhaust the machine. */
 const highest = { memory: 262_144, passes: 10, parallelism: 4 } as const;
 
@@ -24,8 +32,8 @@ const derive = promisify(argon2);
 /** Password hashes with argon2id (RFC 9106) by Node's crypto, off the main thread and at most two at once. */
 export function createPasswords(): Passwords {
   const atMostTwo = createGate(hashesAtOnce);
-  const tagOf = (password: string, from: Omit<Parameters, 'tag'>, tagLength: number): Promise<Buffer> =>
-    atMostTwo(() => derive('argon2id', { message: password, tagLength, ...from }));
+  const tagOf = (password: string, from: Omit<Parameters, 'tag'>, tagLength: number, isKnown = true): Promise<Buffer> =>
+    atMostTwo(isKnown, () => derive('argon2id', { message: password, tagLength, ...from }));
   const noUser: Parameters = { ...cost, nonce: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
 
   return {
@@ -35,9 +43,9 @@ export function createPasswords(): Passwords {
       const { memory, passes, parallelism } = cost;
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
     },
-    matches: async (password, phc) => {
+    matches: async (password, phc, { isKnown } = { isKnown: true }) => {
       const { tag, ...parameters } = (phc === null ? null : parsePhc(phc)) ?? noUser;
-      return timingSafeEqual(await tagOf(password, parameters, tag.length), tag);
+      return timingSafeEqual(await tagOf(password, parameters, tag.length, isKnown), tag);
     },
   };
 }
@@ -63,19 +71,28 @@ function parsePhc(phc: string): Parameters | null {
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-function createGate(width: number): <T>(action: () => Promise<T>) => Promise<T> {
+type Gate = <T>(isKnown: boolean, action: () => Promise<T>) => Promise<T>;
+
+function createGate(width: number): Gate {
   let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (action) => {
-    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve));
+  const known: (() => void)[] = [];
+  const others: (() => void)[] = [];
+  return async (isKnown, action) => {
+    if (!isKnown && others.length >= maxWaiting) throw busy();
+    if (running >= width) await new Promise<void>((resolve) => (isKnown ? known : others).push(resolve));
     else running++;
     try {
       return await action();
     } finally {
       // The slot passes directly to the next caller in the queue.
-      const next = waiting.shift();
+      const next = known.shift() ?? others.shift();
       if (next) next();
       else running--;
     }
   };
 }
+
+const busy = (): StationError =>
+  new StationError('busy', 'Too many people try to log in now. Try again in a moment.', {
+    details: { retryAfterSeconds },
+  });

@@ -58,12 +58,12 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
     logger.event('unexpected_error', { where: 'limits of log-ins', message: describeError(error) }),
   );
   const limiter = createLoginLimiter({ clock, memory });
-  const auth = createAuthService({ ...people, setupCode, limiter, logger });
+  const auth = createAuthService({ ...people, setupCode, limiter, memory, logger });
   await registerAuthRoutes(app, { auth, users, station, clock });
   const challenges = createPasskeyChallenges({ key: challengeKeyOf(parts.refreshKey), clock });
   const passkeys = createPasskeyStore({ db, clock, trustedTime });
   registerPasskeyRoutes(app, {
-    passkeys: createPasskeyService({ ...people, passkeys, challenges, limiter, logger }),
+    passkeys: createPasskeyService({ ...people, passkeys, challenges, limiter, memory, logger }),
     clock,
   });
   await registerStationRoutes(app, {

@@ -20,6 +20,8 @@ export type Client = {
   address: string;
   /** As it names itself; null: it does not. */
   userAgent: string | null;
+  /** What it got at an earlier log-in (`login_devices`); null: nothing. */
+  device: string | null;
 };
 
 /** A session for people; times in milliseconds since the epoch. */
@@ -101,7 +103,11 @@ export function createSessions(parts: Parts): Sessions {
     list: (userId) => list(parts, userId),
     endOne: async (userId, sessionId) => {
       const own = db.deleteFrom('refresh_tokens').where('id', '=', sessionId).where('user_id', '=', userId);
-      return (await own.executeTakeFirst()).numDeletedRows > 0n;
+      const isEnded = (await own.executeTakeFirst()).numDeletedRows > 0n;
+      // Somebody ends it from elsewhere: the browser is trusted no more.
+      const device = db.deleteFrom('login_devices').where('session_id', '=', sessionId);
+      await device.where('user_id', '=', userId).execute();
+      return isEnded;
     },
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
     replacePassword: (userId, passwordHash, options) => replacePassword(db, userId, passwordHash, options),
@@ -249,6 +255,8 @@ async function endAll(db: Database, userId: string, exceptToken: string | undefi
   const kept = exceptToken === undefined ? null : parseToken(exceptToken);
   const all = db.deleteFrom('refresh_tokens').where('user_id', '=', userId);
   await (kept === null ? all : all.where('id', '!=', kept)).execute();
+  const devices = db.deleteFrom('login_devices').where('user_id', '=', userId);
+  await (kept === null ? devices : devices.where('session_id', '!=', kept)).execute();
 }
 
 /**

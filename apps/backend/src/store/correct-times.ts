@@ -29,6 +29,7 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   },
   login_counts: { own: ['at'] },
   login_networks: { own: ['at'] },
+  login_devices: { own: ['at'] },
   passkeys: { own: ['created_at', 'used_at'] },
   used_challenges: { own: ['used_at'] },
   settings: { own: ['updated_at'] },

@@ -37,6 +37,7 @@ export type Schema = {
   token_revocations: TokenRevocationsTable;
   login_counts: LoginCountsTable;
   login_networks: LoginNetworksTable;
+  login_devices: LoginDevicesTable;
   station_events: StationEventsTable;
   passkeys: PasskeysTable;
   used_challenges: UsedChallengesTable;
@@ -592,6 +593,16 @@ type LoginNetworksTable = {
   user_id: string;
   /** An IPv4 address or an IPv6 /64. */
   network: string;
+  at: number;
+};
+
+/** Browsers that have logged in to an account. */
+type LoginDevicesTable = {
+  user_id: string;
+  /** SHA-256 (hex) of the cookie. */
+  token_hash: string;
+  /** The latest session of it. */
+  session_id: string;
   at: number;
 };
 

@@ -26,6 +26,7 @@ import { backupFiles } from './0029-backup-files.ts';
 import { hourParts } from './0030-hour-parts.ts';
 import { sessionClients } from './0031-session-clients.ts';
 import { closedAccounts } from './0032-closed-accounts.ts';
+import { loginDevices } from './0045-login-devices.ts';
 import { loginLimits } from './0033-login-limits.ts';
 import { passkeys } from './0034-passkeys.ts';
 import { home } from './0035-home.ts';
@@ -72,4 +73,5 @@ export const migrations: readonly StationMigration[] = [
   memberLimits,
   activity,
   deviceDescriptions,
+  loginDevices,
 ];
