@@ -26,6 +26,8 @@ export const errorCodes = {
   nothing_to_roll_back: 409,
   clock_not_set: 409,
   setup_already_done: 409,
+  /** A backup is being restored to a station without an owner. */
+  restore_in_progress: 409,
   no_wifi_credentials: 409,
   passkeys_unavailable: 409,
   payload_too_large: 413,

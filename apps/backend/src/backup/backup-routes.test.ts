@@ -8,6 +8,7 @@ import type { HttpServer } from '../http/server.ts';
 import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
+import { refusedFor } from './backup-refused.ts';
 import { runBackupJob } from './run-backup-job.ts';
 import { startWebdavServer } from './testing/webdav-server.ts';
 
@@ -109,6 +110,34 @@ test('on a station with an owner nobody restores with the set-up code, and only 
   const restore = await http.inject({ method: 'POST', url: '/api/setup/backup/restore', payload });
   assert.equal(restore.json().code, 'setup_already_done');
   assert.equal((await http.inject({ url: '/api/backup' })).statusCode, 401);
+});
+
+test('while a backup is restored to a new station nobody becomes its owner', async () => {
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const runSlowly: typeof runBackupJob = async () => {
+    begun.resolve();
+    await end.promise;
+    return refusedFor('damaged');
+  };
+  await using running = await runBackend({ runBackupJob: runSlowly });
+  const { http, backend } = running;
+  const code = (await running.setupCode()).trim();
+  const setUp = () => http.inject({ method: 'POST', url: '/api/auth/setup', payload: { code, ...owner } });
+  const restore = (id: string) =>
+    http.inject({ method: 'POST', url: '/api/setup/backup/restore', payload: { upload: id, passphrase } });
+  const { id } = await upload(http, '/api/setup/backup', { bytes: 3, code }, Buffer.from('abc'));
+  assert.equal((await restore('x'.repeat(43))).json<{ code: string }>().code, 'not_found');
+  const restoring = restore(id);
+  await begun.promise;
+  assert.equal((await setUp()).json<{ code: string }>().code, 'restore_in_progress');
+  const other = await upload(http, '/api/setup/backup', { bytes: 3, code }, Buffer.from('abc'));
+  assert.deepEqual([other.status, other.code], [409, 'restore_in_progress']);
+  assert.equal((await restore(id)).statusCode, 409);
+  assert.deepEqual(await backend.db.selectFrom('users').selectAll().execute(), []);
+  end.resolve();
+  assert.equal((await restoring).statusCode, 422);
+  assert.equal((await setUp()).statusCode, 201, 'the restore has failed');
 });
 
 test('a piece of an upload that nobody began is not read', async () => {

@@ -31,7 +31,8 @@ export type RestoreRoutesParts = {
   copies: string;
   /** @throws StationError when the station has an owner, the code is wrong, or too many were tried. */
   checkSetupCode: (code: string, address: string) => Promise<void>;
-  isSetupNeeded: () => Promise<boolean>;
+  /** @throws StationError when the station has an owner, or somebody sets it up or restores it now. */
+  restoreFirst: <T>(find: () => Promise<string>, action: (file: string) => Promise<T>) => Promise<T>;
   /** Stop and start again. */
   onRestart: () => void;
 };
@@ -63,9 +64,12 @@ export async function registerRestoreRoutes(app: HttpServer, parts: RestoreRoute
     '/api/setup/backup/restore',
     { config: forAnyone, schema: { tags, body: SetupRestoreRequest, response: { 200: RestoreAnswer } } },
     async (request, reply) => {
-      await requireSetup(parts);
-      const path = await parts.uploads.complete(request.body.upload);
-      return reply.send(await restore(parts, reply, { path, passphrase: request.body.passphrase, chosen: null }));
+      const { upload, passphrase } = request.body;
+      const answer = await parts.restoreFirst(
+        () => parts.uploads.complete(upload),
+        (path) => restore(parts, reply, { path, passphrase, chosen: null }),
+      );
+      return reply.send(answer);
     },
   );
 }
@@ -100,11 +104,6 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
       return { received: await uploads.append(id, offset, await readPiece(request)) };
     });
   });
-}
-
-async function requireSetup({ isSetupNeeded }: RestoreRoutesParts): Promise<void> {
-  if (await isSetupNeeded()) return;
-  throw new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
 }
 
 async function readPiece(request: FastifyRequest): Promise<Uint8Array> {

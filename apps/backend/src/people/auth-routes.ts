@@ -19,6 +19,7 @@ import { unauthorized } from '../http/caller.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { type StationStore, toUser, type UserStore } from '../store/station-store.ts';
 import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-service.ts';
+import type { FirstRun } from './first-run.ts';
 import type { Client } from './sessions.ts';
 
 type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock: Clock };
@@ -73,6 +74,11 @@ function refusedCode(result: CodeRefused): StationError {
       return tooMany(result);
     case 'already_done':
       return new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
+    case 'restoring':
+      return new StationError(
+        'restore_in_progress',
+        'A backup is being restored. Wait until the station starts again.',
+      );
     case 'wrong_code':
       return new StationError(
         'setup_code_invalid',
@@ -83,13 +89,28 @@ function refusedCode(result: CodeRefused): StationError {
 
 /** What others may do only on a station without an owner. */
 export type SetupGate = {
-  isSetupNeeded(): Promise<boolean>;
-  /** @throws StationError when the station has an owner, the code is wrong, or too many were tried. */
+  /** @throws StationError when the station has an owner or is being restored, the code is wrong, or too many were tried. */
   checkSetupCode(code: string, address: string): Promise<void>;
+  /**
+   * Once the file is found nobody sets the station up, unless `action` fails.
+   * @throws StationError when it has an owner, or somebody sets it up or restores it now.
+   */
+  restoreFirst<T>(find: () => Promise<string>, action: (file: string) => Promise<T>): Promise<T>;
 };
 
-export const setupGateOf = (auth: AuthService): SetupGate => ({
-  isSetupNeeded: auth.isSetupNeeded,
+export const setupGateOf = (auth: AuthService, firstRun: FirstRun): SetupGate => ({
+  restoreFirst: async (find, action) => {
+    const requireSetup = async (): Promise<void> => {
+      if (!(await auth.isSetupNeeded())) throw refusedCode({ kind: 'already_done' });
+    };
+    await requireSetup();
+    // Anybody may ask; only who has begun an upload with the set-up code has a file.
+    const file = await find();
+    return firstRun.restore(async () => {
+      await requireSetup();
+      return action(file);
+    });
+  },
   checkSetupCode: async (code, address) => {
     const result = await auth.checkSetupCode(code, address);
     if (result.kind !== 'right') throw refusedCode(result);

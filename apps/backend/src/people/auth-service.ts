@@ -14,6 +14,7 @@ import {
   type UserRow,
   type UserStore,
 } from '../store/station-store.ts';
+import type { FirstRun } from './first-run.ts';
 import { type Attempt, type LoginLimiter, setupAccount } from './login-limiter.ts';
 import type { LoginMemory } from './login-memory.ts';
 import type { Passwords } from './passwords.ts';
@@ -32,7 +33,7 @@ export type OpenedSession = {
   deviceToken: string;
 };
 export type Limited = { kind: 'limited'; retryAfterMs: number };
-export type CodeRefused = Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
+export type CodeRefused = Limited | { kind: 'already_done' | 'wrong_code' | 'restoring' };
 type SetupResult = OpenedSession | CodeRefused;
 type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' | 'access_ended' };
 type RefreshResult = OpenedSession | { kind: 'ended' };
@@ -64,6 +65,7 @@ type Parts = {
   accessTokens: AccessTokens;
   passwords: Passwords;
   setupCode: SetupCode;
+  firstRun: FirstRun;
   limiter: LoginLimiter;
   memory: LoginMemory;
   clock: Clock;
@@ -74,7 +76,8 @@ export function createAuthService(parts: Parts): AuthService {
   return {
     isSetupNeeded: () => isSetupNeeded(parts),
     checkSetupCode: (code, address) => checkSetupCode(parts, code, address),
-    setup: (request, client) => setUp(parts, request, client),
+    setup: async (request, client) =>
+      (await parts.firstRun.setUp(() => setUp(parts, request, client))) ?? { kind: 'restoring' },
     login: (email, password, client) => logIn(parts, { email, password }, client),
     refresh: (refreshToken, client) => refresh(parts, refreshToken, client),
     logout: async (refreshToken) => {
@@ -94,8 +97,9 @@ export function createAuthService(parts: Parts): AuthService {
 const isSetupNeeded = async ({ station }: Parts): Promise<boolean> => (await station.read()).owner_id === null;
 
 async function checkSetupCode(parts: Parts, code: string, address: string): Promise<{ kind: 'right' } | CodeRefused> {
-  const { setupCode, limiter, logger } = parts;
+  const { setupCode, firstRun, limiter, logger } = parts;
   if (!(await isSetupNeeded(parts))) return { kind: 'already_done' };
+  if (firstRun.isRestoring()) return { kind: 'restoring' };
   const attempt = { account: setupAccount, address, device: null };
   const counted = await countAttempt(parts, attempt);
   if (counted.kind === 'limited') return counted;

@@ -8,6 +8,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createAuthService } from './auth-service.ts';
+import { createFirstRun } from './first-run.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createLoginMemory } from './login-memory.ts';
 import { createMemberService } from './member-service.ts';
@@ -58,6 +59,7 @@ async function accounts() {
       },
     },
     setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code`, stationCode: null }),
+    firstRun: createFirstRun(),
     limiter: createLoginLimiter({ clock, memory }),
     memory,
     clock,

@@ -12,6 +12,7 @@ import type { Database } from '../store/schema.ts';
 import { createUserStore, type StationStore } from '../store/station-store.ts';
 import { registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
 import { createAuthService } from './auth-service.ts';
+import { createFirstRun } from './first-run.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createLoginMemory } from './login-memory.ts';
 import { createMemberService } from './member-service.ts';
@@ -58,7 +59,8 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
     logger.event('unexpected_error', { where: 'limits of log-ins', message: describeError(error) }),
   );
   const limiter = createLoginLimiter({ clock, memory });
-  const auth = createAuthService({ ...people, setupCode, limiter, memory, logger });
+  const firstRun = createFirstRun();
+  const auth = createAuthService({ ...people, setupCode, firstRun, limiter, memory, logger });
   await registerAuthRoutes(app, { auth, users, station, clock });
   const challenges = createPasskeyChallenges({ key: challengeKeyOf(parts.refreshKey), clock });
   const passkeys = createPasskeyStore({ db, clock, trustedTime });
@@ -75,7 +77,7 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
     clock,
   });
   if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode, stationCode);
-  return setupGateOf(auth);
+  return setupGateOf(auth, firstRun);
 }
 
 /** Kept once for each kind of browser: without its version, which changes with each of its updates. */

@@ -170,6 +170,8 @@ export const problems = {
     update_in_progress: 'Ein anderes Update läuft. Warte, bis es fertig ist.',
     nothing_to_roll_back: 'Es gibt keine frühere Version, zu der die Station zurückkehren könnte.',
     setup_already_done: 'Diese Station ist schon eingerichtet. Melde dich an.',
+    restore_in_progress:
+      'Auf dieser Station wird ein Backup wiederhergestellt. Warte, bis sie neu gestartet ist, und melde dich dann an.',
     no_wifi_credentials: 'Die Station kennt kein WLAN. Gib Name und Passwort ein.',
     command_too_large: 'Das ist zu lang für dieses Gerät. Kürze es und versuche es noch einmal.',
     payload_too_large: 'Das ist zu viel auf einmal. Kürze es und versuche es noch einmal.',

@@ -168,6 +168,8 @@ export const problems = {
     update_in_progress: 'Trwa już inna aktualizacja. Zaczekaj, aż się skończy.',
     nothing_to_roll_back: 'Nie ma poprzedniej wersji, którą można przywrócić.',
     setup_already_done: 'Ta stacja jest już skonfigurowana. Zaloguj się.',
+    restore_in_progress:
+      'Na tej stacji trwa przywracanie kopii zapasowej. Poczekaj, aż uruchomi się ponownie, i zaloguj się.',
     no_wifi_credentials: 'Stacja nie zna żadnej sieci Wi-Fi. Wpisz jej nazwę i hasło.',
     command_too_large: 'To jest za długie dla tego urządzenia. Skróć i spróbuj ponownie.',
     payload_too_large: 'To za dużo naraz. Skróć i spróbuj ponownie.',
