@@ -19,7 +19,7 @@ export const SavedNetwork = Type.Object(
 );
 export type SavedNetwork = Static<typeof SavedNetwork>;
 
-/** `dynamic-security.json` of Mosquitto, as far as it is checked here: the rest is passed on unchanged. */
+/** `dynamic-security.json` of Mosquitto, as far as it is checked here; the agent gives back only logins and rights of devices. */
 export const BrokerLogins = Type.Object(
   { clients: Type.Array(Type.Object({ username: Type.String() }), { maxItems: 20_000 }) },
   { description: 'The file of the dynamic-security plugin. Passwords in it are salted hashes.' },
@@ -47,7 +47,7 @@ export const AgentBackup = Type.Object(
       Type.Object(
         {
           version: Nullable(Type.String({ maxLength: 128 })),
-          images: Type.Record(Type.String(), Type.String({ maxLength: 512 })),
+          images: Type.Record(Type.String(), Type.String({ maxLength: 512 }), { maxProperties: 64 }),
         },
         closed,
       ),

@@ -1,5 +1,4 @@
 import { Type, type Static } from 'typebox';
-import { Time } from './rest.ts';
 
 /**
  * A backup is one file, `station-<name>-<time>.age`: a tar archive, compressed by Zstandard, encrypted by age with a passphrase. So
@@ -16,26 +15,33 @@ export const passphraseMinLength = 12;
 export const passphraseMaxLength = 256;
 
 const BackupFile = Type.Object({
-  name: Type.String({ description: 'Path inside the archive.' }),
-  bytes: Type.Integer({ minimum: 0 }),
+  name: Type.String({ description: 'Path inside the archive.', maxLength: 300 }),
+  bytes: Type.Integer({ minimum: 0, maximum: 2 ** 44 }),
 });
 export type BackupFile = Static<typeof BackupFile>;
+
+const MigrationName = Type.String({ pattern: '^[0-9a-z-]{1,100}$' });
 
 /** Further keys of a newer release are ignored. */
 export const BackupManifest = Type.Object(
   {
     format: Type.Integer({ minimum: 1 }),
-    stationId: Type.String(),
-    stationName: Type.String(),
-    createdAt: Time,
-    version: Type.String({ description: 'Release that made the backup.' }),
-    migrations: Type.Array(Type.String(), { description: 'Migrations of the database.' }),
-    knownMigrations: Type.Array(Type.String(), {
+    stationId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+    stationName: Type.String({ maxLength: 200 }),
+    createdAt: Type.String({
+      description: 'ISO 8601, UTC.',
+      pattern: '^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?Z$',
+    }),
+    version: Type.String({ description: 'Release that made the backup.', pattern: '^[0-9A-Za-z.+_-]{1,128}$' }),
+    migrations: Type.Array(MigrationName, { description: 'Migrations of the database.', maxItems: 1_000 }),
+    knownMigrations: Type.Array(MigrationName, {
       description: 'Migrations that the release knew that made the backup.',
+      maxItems: 1_000,
     }),
     rows: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description: 'Rows of each table.' }),
     files: Type.Array(BackupFile, { maxItems: 2_000 }),
-    missing: Type.Array(Type.String(), {
+    missing: Type.Array(Type.String({ maxLength: 300 }), {
+      maxItems: 10_000,
       description: 'What could not be included: `agent`, or the name of a file whose name is too long.',
     }),
   },
@@ -66,6 +72,8 @@ export const backupRefusals = {
   damaged: 'The backup was altered or damaged. Use another copy of it, or another backup.',
   foreign_schema:
     'The database of this backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
+  not_accepted:
+    'The backup has an id, a key or a file that a station does not accept. Nothing of it was used. Use another backup.',
   too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
   too_new: 'A newer release made this backup. Update this station, then restore it.',
   database_damaged: 'The database of this station is damaged. Restart the station: the start repairs it.',

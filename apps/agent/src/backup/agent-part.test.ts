@@ -78,11 +78,12 @@ test('what cannot be read is named, and the rest is read', async () => {
 
 test('a restore adds the networks, and joins the logins with the one of the backend here', async () => {
   const { part, done } = sources();
-  const saved = { clients: [{ username: 'backend', password: 'old' }, { username: 'socket' }] };
+  const saved = { clients: [{ username: 'backend', password: 'old' }, { username: 'backdoor' }] };
   const answer = await part.restore({ ...nothing, wifi: [home], broker: saved });
   assert.deepEqual(answer, { wifi: { added: 1, kept: 0 }, broker: true, release: 'none', missing: [] });
   assert.deepEqual(done.networks, [home]);
-  assert.deepEqual(done.logins, { clients: [{ username: 'backend' }, { username: 'socket' }] });
+  // A backup gives a login to devices alone.
+  assert.deepEqual(done.logins?.clients, [{ username: 'backend' }, { username: 'lamp' }]);
 });
 
 test('a release is installed when it is newer than the one that runs', async () => {
@@ -90,6 +91,7 @@ test('a release is installed when it is newer than the one that runs', async () 
     ['1.2.0', 'current', []],
     ['1.1.0', 'current', []],
     ['1.3.0', 'started', ['1.3.0']],
+    ['../../evil', 'none', []],
     [null, 'none', []],
   ] as const) {
     const { part, done } = sources();
@@ -118,6 +120,16 @@ test('what cannot be restored is named, and the rest is restored', async () => {
     { part: 'broker', reason: 'unavailable' },
     { part: 'release', reason: 'refused' },
   ]);
+});
+
+test('an open network of a backup is not joined, and is named', async () => {
+  const { part, done } = sources();
+  const open: SavedNetwork = { ssid: '46726565', security: 'open', hidden: false, password: null };
+  const { wifi, missing } = await part.restore({ ...nothing, wifi: [open, home] });
+  assert.deepEqual(
+    [done.networks, wifi, missing],
+    [[home], { added: 1, kept: 0 }, [{ part: 'wifi', reason: 'refused' }]],
+  );
 });
 
 test('the authority that phones trust comes back; a damaged one is refused by name', async () => {

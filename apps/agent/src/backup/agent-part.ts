@@ -6,10 +6,11 @@ import type {
   SavedNetwork,
 } from '@station/protocol/agent-backup';
 import { StationError } from '@station/kit/station-error';
-import { isNewer } from '@station/protocol/version';
+import { isNewer, parseVersion } from '@station/protocol/version';
 import type { BrokerFile, SavedNetworks } from '../core/backup-ports.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { joinLogins } from './broker-logins-decide.ts';
+import { joinable } from './saved-networks-decide.ts';
 
 export type AgentPartSources = {
   /** Null: the agent does not manage the Wi-Fi of this machine. */
@@ -87,13 +88,15 @@ async function addNetworks(
   saved: readonly SavedNetwork[],
   missing: Missing,
 ): Promise<AgentRestored['wifi']> {
-  if (saved.length === 0) return { added: 0, kept: 0 };
-  const done = await networks?.add(saved);
+  const taken = joinable(saved);
+  if (taken.length < saved.length) missing.push({ part: 'wifi', reason: 'refused' });
+  if (taken.length === 0) return { added: 0, kept: 0 };
+  const done = await networks?.add(taken);
   if (!done) {
     missing.push({ part: 'wifi', reason: networks === null ? 'not_managed' : 'unavailable' });
     return { added: 0, kept: 0 };
   }
-  if (done.refused > 0) missing.push({ part: 'wifi', reason: 'refused' });
+  if (done.refused > 0 && taken.length === saved.length) missing.push({ part: 'wifi', reason: 'refused' });
   return { added: done.added, kept: done.kept };
 }
 
@@ -131,6 +134,10 @@ async function wantRelease(
   missing: Missing,
 ): Promise<AgentRestored['release']> {
   if (version === null) return 'none';
+  if (parseVersion(version) === null) {
+    missing.push({ part: 'release', reason: 'refused' });
+    return 'none';
+  }
   if (!isNewer(version, release()?.version ?? null)) return 'current';
   const answer = await update(version);
   if (answer.kind === 'started') return 'started';

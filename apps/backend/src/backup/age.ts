@@ -27,8 +27,8 @@ const maxLineBytes = 1024;
 
 /** 2^16 rounds of 1 KiB: 64 MiB for about half a second on a small board. */
 const ownWorkFactor = 16;
-/** 256 MiB, which is what the `age` program takes. */
-const maxWorkFactor = 18;
+/** The 256 MiB that the `age` program takes would not fit beside the backend in its container. */
+const maxWorkFactor = ownWorkFactor;
 
 /** @param workFactor of scrypt: the logarithm of its rounds; each needs 1 KiB of memory. */
 export async function* encryptAge(

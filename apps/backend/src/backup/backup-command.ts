@@ -153,9 +153,12 @@ function barOf({ phase, doneBytes, totalBytes }: BackupProgress): string {
 
 function report(command: BackupCommand, outcome: BackupOutcome, isJson: boolean, { output }: CommandParts): number {
   if (isJson) output.write(`${JSON.stringify({ outcome })}\n`);
-  else output.write(`${inWords(command, outcome)}\n`);
+  else output.write(`${plain(inWords(command, outcome))}\n`);
   return outcome.kind === 'done' ? 0 : exitRefused;
 }
+
+/** A name in a backup must not control the terminal. */
+const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ');
 
 function inWords(command: BackupCommand, outcome: BackupOutcome): string {
   if (outcome.kind === 'refused')

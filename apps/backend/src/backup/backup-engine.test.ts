@@ -15,35 +15,41 @@ import {
   addUser,
   addZone,
   backedUp,
+  lampType,
   logger,
   namesOf,
+  oldStation,
   passkeysIn,
   passphrase,
   reasonOf,
+  settingsKey,
   station,
 } from './testing/backup-station.ts';
 import { setLimits } from '../store/member-limits.ts';
 import { testPasskey } from '../testing/test-passkey.ts';
 
+const newStation = '01a1b2c3-0000-4000-8000-000000000002';
+
 test('an empty station becomes the one of the backup, with its id, and everybody logs in again', async () => {
-  await using old = await station({ agent: { wifi: [] } });
+  const agent = { wifi: [], broker: null, release: null, missing: [] };
+  await using old = await station({ agent });
   await using fresh = await station();
   const file = join(old.dataDir, 'a.age');
   await backedUp(old, file);
   assert.equal((await old.engine.verify(file, passphrase)).kind, 'done');
-  await (await fresh.start({ stationId: 'new-station' }))[Symbol.asyncDispose]();
+  await (await fresh.start({ stationId: newStation }))[Symbol.asyncDispose]();
   const outcome = await fresh.engine.restore(file, passphrase, null);
   assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
-  await using store = await fresh.start({ stationId: 'new-station' });
+  await using store = await fresh.start({ stationId: newStation });
   assert.deepEqual(await namesOf(store), ['Kitchen']);
   const row = await store.db.selectFrom('station').selectAll().executeTakeFirstOrThrow();
-  assert.equal(row.station_id, 'old-station');
+  assert.equal(row.station_id, oldStation);
   assert.equal(row.owner_id, 'olena');
   assert.deepEqual(await store.db.selectFrom('refresh_tokens').selectAll().execute(), []);
   assert.deepEqual(await passkeysIn(store), [testPasskey('olena')]);
-  assert.equal(await readFile(join(fresh.dataDir, 'settings-key'), 'utf8'), 'the key');
-  assert.equal(await readFile(join(fresh.dataDir, 'device-types/lamp.json'), 'utf8'), '{"type":"lamp"}');
-  assert.equal(await readFile(join(fresh.dataDir, 'agent.json'), 'utf8'), '{"wifi":[]}');
+  assert.equal(await readFile(join(fresh.dataDir, 'settings-key'), 'utf8'), settingsKey);
+  assert.equal(await readFile(join(fresh.dataDir, 'device-types/lamp.json'), 'utf8'), lampType);
+  assert.equal(await readFile(join(fresh.dataDir, 'agent.json'), 'utf8'), JSON.stringify(agent));
   assert.ok(existsSync(join(fresh.dataDir, 'restore-previous')), 'kept until the start succeeded');
   assert.notEqual(await fresh.confirm(), null);
   const left = await readdir(fresh.dataDir);

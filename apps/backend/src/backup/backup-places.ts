@@ -19,7 +19,9 @@ export type BackupPlaces = {
 
 /** Names in DATA_DIR and, apart from the manifest and the sums, in a backup. */
 export const databaseName = 'station.sqlite';
-export const keyNames = ['jwt-secret', 'settings-key'] as const;
+export const keyName = 'settings-key';
+/** The key for access tokens, which earlier releases put into a backup. It is not restored (`check-files.ts`). */
+export const formerKeyName = 'jwt-secret';
 export const deviceTypesName = 'device-types';
 export const agentName = 'agent.json';
 
@@ -38,4 +40,4 @@ const inDeviceTypes = /^device-types\/[^./\0][^/\0]*\.json$/;
 
 /** Whether a backup may have a file of this name. */
 export const isBackupName = (name: string): boolean =>
-  [databaseName, ...keyNames, agentName].includes(name) || inDeviceTypes.test(name);
+  [databaseName, keyName, formerKeyName, agentName].includes(name) || inDeviceTypes.test(name);

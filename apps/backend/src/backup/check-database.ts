@@ -21,6 +21,7 @@ import {
 import { migrate, type StationMigration } from '../store/migrate.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { BackupRefused } from './backup-refused.ts';
+import { checkRows } from './check-rows.ts';
 import { compareSchemas, isPassive } from './schema-decide.ts';
 
 /**
@@ -34,6 +35,7 @@ export async function checkDatabase(file: string, manifest: BackupManifest): Pro
   if (!isKnown) await asDamage(() => keepKnownPart(file, done));
   const damage = findDamageInCopy(file);
   if (damage !== null) throw new BackupRefused('damaged', new Error(damage));
+  checkRows(file, manifest.stationId);
   const rows = Object.entries(countRows(file)).filter(([table]) => !table.startsWith('kysely_'));
   if (!rows.every(([table, count]) => manifest.rows[table] === count)) throw notAsDescribed();
 }

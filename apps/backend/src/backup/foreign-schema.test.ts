@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { migrations } from '../store/migrations/all.ts';
 import type { StationMigration } from '../store/migrate.ts';
 import { alterBackup } from './testing/altered-backup.ts';
-import { backedUp, namesOf, passphrase, reasonOf, station } from './testing/backup-station.ts';
+import { backedUp, namesOf, oldStation, passphrase, reasonOf, station } from './testing/backup-station.ts';
 
 /** Each of them is complete, has right sums, and was made with the passphrase. */
 const foreign: readonly { name: string; sql: string }[] = [
@@ -49,7 +49,7 @@ test('a database with anything that no release makes is refused before it is use
   const good = join(old.dataDir, 'a.age');
   await backedUp(old, good);
   await using own = await station();
-  await (await own.start({ stationId: 'old-station' }))[Symbol.asyncDispose]();
+  await (await own.start({ stationId: oldStation }))[Symbol.asyncDispose]();
   const before = (await readdir(own.dataDir)).sort();
   for (const { name, sql: statement } of foreign)
     await t.test(name, async () => {
@@ -88,7 +88,7 @@ test('after a rollback the backup of the older release has what that release kno
   const known = migrations as StationMigration[];
   known.push(newer);
   try {
-    await (await old.start({ stationId: 'old-station' }))[Symbol.asyncDispose]();
+    await (await old.start({ stationId: oldStation }))[Symbol.asyncDispose]();
   } finally {
     known.pop();
   }
@@ -118,7 +118,7 @@ test('a fix that ran after newer migrations leaves columns in another order, and
   const file = join(own.dataDir, 'a.age');
   known.splice(late, 1);
   try {
-    await (await own.start({ stationId: 'old-station' }))[Symbol.asyncDispose]();
+    await (await own.start({ stationId: oldStation }))[Symbol.asyncDispose]();
   } finally {
     known.splice(0, known.length, ...all);
   }

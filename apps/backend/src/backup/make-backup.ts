@@ -11,6 +11,7 @@ import {
   type BackupFile,
   type BackupManifest,
 } from '@station/protocol/backups';
+import { maxDeviceTypeBytes } from '@station/protocol/device-types';
 import {
   fileBytes,
   freeBytes,
@@ -24,7 +25,7 @@ import { type DatabaseSnapshot, takeSnapshot } from '../adapters/database-snapsh
 import { migrations } from '../store/migrations/all.ts';
 import { encryptAge } from './age.ts';
 import type { BackupJob, BackupResult, JobContext } from './backup-job.ts';
-import { agentName, databaseName, deviceTypesName, keyNames } from './backup-places.ts';
+import { agentName, databaseName, deviceTypesName, keyName } from './backup-places.ts';
 import { BackupRefused } from './backup-refused.ts';
 import { fitsTar, writeTar } from './tar.ts';
 
@@ -68,27 +69,26 @@ async function checkSpace({ to, dataDir }: MakeJob, { places }: JobContext): Pro
 /** @returns names of what could not be copied. */
 async function copyFiles({ dataDir, agent }: MakeJob, scratch: string): Promise<string[]> {
   const missing: string[] = [];
-  for (const name of keyNames) await copySmall(join(dataDir, name), join(scratch, name));
+  await copySmall(join(dataDir, keyName), join(scratch, keyName));
   const types = (await nodeDisk.list(join(dataDir, deviceTypesName))).filter((name) => /^[^.].*\.json$/.test(name));
   await nodeDisk.makeDirectory(join(scratch, deviceTypesName), 0o700);
   for (const type of types.sort()) {
     const name = `${deviceTypesName}/${type}`;
-    if (fitsTar(name)) await copySmall(join(dataDir, name), join(scratch, name));
-    else missing.push(name);
+    const isCopied = fitsTar(name) && (await copySmall(join(dataDir, name), join(scratch, name)));
+    if (!isCopied) missing.push(name);
   }
   if (agent === null) missing.push('agent');
   else await nodeDisk.write(join(scratch, agentName), Buffer.from(JSON.stringify(agent)), 0o600);
   return missing;
 }
 
-/** Larger ones are not ours: keys have some bytes, device types some kilobytes. */
-const smallBytes = 4 * 1024 * 1024;
-
-async function copySmall(from: string, to: string): Promise<void> {
+/** A larger one is not used by the station either. @returns whether it was copied. */
+async function copySmall(from: string, to: string): Promise<boolean> {
   const bytes = await fileBytes(from);
-  if (bytes === null || bytes > smallBytes) return;
+  if (bytes === null || bytes > maxDeviceTypeBytes) return false;
   const content = await nodeDisk.read(from);
   if (content !== null) await nodeDisk.write(to, content, 0o600);
+  return content !== null;
 }
 
 async function describe(
@@ -99,7 +99,7 @@ async function describe(
 ): Promise<BackupManifest> {
   const types = (await nodeDisk.list(join(scratch, deviceTypesName))).sort();
   const files: BackupFile[] = [];
-  for (const name of [...keyNames, agentName, ...types.map((type) => `${deviceTypesName}/${type}`)]) {
+  for (const name of [keyName, agentName, ...types.map((type) => `${deviceTypesName}/${type}`)]) {
     const bytes = await fileBytes(join(scratch, name));
     if (bytes !== null) files.push({ name, bytes });
   }

@@ -1,19 +1,22 @@
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createHash } from 'node:crypto';
-import { createZstdDecompress } from 'node:zlib';
+import { constants, createZstdDecompress } from 'node:zlib';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
 import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decryptAge } from './age.ts';
 import type { BackupResult, JobContext } from './backup-job.ts';
-import { databaseName, isBackupName } from './backup-places.ts';
+import { agentName, databaseName, isBackupName } from './backup-places.ts';
 import { BackupRefused } from './backup-refused.ts';
 import { checkDatabase } from './check-database.ts';
+import { checkFiles, fateOf } from './check-files.ts';
 import { sumLine, throttled } from './make-backup.ts';
 import { readTar } from './tar.ts';
 
+/** 8 MiB; a backup is made with less. A larger window takes as much memory beside the backend. */
+const maxWindowLog = 23;
 /** Of the manifest, and of the sums. */
 const maxTextBytes = 1024 * 1024;
 
@@ -53,7 +56,8 @@ export async function unpackBackup(
       throw new BackupRefused('damaged');
     }
     const totalBytes = totalOf(manifest);
-    const sum = await writeAndSum(join(into, entry.name), content, (count) => {
+    const isWritten = fateOf(entry, unpacked.size) === 'write';
+    const sum = await readAndSum(isWritten ? join(into, entry.name) : null, content, (count) => {
       doneBytes += count;
       report({ work: context.work, phase: 'unpacking', doneBytes, totalBytes });
     });
@@ -63,7 +67,7 @@ export async function unpackBackup(
     await pipeline(
       () => readChunks(file),
       (sealed: AsyncIterable<Buffer>) => decryptAge(sealed, passphrase),
-      createZstdDecompress(),
+      createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog } }),
       (plain: AsyncIterable<Buffer>) => readTar(plain, onFile),
       { signal },
     );
@@ -74,9 +78,13 @@ export async function unpackBackup(
   const read = manifest as BackupManifest | null;
   if (read === null || unpacked.size !== read.files.length || !areSumsRight) throw new BackupRefused('damaged');
   report({ work: context.work, phase: 'checking', doneBytes: 0, totalBytes: 0 });
+  const left = await checkFiles(into);
   await checkDatabase(join(into, databaseName), read);
-  return { manifest: read, bytes };
+  return { manifest: { ...read, missing: [...new Set([...read.missing, ...left.map(missingName)])] }, bytes };
 }
+
+/** As a manifest says it. */
+const missingName = (file: string): string => (file === agentName ? 'agent' : file);
 
 const totalOf = ({ files }: BackupManifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
@@ -101,7 +109,10 @@ async function readManifest(entry: Entry, content: AsyncIterable<Buffer>): Promi
   if (typeof format === 'number' && format > backupFormat) throw new BackupRefused('too_new');
   if (!Value.Check(BackupManifest, value)) throw new BackupRefused('damaged');
   const names = value.files.map((file) => file.name);
-  if (!names.every(isBackupName) || !names.includes(databaseName)) throw new BackupRefused('damaged');
+  if (!names.every(isBackupName) || !names.includes(databaseName) || new Set(names).size < names.length)
+    throw new BackupRefused('damaged');
+  const tooLarge = value.files.find((file, at) => fateOf(file, at) === 'refuse');
+  if (tooLarge !== undefined) throw new BackupRefused('not_accepted', new Error(`${tooLarge.name} is too large`));
   const known = new Set(migrations.map((migration) => migration.name));
   // Migrations that its release did not know either are left from a rollback; that release worked with them.
   if (!value.knownMigrations.every((migration) => known.has(migration))) throw new BackupRefused('too_new');
@@ -116,13 +127,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function writeAndSum(
-  path: string,
+/** @param path where it is written; null: it is only read. */
+async function readAndSum(
+  path: string | null,
   content: AsyncIterable<Buffer>,
   onBytes: (count: number) => void,
 ): Promise<string> {
   const hash = createHash('sha256');
-  await makeFolder(dirname(path));
   async function* summed(): AsyncGenerator<Buffer> {
     for await (const chunk of content) {
       hash.update(chunk);
@@ -130,6 +141,11 @@ async function writeAndSum(
       yield chunk;
     }
   }
-  await writeChunks(path, summed());
+  if (path === null) {
+    for await (const _chunk of summed());
+  } else {
+    await makeFolder(dirname(path));
+    await writeChunks(path, summed());
+  }
   return hash.digest('hex');
 }

@@ -20,6 +20,8 @@ export type Alteration = {
   sql?: string;
   /** Changes manifest and files; sizes and sums are made right afterwards. */
   edit?: (contents: Contents) => void;
+  /** What the manifest says at last, whatever is true. */
+  claim?: (manifest: BackupManifest) => void;
   /** Of the sizes that the manifest and the archive say: the content is zeros. */
   zeros?: { name: string; bytes: number };
   workFactor?: number;
@@ -40,6 +42,7 @@ export async function alterBackup(from: string, to: string, passphrase: string, 
     if (known === undefined) manifest.files.push({ name, bytes: content.length });
     else known.bytes = content.length;
   }
+  change.claim?.(manifest);
   const params: Record<number, number> = {
     [constants.ZSTD_c_compressionLevel]: 1,
     ...(change.window === undefined ? {} : { [constants.ZSTD_c_windowLog]: change.window }),

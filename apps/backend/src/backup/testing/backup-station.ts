@@ -15,6 +15,7 @@ import { confirmRestore, finishRestore } from '../finish-restore.ts';
 import { restoreParts } from '../restore-parts.ts';
 import { runBackupJob } from '../run-backup-job.ts';
 
+export const oldStation = '01a1b2c3-0000-4000-8000-000000000001';
 export const passphrase = 'correct horse battery staple';
 export const logger = recordedLog();
 
@@ -57,7 +58,7 @@ export async function station(
         onDamage: () => undefined,
       });
       await restoreParts({ ...parts, db: store.db });
-      const generateId = (): string => 'generated';
+      const generateId = (): string => '01a1b2c3-0000-4000-8000-000000000000';
       await ensureStation(store.db, { stationId, generateId, timeZone: 'UTC', clock: systemClock });
       return store;
     },
@@ -81,18 +82,21 @@ export const addUser = ({ db }: Store, id: string): Promise<unknown> =>
     .values({ id, email: `${id}@example.org`, name: id, role: 'owner', created_at: 1 } as never)
     .execute();
 
+export const lampType = JSON.stringify({ type: 'lamp', capabilities: [] });
+export const settingsKey = `${Buffer.alloc(32, 7).toString('base64')}\n`;
+
 /** A station with a zone, an owner with a session, keys and a device type; and its backup. */
 export async function backedUp(on: Station, file: string): Promise<void> {
-  await using store = await on.start({ stationId: 'old-station' });
+  await using store = await on.start({ stationId: oldStation });
   await addZone(store, 'Kitchen');
   await addUser(store, 'olena');
   await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
   const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
   await store.db.insertInto('refresh_tokens').values(session).execute();
   await store.db.insertInto('passkeys').values(testPasskey('olena')).execute();
-  await writeFile(join(on.dataDir, 'settings-key'), 'the key');
+  await writeFile(join(on.dataDir, 'settings-key'), settingsKey);
   await mkdir(join(on.dataDir, 'device-types'), { recursive: true });
-  await writeFile(join(on.dataDir, 'device-types/lamp.json'), '{"type":"lamp"}');
+  await writeFile(join(on.dataDir, 'device-types/lamp.json'), lampType);
   const outcome = await on.engine.make(file, passphrase);
   assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
 }

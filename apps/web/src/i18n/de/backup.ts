@@ -92,6 +92,8 @@ export const backup = {
     damaged: 'Die Datei wurde verändert oder beschädigt. Nimm eine andere Kopie oder ein anderes Backup.',
     foreign_schema:
       'Die Datenbank des Backups enthält Teile, die keine Version einer Station anlegt. Nichts davon wurde verwendet. Nimm ein anderes Backup.',
+    not_accepted:
+      'Das Backup enthält eine Kennung, einen Schlüssel oder eine Datei, die eine Station nicht annimmt. Nichts davon wurde verwendet. Nimm ein anderes Backup.',
     too_slow:
       'Es dauerte zu lange und wurde beendet. Es wurde nichts geändert. Versuche es noch einmal, oder nimm ein anderes Backup.',
     too_new:

@@ -89,6 +89,8 @@ export const backup = {
     damaged: 'The file was altered or damaged. Use another copy, or another backup.',
     foreign_schema:
       'The database of the backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
+    not_accepted:
+      'The backup has an id, a key or a file that a station does not accept. Nothing of it was used. Use another backup.',
     too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
     too_new: 'A newer release made this backup. Update this station first, then restore it.',
     database_damaged: 'The database of the station is damaged. Restart the station: it repairs it.',

@@ -90,6 +90,8 @@ export const backup = {
     damaged: 'Plik został zmieniony lub uszkodzony. Użyj innego egzemplarza albo innej kopii.',
     foreign_schema:
       'Baza danych kopii zawiera części, których nie tworzy żadne wydanie stacji. Nic z niej nie zostało użyte. Użyj innej kopii.',
+    not_accepted:
+      'Kopia zawiera identyfikator, klucz lub plik, którego stacja nie przyjmuje. Nic z niej nie zostało użyte. Użyj innej kopii.',
     too_slow:
       'Trwało to zbyt długo i zostało przerwane. Niczego nie zmieniono. Spróbuj ponownie albo użyj innej kopii.',
     too_new: 'Tę kopię utworzyła nowsza wersja. Najpierw zaktualizuj tę stację, potem przywróć kopię.',
