@@ -58,7 +58,7 @@ export async function openHousehold() {
 }
 
 /** What people use. */
-export const phone = { address: '192.0.2.7', userAgent: null };
+export const phone = { address: '192.0.2.7', userAgent: null, device: null };
 
 export const person = (id: string, role: CloudMember['role'] = 'member', email = `${id}@example.org`): CloudMember => ({
   cloudUserId: id,
