@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Aedes, Client } from 'aedes';
+import { createByteBudget } from '@station/kit/byte-budget';
+import { networkOf } from '../core/client-network.ts';
 
 export type MqttServerOptions = {
-  broker: Pick<Aedes, 'handle'>;
+  broker: Pick<Aedes, 'handle' | 'on'>;
   host: string;
   /** 0 takes a free port. */
   port: number;
@@ -22,13 +24,37 @@ export type MqttServer = AsyncDisposable & {
   isListening(): boolean;
 };
 
+/** Before its log-in a connection sends this much in all: a CONNECT packet. */
+const maxBytesBeforeLogIn = 4096;
+/** What such a connection may take: the system delivers up to 64 KiB at once. */
+const waitingBytes = 64 * 1024;
+/** 512 connections that have not logged in, 256 of one network. One more ends the one that waits longest. */
+const waitingBudget = { all: 512 * waitingBytes, client: 256 * waitingBytes } as const;
+
 /** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
-  const { broker, maxConnections, maxPacketBytes, onTooLarge, onError } = options;
+  const { broker, maxConnections, onError } = options;
+  const waiting = createByteBudget(waitingBudget);
+  const places = new WeakMap<Client, Disposable | null>();
   // Without it a command waits up to 40 ms until the device's TCP acknowledges the packet before (RFC 896).
-  const server = createServer({ noDelay: true }, (socket) =>
-    boundPackets(socket, broker.handle(socket), maxPacketBytes, onTooLarge),
-  );
+  const server = createServer({ noDelay: true }, (socket) => {
+    const client = broker.handle(socket);
+    const place = waiting.take({
+      bytes: waitingBytes,
+      client: networkOf(socket.remoteAddress ?? ''),
+      isStranger: true,
+      mayEnd: () => true,
+      end: () => void socket.destroy(),
+    });
+    places.set(client, place);
+    socket.once('close', () => place?.[Symbol.dispose]());
+    boundPackets(socket, { client, hasLoggedIn: () => !places.has(client) }, options);
+  });
+  // Emitted before a client learns that its log-in was accepted.
+  broker.on('client', (client) => {
+    places.get(client)?.[Symbol.dispose]();
+    places.delete(client);
+  });
   server.maxConnections = maxConnections;
   const address = await listen(server, options);
   server.on('error', onError);
@@ -52,14 +78,20 @@ async function listen(server: Server, { host, port }: MqttServerOptions): Promis
 }
 
 /**
- * Ends a connection while it sends a packet over the limit. The broker itself would buffer up to the 256 MiB that MQTT allows, even
- * before login. aedes offers nothing for it: this reads private fields of aedes 1.2 (`_parser`) and
+ * Ends a connection while it sends a packet over the limit, or much before its log-in. The broker itself would buffer up to the 256 MiB
+ * that MQTT allows. aedes offers nothing for it: this reads private fields of aedes 1.2 (`_parser`) and
  * mqtt-packet 9 (`_list`), which the test beside this file checks.
  */
-function boundPackets(socket: Socket, client: Client, maxPacketBytes: number, onTooLarge: () => void): void {
+function boundPackets(
+  socket: Socket,
+  { client, hasLoggedIn }: { client: Client; hasLoggedIn: () => boolean },
+  { maxPacketBytes, onTooLarge }: Pick<MqttServerOptions, 'maxPacketBytes' | 'onTooLarge'>,
+): void {
   const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
+  const isTooLarge = (): boolean =>
+    parser._list.length > maxPacketBytes || (!hasLoggedIn() && socket.bytesRead > maxBytesBeforeLogIn);
   socket.on('readable', () => {
-    if (socket.destroyed || parser._list.length <= maxPacketBytes) return;
+    if (socket.destroyed || !isTooLarge()) return;
     onTooLarge();
     socket.destroy();
   });

@@ -29,6 +29,8 @@ export type BrokerOptions = {
 /** A device that does not read for this long is disconnected: otherwise it would block the others. */
 const drainTimeoutMs = 10_000;
 const maxConnections = 10_000;
+/** From the connection to the log-in. */
+const connectTimeoutMs = 10_000;
 /** A packet of the largest payload with its topic and header. */
 const maxPacketBytes = maxPayloadBytes + 70_000;
 /** CONNECT return code 4 (MQTT 3.1.1, section 3.2.2.3): bad user name or password. */
@@ -104,6 +106,7 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
   const { names, deadlines } = state;
   return {
     drainTimeout: drainTimeoutMs,
+    connectTimeout: connectTimeoutMs,
     // The user name is part of the client id, so that no device can take over another device's session.
     preConnect: (_client, packet, done) => {
       packet.clientId = `${packet.username ?? ''}/${packet.clientId}`;
