@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LoggedEvent } from './testing/recorded-log.ts';
@@ -24,7 +25,7 @@ test('runs, answers, and exits with 0 on SIGTERM while a request is under way, w
   await until('the program has started', () => started() !== undefined);
   const address = String(started()?.['address']);
   assert.equal((await fetch(`${address}/api/health`)).status, 200);
-  const code = program.lines.find(({ event }) => event === 'setup_pending')?.['setupCode'];
+  const code = (await readFile(join(join(folder.path, 'data'), 'setup-code'), 'utf8')).trim();
   const body = JSON.stringify({ code, email: 'a@example.org', password: 'long enough to do', name: 'A' });
   const request = fetch(`${address}/api/auth/setup`, {
     method: 'POST',

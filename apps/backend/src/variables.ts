@@ -36,7 +36,7 @@ export const backendVariables = {
     STATION_CODE: {
       check: is.stationCode,
       secret: true,
-      otherwise: 'one is generated and logged until the station has an owner',
+      otherwise: 'one is generated; `station-agent code` prints it until the station has an owner',
       help: 'The set-up code of the first account, the same as in the environment file of the agent.',
     },
     PUBLIC_URL: {

@@ -71,6 +71,7 @@ describe('a logger', () => {
 describe('secrets', () => {
   const cases: [string, unknown, unknown][] = [
     ['inside a text', 'GET /?t=s3cr3t-one failed', 'GET /?t=[redacted] failed'],
+    ['in a URL', 'GET https://user:p%40ss@host/a@b failed', 'GET https://[redacted]@host/a@b failed'],
     ['more than once', 's3cr3t-one s3cr3t-one', '[redacted] [redacted]'],
     ['in a list', ['a', 's3cr3t-one'], ['a', '[redacted]']],
     ['deep inside', { a: [{ b: 'x s3cr3t-one' }] }, { a: [{ b: 'x [redacted]' }] }],

@@ -33,7 +33,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Logs events as one JSON object per line: `time`, `level`, `event`, then the event's fields (contracts, section 6).
- * Secrets are redacted by field name, and by value inside any text.
+ * Secrets are redacted by field name, and by value inside any text; so are user names and passwords of URLs.
  * @param options.write receives each line with its line break.
  * @param options.level events below it are not written, but passed to the listeners.
  * @param options.secrets values to redact; values under 4 characters are redacted by field name only.
@@ -108,6 +108,8 @@ function openOutput(options: { level: LogLevel; write: (line: string) => void })
 
 const secretName = /token|password|passphrase|secret|authorization|psk|credential/i;
 const redacted = '[redacted]';
+/** User name and password of a URL (RFC 3986, section 3.2.1). */
+const userInfo = /(?<=:\/\/)[^\s/?#"'@]+(?=@)/g;
 /** Shorter values would redact ordinary words. */
 const shortestSecret = 4;
 const deepest = 16;
@@ -122,7 +124,10 @@ function createSecrets(values: readonly string[]) {
     forms = [...all].sort((a, b) => b.length - a.length);
   };
   for (const value of values) add(value);
-  const inText = (text: string): string => forms.reduce((rest, form) => rest.replaceAll(form, redacted), text);
+  const inText = (text: string): string => {
+    const withoutUsers = text.includes('@') ? text.replaceAll(userInfo, redacted) : text;
+    return forms.reduce((rest, form) => rest.replaceAll(form, redacted), withoutUsers);
+  };
   const redact = (value: unknown, depth = 0): unknown => {
     if (typeof value === 'string') return inText(value);
     if (typeof value !== 'object' || value === null) return value;

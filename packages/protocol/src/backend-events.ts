@@ -44,7 +44,7 @@ export const backendEvents = {
   clock_corrected: event('info', { stepMs: count, trusted: Type.Boolean(), by: text }),
   history_corrected: event('info', { fromMs: count, stepMs: count }),
 
-  setup_pending: event('info', { setupCode: maybeText, message: text }),
+  setup_pending: event('info', { message: text }),
   setup_done: event('info', { userId: text }),
   guest_ended: event('info', { userId: text }),
   login_failed: event('warn', { address: text, reason: text }),

@@ -115,7 +115,7 @@ export const events = {
 
   portal_opened: event('info', { address: text }),
   /** The agent made the code that the page of an open hotspot asks for, because STATION_CODE is not set. */
-  portal_code_made: event('info', { code: text, message: text }),
+  portal_code_made: event('info', { message: text }),
   /** The page got a wrong code. From the fifth on, the next one counts only after `retryInMs`. */
   portal_code_refused: event('warn', { wrongCodes: Type.Number(), retryInMs: ms }),
   /** Logged once for each reason. The agent retries automatically. */

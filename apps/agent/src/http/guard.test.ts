@@ -47,15 +47,18 @@ describe('with a token', () => {
     assert.deepEqual(running.agent.asked, ['check', 'check', 'check', 'check']);
   });
 
-  it('reading needs none, under any host name', async () => {
+  it('reading needs none under the names of the agent, and shows nothing to a page under another name', async () => {
     await using running = await startServer({ token });
-    for (const path of ['/health', '/version', '/status', '/wifi/status', '/metrics']) {
-      assert.equal(
-        outcomeOf(await call(running.tcp, 'GET', path, { headers: { host: 'station.example' } })),
-        '200',
-        path,
-      );
+    for (const path of ['/health', '/version', '/status', '/wifi/status', '/metrics', '/log', '/doctor', '/events']) {
+      const foreign = await call(running.tcp, 'GET', path, { headers: { host: 'evil.example' } });
+      assert.equal(outcomeOf(foreign), '403 host_not_allowed', path);
+      const origin = await call(running.tcp, 'GET', path, { headers: { origin: 'http://evil.example' } });
+      assert.equal(outcomeOf(origin), '403 origin_not_allowed', path);
     }
+    for (const host of ['localhost', '127.0.0.1:3001', '[::1]'])
+      assert.equal(outcomeOf(await call(running.tcp, 'GET', '/status', { headers: { host } })), '200', host);
+    const known = { host: 'station.example', authorization: `Bearer ${token}` };
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/status', { headers: known })), '200');
   });
 
   it('a backup and the password of the hotspot need the token, also to read and over the socket', async () => {

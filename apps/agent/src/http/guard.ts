@@ -13,30 +13,26 @@ export type Guard = (request: Pick<IncomingMessage, 'method' | 'headers' | 'sock
 const safeMethods = ['GET', 'HEAD'];
 
 /**
- * With a token: every changing request must carry it. Without a token the API is open, so web pages must be kept out: a
- * page in a browser of this network can send requests here, under its own name (DNS rebinding) or as another origin.
+ * With a token: whatever changes something or is secret must carry it. Whoever calls over TCP without it must use a name of the agent: a page in
+ * a browser of this machine can send requests here, under its own name (DNS rebinding) or as another origin.
  * @param options.overSocket the Unix socket: no browser reaches it, so names are not checked.
  */
 export function createGuard(options: { token: string | null; host: string; overSocket: boolean }): Guard {
-  const { token, host } = options;
-  if (token !== null) {
-    const isToken = tokenCheck(token);
-    return (request, isSecret) => {
-      if (safeMethods.includes(request.method ?? '') && !isSecret) return;
-      if (!isToken(bearerOf(request.headers.authorization)))
-        throw new StationError('unauthorized', 'This call needs the token of the agent (Authorization: Bearer).');
-    };
-  }
-  if (options.overSocket) return () => undefined;
-  return ({ headers, socket }, isSecret) => {
+  const { token, host, overSocket } = options;
+  const isToken = token === null ? null : tokenCheck(token);
+  return ({ method, headers, socket }, isSecret) => {
+    if (isToken?.(bearerOf(headers.authorization)) === true) return;
+    if (isToken !== null && (isSecret || !safeMethods.includes(method ?? '')))
+      throw new StationError('unauthorized', 'This call needs the token of the agent (Authorization: Bearer).');
+    if (overSocket) return;
     if (isSecret)
       throw new StationError('unauthorized', 'This call needs AGENT_TOKEN, or the Unix socket of the agent.');
     const isOwnName = (name: string | null): boolean =>
       name !== null && (isLoopback(name) || isListeningName(name, host, socket.localAddress));
     if (!isOwnName(hostName(headers.host)))
-      throw new StationError('host_not_allowed', 'Without a token the agent answers only under its own address.');
+      throw new StationError('host_not_allowed', 'Without the token the agent answers only under its own address.');
     if (headers.origin !== undefined && !isOwnName(originName(headers.origin)))
-      throw new StationError('origin_not_allowed', 'Without a token the agent refuses calls from other web sites.');
+      throw new StationError('origin_not_allowed', 'Without the token the agent refuses calls from other web sites.');
   };
 }
 

@@ -29,10 +29,11 @@ export function createStationCode(
       () => true,
       () => false,
     );
-    const how = isKept ? '`station-agent code` shows it' : 'It could not be saved and counts until the agent restarts';
+    // Everybody who may read the log would have it.
+    logger.keepSecret(code);
+    const how = isKept ? '`station-agent code` shows it' : 'It could not be saved: set STATION_CODE, or free space';
     logger.event('portal_code_made', {
-      code,
-      message: `STATION_CODE is not set. The Wi-Fi setup page of an open hotspot asks for this code. ${how}.`,
+      message: `STATION_CODE is not set. The Wi-Fi setup page of an open hotspot asks for a new code. ${how}.`,
     });
     return code;
   };

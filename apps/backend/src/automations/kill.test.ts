@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Automation, AutomationRun } from '@station/protocol/automations';
@@ -67,7 +67,7 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
   {
     await using program = runProgram(env);
     const { url, broker } = await started(program);
-    const code = program.lines.find(({ event }) => event === 'setup_pending')?.['setupCode'];
+    const code = (await readFile(join(dataDir, 'setup-code'), 'utf8')).trim();
     const { accessToken } = await call<Session>(url, '/api/auth/setup', null, { code, ...owner });
     const known = await call<Device[]>(url, '/api/devices', accessToken);
     const idOf = (externalId: string): string => known.find((one) => one.externalId === externalId)!.id;

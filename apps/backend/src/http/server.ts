@@ -138,10 +138,13 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
 
 const asksForUpgrade = ({ headers }: FastifyRequest): boolean => headers.upgrade !== undefined;
 
+/** The id of an upload or a download link is the permission to use it: 256 bits, base64url. */
+const tokenInUrl = /(?<=[/=])[\w-]{43}(?=[/?&]|$)/g;
+
 const named = (request: FastifyRequest): { requestId: string; method: string; url: string } => ({
   requestId: request.id,
   method: request.method,
-  url: request.url.slice(0, 500),
+  url: request.url.slice(0, 500).replaceAll(tokenInUrl, '[redacted]'),
 });
 
 function sendError(error: unknown, reply: FastifyReply): boolean {

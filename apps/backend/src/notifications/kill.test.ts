@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startPostBox } from '@station/simulators/notifications/receivers';
@@ -39,7 +40,7 @@ test('killed between sending and noting it, the station sends the message once m
   {
     await using program = runProgram(env);
     const url = await addressOf(program);
-    const code = program.lines.find(({ event }) => event === 'setup_pending')?.['setupCode'];
+    const code = (await readFile(join(join(folder.path, 'data'), 'setup-code'), 'utf8')).trim();
     const { accessToken } = await call<Session>('POST', `${url}/api/auth/setup`, null, { code, ...owner });
     const rules = { offlineMinutes: null, batteryPercent: null, updates: true, conditions: false };
     const webhook = { url: box.url, topics: [...notificationTopics], language: 'en' };

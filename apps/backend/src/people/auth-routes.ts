@@ -82,7 +82,7 @@ function refusedCode(result: CodeRefused): StationError {
     case 'wrong_code':
       return new StationError(
         'setup_code_invalid',
-        'The set-up code is not right. The station prints it when it starts.',
+        'The set-up code is not right. `station-agent code` prints it on the station.',
       );
   }
 }

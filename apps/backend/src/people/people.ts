@@ -87,11 +87,12 @@ function noteLogin(events: StationEvents, userId: string, { userAgent, address }
   events.note('new_login', { userId, userAgent: userAgent ?? null, address }, { userId, once });
 }
 
-/** A lasting code stays out of the log. */
+/** Whoever may read the log must not become the owner with it. */
 async function logSetupCode(logger: BackendLogger, setupCode: SetupCode, stationCode: string | null): Promise<void> {
-  const message =
-    stationCode === null
-      ? 'Open the web app and enter this code to become the owner of the station.'
-      : 'Open the web app and enter the code of the station (`station-agent code`) to become its owner.';
-  logger.event('setup_pending', { setupCode: stationCode === null ? await setupCode.read() : null, message });
+  const code = await setupCode.read();
+  logger.keepSecret(code);
+  const how =
+    stationCode === null ? '`station-agent code`, or the file setup-code in DATA_DIR' : '`station-agent code`';
+  const message = `Open the web app and enter the set-up code of the station (${how}) to become its owner.`;
+  logger.event('setup_pending', { message });
 }
