@@ -5,6 +5,14 @@
 # Everything is in functions and the last line calls them, so a script that was cut while it was downloaded does nothing.
 set -eu
 
+# Answers come from the answer file and the terminal, and nothing else from variables of whoever calls: all others are forgotten.
+for name in $(env -0 | tr '\n\0' ' \n' | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+	case $name in
+	PATH | HOME | TERM | USER | LOGNAME | PWD | TMPDIR | LANG | LANGUAGE | LC_* | http_proxy | https_proxy | no_proxy | HTTP_PROXY | HTTPS_PROXY | NO_PROXY) ;;
+	*) unset "$name" 2>/dev/null || true ;;
+	esac
+done
+
 # Filled in by the release.
 installer_url='@INSTALLER_URL@'
 agent_version='@AGENT_VERSION@'
@@ -387,16 +395,20 @@ value_of() {
 	printf '%s' "${found:-${2:-}}"
 }
 
-# Prints what is wrong with the value $2 of the answer $1; nothing when it is fine or empty.
+# Prints what is wrong with the value $2 of the answer $1; nothing when it is fine or empty. What a program would refuse is wrong too.
 problem_of() {
 	[ -n "$2" ] || return 0
+	own=$(own_problem "$1" "$2")
+	if [ -n "$own" ]; then echo "$own"; else declared_problem "$1" "$2"; fi
+}
+
+# What this script needs beyond what the programs do: it writes values between single quotes, and its own answers.
+own_problem() {
 	case $1 in
-	STATION_ID) matches "$2" '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}' || echo 'must be a UUID' ;;
 	STATION_CODE) matches "$2" '[23456789A-HJKMNP-Z]{10}' || echo 'must be ten of 23456789ABCDEFGHJKMNPQRSTUVWXYZ' ;;
 	STATION_NAME) matches "$2" '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' || echo 'must be of a-z, 0-9 and -, at most 63, like kitchen or house-2' ;;
 	WIFI_SSID) [ "$(printf '%s' "$2" | wc -c)" -le 32 ] || echo 'must have at most 32 bytes' ;;
 	WIFI_PASSWORD) matches "$2" '[ -~]{8,63}|[0-9a-fA-F]{64}' || echo 'must have 8 to 63 characters of a US keyboard' ;;
-	WIFI_COUNTRY) matches "$2" '[A-Z]{2}' || echo 'must be two capital letters, like DE or US' ;;
 	HOTSPOT_PASSWORD) matches "$2" '[^'\''[:cntrl:]]{8,63}' || echo "must have 8 to 63 characters, none of them '" ;;
 	HTTP_PORT | HTTPS_PORT | MQTT_PORT | MQTT_TLS_PORT | PORT)
 		if ! matches "$2" '[1-9][0-9]{0,4}' || [ "$2" -gt 65535 ]; then echo 'must be a number from 1 to 65535'; fi
@@ -433,6 +445,49 @@ problem_of_keys() {
 }
 
 matches() { printf '%s\n' "$1" | grep -Eqx -e "$2"; }
+
+matches_any_case() { printf '%s\n' "$1" | grep -Eqxi -e "$2"; }
+
+# $2: form of its digits, $3 and $4: the least and the most.
+is_number() { matches "$1" "$2" && awk -v value="$1" -v least="$3" -v most="$4" 'BEGIN { exit !(value + 0 >= least + 0 && value + 0 <= most + 0) }'; }
+
+# Begin of what npm run generate writes from the declared variables: do not edit.
+declared_problem() {
+	case $1 in
+	HTTP_PORT | HTTPS_PORT | MQTT_PORT | MQTT_TLS_PORT | PORT | PORTAL_PORT) is_number "$2" '[0-9]{1,15}' 0 65535 || echo 'must be a whole number from 0 to 65535' ;;
+	MQTT_PLAIN | AUTO_UPDATE | BOOTSTRAP_ON_START) matches_any_case "$2" '0|1|true|yes|false|no' || echo 'must be true, false, 1, 0, yes or no' ;;
+	MQTT_PASSWORD | POSTGRES_PASSWORD) matches "$2" '[A-Za-z0-9]+' || echo 'must be letters and digits only: it becomes part of a URL' ;;
+	AGENT_SOCKET_GROUP) is_number "$2" '[0-9]{1,15}' 0 4294967294 || echo 'must be a whole number from 0 to 4294967294' ;;
+	BLE_ADAPTER) matches "$2" 'hci[0-9]+' || echo 'must be the name of a Bluetooth adapter, like hci0' ;;
+	STATION_ID | PROVISIONING_SERVICE_UUID | PROVISIONING_CHARACTERISTIC_UUID) matches_any_case "$2" '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}' || echo 'must be a UUID' ;;
+	LOG_LEVEL) matches_any_case "$2" 'debug|info|warn|error' || echo 'must be one of debug, info, warn, error' ;;
+	STORAGE_MAX_MB) is_number "$2" '[0-9]{1,15}' 16 1048576 || echo 'must be a whole number from 16 to 1048576' ;;
+	REPLICA_ID) matches "$2" '[a-z0-9][a-z0-9-]{0,31}' || echo 'must be of a-z, 0-9 and -, at most 32' ;;
+	AGENT_TOKEN | BACKEND_AGENT_TOKEN) matches "$2" '[!-~]{1,512}' || echo 'must be printable ASCII without blanks, at most 512 characters' ;;
+	FIRMWARE_SOAK_SECONDS) is_number "$2" '[0-9]{1,15}' 0 86400 || echo 'must be a whole number from 0 to 86400' ;;
+	FIRMWARE_CONCURRENCY) is_number "$2" '[0-9]{1,15}' 1 1000 || echo 'must be a whole number from 1 to 1000' ;;
+	FIRMWARE_STARTS_PER_MINUTE) is_number "$2" '[0-9]{1,15}' 1 10000 || echo 'must be a whole number from 1 to 10000' ;;
+	FIRMWARE_ATTEMPTS) is_number "$2" '[0-9]{1,15}' 1 10 || echo 'must be a whole number from 1 to 10' ;;
+	CLOUD_OUTBOX_MAX_MB) is_number "$2" '[0-9]{1,15}' 1 65536 || echo 'must be a whole number from 1 to 65536' ;;
+	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches_any_case "$2" '(https|http)://[^[:space:]/?#@]+([/?][^[:space:]#]*)?|file:///[^[:space:]#]*' || echo 'must be a URL that begins with https:// or http:// or file://, without a user name, password or fragment' ;;
+	CHECK_INTERVAL_MINUTES | FIRMWARE_CHECK_INTERVAL_MINUTES) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0.01 43200 || echo 'must be a number from 0.01 to 43200' ;;
+	KEEP_RELEASES) is_number "$2" '[0-9]{1,15}' 1 20 || echo 'must be a whole number from 1 to 20' ;;
+	COMPOSE_FILE) matches "$2" '[a-zA-Z0-9][a-zA-Z0-9_.-]*\.ya?ml' || echo 'must be the name of a .yml or .yaml file in COMPOSE_PROJECT_PATH, without a folder' ;;
+	BACKEND_CONTAINER_NAME | FRONTEND_CONTAINER_NAME | REVERSE_PROXY_SERVICE) matches "$2" '[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}' || echo 'must be a name of letters, digits, "_", "." and "-"' ;;
+	HEALTHCHECK_URL | BACKEND_URL | CONNECTIVITY_CHECK_URL | STATION_URL) matches_any_case "$2" '(https|http)://[^[:space:]/?#@]+([/?][^[:space:]#]*)?' || echo 'must be a URL that begins with https:// or http://, without a user name, password or fragment' ;;
+	HEALTHCHECK_TIMEOUT_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 1 3600 || echo 'must be a number from 1 to 3600' ;;
+	STABILIZATION_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0 3600 || echo 'must be a number from 0 to 3600' ;;
+	CONTAINER_USERNAME) matches "$2" '[ -~]{1,256}' || echo 'must be printable ASCII' ;;
+	CONTAINER_TOKEN) matches "$2" '[ -~]{1,4096}' || echo 'must be printable ASCII' ;;
+	FIRMWARE_MAX_BYTES) is_number "$2" '[0-9]{1,15}' 1024 1073741824 || echo 'must be a whole number from 1024 to 1073741824' ;;
+	HTTPS) matches_any_case "$2" 'own|acme|off' || echo 'must be one of own, acme, off' ;;
+	ACME_EMAIL) matches "$2" '[A-Za-z0-9_.%+-]{1,64}@[a-zA-Z0-9.-]{1,190}' || echo 'must be an e-mail address' ;;
+	WIFI_COUNTRY) matches "$2" '[A-Z]{2}' || echo 'must be two capital letters (ISO 3166-1)' ;;
+	HOTSPOT_PASSWORD) matches "$2" '[ -~]{8,63}' || echo 'must have 8 to 63 printable ASCII characters' ;;
+	HOTSPOT_ADDRESS) matches_any_case "$2" '((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/(0?[89]|[12][0-9]|30)' || echo 'must be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24' ;;
+	esac
+}
+# End of what npm run generate writes.
 
 # Everything that a person must decide, before anything is changed.
 ask_questions() {

@@ -1,18 +1,23 @@
 // The files that are generated from declarations, and how.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format } from 'oxfmt';
 import { agentVariables } from '../apps/agent/src/variables.ts';
 import { backendVariables } from '../apps/backend/src/variables.ts';
 import { renderExample, renderTables } from '../packages/kit/src/env-config.ts';
+import { withShellRules } from './shell-rules.ts';
 import { stackVariables } from './stack-variables.ts';
 
 export const root = join(import.meta.dirname, '..');
+
+const installer = join(root, 'deploy/install.sh');
 
 /** Path from the repository's root → content. */
 export async function generateFiles(): Promise<Record<string, string>> {
   return {
     'apps/agent/.env.example': renderExample(agentHeading, agentVariables),
     'deploy/.env.example': renderExample(stackHeading, stackVariables),
+    'deploy/install.sh': withShellRules(await readFile(installer, 'utf8'), agentVariables, stackVariables),
     'docs/configuration.md': await configurationPage(),
   };
 }

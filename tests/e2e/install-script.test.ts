@@ -115,6 +115,32 @@ describe('install.sh refuses, before it changes anything,', () => {
   });
 });
 
+test('answers come from the answer file, and not from variables of whoever calls', async () => {
+  await using workspace = await createWorkspace();
+  const before = 'export answer_HTTPS=acme answer_HTTP_PORT=http problems=planted yes= agent_names=evil';
+  const { stderr } = await install(workspace, { before, answers: 'STATION_NAME=station\n' });
+  assert.doesNotMatch(stderr, /PUBLIC_NAME|planted|no terminal/);
+});
+
+test('what a program would refuse is a mistake of the answer file', async () => {
+  await using workspace = await createWorkspace();
+  const wrong = {
+    CHECK_INTERVAL_MINUTES: 'often',
+    KEEP_RELEASES: '99',
+    LOG_LEVEL: 'loud',
+    HOTSPOT_ADDRESS: '192.0.2.1',
+    UPDATE_SERVER_URL: 'https://user:secret@station.example',
+  };
+  const answers = Object.entries(wrong).map(([name, value]) => `${name}=${value}\n`);
+  const { exitCode, stderr } = await install(workspace, { answers: answers.join('') });
+  assert.equal(exitCode, 1);
+  assert.deepEqual(
+    [...stderr.matchAll(/^ {6}([A-Z_]+) /gm)].map(([, name]) => name),
+    Object.keys(wrong),
+  );
+  assert.doesNotMatch(stderr, /secret/);
+});
+
 test('a certificate for a public name needs the name, before anything is changed', async () => {
   await using workspace = await createWorkspace();
   const { exitCode, stderr } = await install(workspace, { answers: 'HTTPS=acme\nSTATION_NAME=station\n' });

@@ -142,6 +142,7 @@ export const topics: Readonly<Record<string, readonly string[]>> = {
     'backend/mosquitto',
     'backend/broker-logins',
     'update/bad-input',
+    'install-script',
     'install/https',
     'stack',
     'acme',

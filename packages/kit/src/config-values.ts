@@ -2,24 +2,54 @@ import { isStationCode } from './codes.ts';
 import { isIP, isIPv4 } from './node-tables.ts';
 import { isAbsolute, join, normalize } from 'node:path';
 import { parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
-import type { Check, Checked } from './env-config.ts';
+import type { Check, Checked, ShellRule } from './env-config.ts';
 
 /** Checks of single configuration values, for declarations of variables. */
 
 export const ok = <T>(value: T): Checked<T> => ({ ok: true, value });
 export const must = (text: string): Checked<never> => ({ ok: false, must: text });
 
-export const matching =
-  (pattern: RegExp, requirement: string): Check<string> =>
-  (text) =>
-    pattern.test(text) ? ok(text) : must(requirement);
+/** Says for install.sh too what is checked. */
+const withShell = <T>(check: Check<T>, shell: ShellRule): Check<T> => Object.assign(check.bind(null), { shell });
 
-export const oneOf =
-  <T extends string>(choices: readonly T[]): Check<T> =>
-  (text) => {
+const withPattern = <T>(check: Check<T>, pattern: string, requirement: string): Check<T> =>
+  withShell(check, { kind: 'pattern', pattern, isAnyCase: true, requirement });
+
+const escapes: Readonly<Record<string, string>> = {
+  '\\d': '0-9',
+  '\\w': 'A-Za-z0-9_',
+  '\\x20': ' ',
+  '\\x21': '!',
+  '\\x7e': '~',
+};
+
+/** A regular expression in the POSIX form; null: it uses what that does not have. */
+function posixOf(source: string): string | null {
+  if (/\(\?|\\[sSbB]|\[[^\]]*\\[[\]]/.test(source)) return null;
+  let isInSet = false;
+  return source.replaceAll(/^\^|\$$/g, '').replaceAll(/\\x[0-9a-f]{2}|\\?./g, (part) => {
+    const set = escapes[part];
+    if (part === '[' || part === ']') isInSet = part === '[';
+    if (set !== undefined) return isInSet ? set : `[${set}]`;
+    return part === '\\/' ? '/' : part;
+  });
+}
+
+export function matching(pattern: RegExp, requirement: string): Check<string> {
+  const check: Check<string> = (text) => (pattern.test(text) ? ok(text) : must(requirement));
+  const posix = posixOf(pattern.source);
+  if (posix === null) return check;
+  return withShell(check, { kind: 'pattern', pattern: posix, isAnyCase: pattern.ignoreCase, requirement });
+}
+
+export function oneOf<T extends string>(choices: readonly T[]): Check<T> {
+  const requirement = `be one of ${choices.join(', ')}`;
+  const check: Check<T> = (text) => {
     const found = choices.find((choice) => choice === text.toLowerCase());
-    return found === undefined ? must(`be one of ${choices.join(', ')}`) : ok(found);
+    return found === undefined ? must(requirement) : ok(found);
   };
+  return withPattern(check, choices.join('|'), requirement);
+}
 
 const booleans: Readonly<Record<string, boolean>> = {
   true: true,
@@ -30,49 +60,63 @@ const booleans: Readonly<Record<string, boolean>> = {
   no: false,
 };
 
-export const boolean: Check<boolean> = (text) => {
-  const value = booleans[text.toLowerCase()];
-  return value === undefined ? must('be true, false, 1, 0, yes or no') : ok(value);
-};
-
-export const wholeNumber =
-  (least: number, most: number): Check<number> =>
+const booleanForm = 'be true, false, 1, 0, yes or no';
+export const boolean: Check<boolean> = withPattern(
   (text) => {
+    const value = booleans[text.toLowerCase()];
+    return value === undefined ? must(booleanForm) : ok(value);
+  },
+  Object.keys(booleans).join('|'),
+  booleanForm,
+);
+
+export function wholeNumber(least: number, most: number): Check<number> {
+  const requirement = `be a whole number from ${least} to ${most}`;
+  const check: Check<number> = (text) => {
     const value = Number(text);
-    if (!/^\d{1,15}$/.test(text) || value < least || value > most)
-      return must(`be a whole number from ${least} to ${most}`);
-    return ok(value);
+    return !/^\d{1,15}$/.test(text) || value < least || value > most ? must(requirement) : ok(value);
   };
+  return withShell(check, { kind: 'number', isWhole: true, least, most, requirement });
+}
 
 /** A number of `unitMs` long units, fractions allowed, as milliseconds. */
-export const duration =
-  (unitMs: number, least: number, most: number): Check<number> =>
-  (text) => {
+export function duration(unitMs: number, least: number, most: number): Check<number> {
+  const requirement = `be a number from ${least} to ${most}`;
+  const check: Check<number> = (text) => {
     const value = Number(text);
-    if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || value < least || value > most)
-      return must(`be a number from ${least} to ${most}`);
+    if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || value < least || value > most) return must(requirement);
     return ok(Math.round(value * unitMs));
   };
+  return withShell(check, { kind: 'number', isWhole: false, least, most, requirement });
+}
 
 export const port = wholeNumber(0, 65_535);
 
-export const uuid: Check<string> = (text) =>
-  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? ok(text.toLowerCase()) : must('be a UUID');
+const uuidForm = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+export const uuid: Check<string> = withPattern(
+  (text) => (new RegExp(`^${uuidForm}$`, 'i').test(text) ? ok(text.toLowerCase()) : must('be a UUID')),
+  uuidForm,
+  'be a UUID',
+);
 
 /** A URL of one of `schemes` (`https`, `file`, …) without a user name, password or fragment. */
-export const url =
-  (schemes: readonly string[]): Check<URL> =>
-  (text) => {
-    const forms = schemes.map((scheme) => `${scheme}://`).join(' or ');
+export function url(schemes: readonly string[]): Check<URL> {
+  const requirement = `be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+  const check: Check<URL> = (text) => {
     const value = URL.parse(text);
     // "http:/x" parses, but not as its author expects.
     const scheme = schemes.find((candidate) => text.toLowerCase().startsWith(`${candidate}://`));
-    if (value === null || scheme === undefined || /\s/.test(text)) return must(`be a URL that begins with ${forms}`);
+    if (value === null || scheme === undefined || /\s/.test(text)) return must(requirement);
     if (scheme === 'file' && value.hostname !== '') return must('name a file of this machine as file:///path');
     if (value.username !== '' || value.password !== '') return must('not have a user name or password');
     if (value.hash !== '') return must('not have a fragment (#)');
     return ok(value);
   };
+  const remote = schemes.filter((scheme) => scheme !== 'file').join('|');
+  const file = schemes.includes('file') ? '|file:///[^[:space:]#]*' : '';
+  const pattern = `(${remote})://[^[:space:]/?#@]+([/?][^[:space:]#]*)?${file}`;
+  return withPattern(check, pattern, `${requirement}, without a user name, password or fragment`);
+}
 
 /** An absolute path, or one that begins with `~/`. */
 export const path: Check<string> = (text, { homeDirectory }) => {
@@ -90,8 +134,7 @@ export const socketPath: Check<string> = (text, context) => {
 };
 
 /** A token that can be used in an Authorization header unchanged. */
-export const token: Check<string> = (text) =>
-  /^[\x21-\x7e]{1,512}$/.test(text) ? ok(text) : must('be printable ASCII without blanks, at most 512 characters');
+export const token = matching(/^[\x21-\x7e]{1,512}$/, 'be printable ASCII without blanks, at most 512 characters');
 
 /** The lasting code of a station (contracts, section 3), as it is on its label: spaces and dashes are for reading. */
 export const stationCode: Check<string> = (text) =>
@@ -151,22 +194,26 @@ export const address =
     return must(`be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
   };
 
+const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const prefixForm = 'be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24';
+
 /** IPv4 address with prefix length, e.g. `192.0.2.1/24`. */
-export const ipv4WithPrefix: Check<{ address: string; prefixLength: number }> = (text) => {
-  const [address = '', prefix = '', ...rest] = text.split('/');
-  const prefixLength = Number(prefix);
-  const valid = isIPv4(address) && /^\d{1,2}$/.test(prefix) && prefixLength >= 8 && prefixLength <= 30;
-  return valid && rest.length === 0
-    ? ok({ address, prefixLength })
-    : must('be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24');
-};
+export const ipv4WithPrefix: Check<{ address: string; prefixLength: number }> = withPattern(
+  (text) => {
+    const [address = '', prefix = '', ...rest] = text.split('/');
+    const prefixLength = Number(prefix);
+    const valid = isIPv4(address) && /^\d{1,2}$/.test(prefix) && prefixLength >= 8 && prefixLength <= 30;
+    return valid && rest.length === 0 ? ok({ address, prefixLength }) : must(prefixForm);
+  },
+  `(${byte}\\.){3}${byte}/(0?[89]|[12][0-9]|30)`,
+  prefixForm,
+);
 
 export const ssid: Check<string> = (text) =>
   Buffer.byteLength(text) <= 32 ? ok(text) : must('have at most 32 bytes (IEEE 802.11)');
 
 /** A WPA passphrase (IEEE 802.11, annex J): 8 to 63 printable ASCII characters. */
-export const passphrase: Check<string> = (text) =>
-  /^[\x20-\x7e]{8,63}$/.test(text) ? ok(text) : must('have 8 to 63 printable ASCII characters');
+export const passphrase = matching(/^[\x20-\x7e]{8,63}$/, 'have 8 to 63 printable ASCII characters');
 
 const keysForm =
   'be a minisign public key (its base64 line, or the two lines of the .pub file), or several, separated by commas';

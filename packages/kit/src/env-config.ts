@@ -17,7 +17,16 @@ type Variable<T = unknown> = {
 export type Variables = Readonly<Record<string, Variable>>;
 
 /** Returns the typed value, or the requirement it misses. The requirement never contains the value, which may be a secret. */
-export type Check<T> = (text: string, context: CheckContext) => Checked<T>;
+export type Check<T> = {
+  (text: string, context: CheckContext): Checked<T>;
+  /** The same for install.sh; left out: it cannot be said so. */
+  readonly shell?: ShellRule;
+};
+/** `pattern`: a POSIX extended regular expression for the whole text. */
+export type ShellRule = { requirement: string } & (
+  | { kind: 'pattern'; pattern: string; isAnyCase: boolean }
+  | { kind: 'number'; isWhole: boolean; least: number; most: number }
+);
 export type Checked<T> = { ok: true; value: T } | { ok: false; must: string };
 export type CheckContext = { homeDirectory: string };
 

@@ -1,0 +1,35 @@
+// The checks of the declared variables as a function of install.sh, so that an answer file is refused for what a program would refuse.
+import type { ShellRule, Variables } from '../packages/kit/src/env-config.ts';
+
+const begin = '# Begin of what npm run generate writes from the declared variables: do not edit.';
+const end = '# End of what npm run generate writes.';
+
+/** @param script install.sh. @param declared the first that declares a name counts. */
+export function withShellRules(script: string, ...declared: readonly Variables[]): string {
+  const [head = '', rest = ''] = script.split(`${begin}\n`);
+  const [, tail] = rest.split(`${end}\n`);
+  if (tail === undefined) throw new Error('install.sh has no place for the generated rules');
+  return `${head}${begin}\n${functionOf(Object.assign({}, ...declared.toReversed()) as Variables)}${end}\n${tail}`;
+}
+
+function functionOf(variables: Variables): string {
+  const names = Map.groupBy(
+    Object.entries(variables).flatMap(([name, { check }]) =>
+      check.shell ? [{ name, line: lineOf(check.shell) }] : [],
+    ),
+    ({ line }) => line,
+  );
+  const cases = [...names].map(([line, those]) => `\t${those.map(({ name }) => name).join(' | ')}) ${line} ;;`);
+  return ['declared_problem() {', '\tcase $1 in', ...cases, '\tesac', '}', ''].join('\n');
+}
+
+function lineOf(rule: ShellRule): string {
+  const problem = `echo ${quoted(`must ${rule.requirement}`)}`;
+  if (rule.kind === 'number') {
+    const digits = rule.isWhole ? '[0-9]{1,15}' : '[0-9]{1,9}(\\.[0-9]{1,9})?';
+    return `is_number "$2" ${quoted(digits)} ${rule.least} ${rule.most} || ${problem}`;
+  }
+  return `${rule.isAnyCase ? 'matches_any_case' : 'matches'} "$2" ${quoted(rule.pattern)} || ${problem}`;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
