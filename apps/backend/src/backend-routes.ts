@@ -131,7 +131,7 @@ export async function registerRoutes(
 
 async function registerBackups(
   app: HttpServer,
-  { config, host, store }: Foundations,
+  { config, host, store, stationId }: Foundations,
   { backups: engine, backupKeeper: keeper }: Features,
   { gate, onRestart }: { gate: SetupGate; onRestart: () => void },
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function registerBackups(
   const uploads = await openUploads(copies);
   const verified = createVerifiedStore(store.db);
   await registerBackupRoutes(app, { keeper, verified, links: createDownloadLinks(host.clock) });
-  await registerRestoreRoutes(app, { engine, keeper, uploads, copies, ...gate, onRestart });
+  await registerRestoreRoutes(app, { engine, keeper, uploads, copies, stationId, ...gate, onRestart });
 }
 
 /** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */

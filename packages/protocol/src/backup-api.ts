@@ -119,9 +119,20 @@ export const BackupMake = Type.Object({ passphrase: Type.Optional(NewPassphrase)
 export const BackupLink = Type.Object({ path: Type.String(), expiresAt: Time });
 export type BackupLink = Static<typeof BackupLink>;
 
-export const UploadStart = Type.Object({ bytes: Type.Integer({ minimum: 1, maximum: 2 ** 44 }) }, closed);
+const FileName = Type.String({
+  maxLength: 300,
+  description: 'Of the file; the time in it is compared with that of the backup.',
+});
+export const UploadStart = Type.Object(
+  { bytes: Type.Integer({ minimum: 1, maximum: 2 ** 44 }), name: Type.Optional(FileName) },
+  closed,
+);
 export const SetupUploadStart = Type.Object(
-  { bytes: UploadStart.properties.bytes, code: Type.String({ minLength: 1, maxLength: 64 }) },
+  {
+    bytes: UploadStart.properties.bytes,
+    name: UploadStart.properties.name,
+    code: Type.String({ minLength: 1, maxLength: 64 }),
+  },
   closed,
 );
 export const UploadId = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
@@ -130,6 +141,33 @@ export type UploadStarted = Static<typeof UploadStarted>;
 export const UploadState = Type.Object({ received: Type.Integer({ description: 'Bytes.' }) });
 
 const Passphrase = Type.String({ minLength: 1, maxLength: passphraseMaxLength });
+/** What must be confirmed before a restore, because the file is not what its name or its place says. */
+export const RestoreDoubt = Type.Enum(['other_station', 'older_than_name', 'newer_than_name'], {
+  description:
+    'other_station: it was made by another station. older_than_name, newer_than_name: it was made at another time than the name of its file says.',
+});
+export type RestoreDoubt = Static<typeof RestoreDoubt>;
+const AcceptedDoubts = Type.Array(RestoreDoubt, {
+  maxItems: 10,
+  description: 'Doubts that the person knows of. Others refuse the restore with the reason `unconfirmed`.',
+});
+
+/** POST /api/backup/inspect: reads who made a backup, and when; nothing is restored. */
+export const InspectRequest = Type.Object(
+  { upload: Type.Optional(UploadId), backup: Type.Optional(BackupId), passphrase: Passphrase },
+  closed,
+);
+/** POST /api/setup/backup/inspect. */
+export const SetupInspectRequest = Type.Object({ upload: UploadId, passphrase: Passphrase }, closed);
+export const BackupInspection = Type.Object({
+  stationId: Type.String(),
+  stationName: Type.String(),
+  createdAt: Time,
+  version: Type.String({ description: 'Release that made it.' }),
+  doubts: Type.Array(RestoreDoubt),
+});
+export type BackupInspection = Static<typeof BackupInspection>;
+
 /** POST /api/backup/restore: an upload, or a stored backup. */
 export const RestoreRequest = Type.Object(
   {
@@ -137,12 +175,16 @@ export const RestoreRequest = Type.Object(
     backup: Type.Optional(BackupId),
     passphrase: Passphrase,
     parts: Type.Optional(Type.Array(RestorePart, { minItems: 1, maxItems: 10, uniqueItems: true })),
+    accept: Type.Optional(AcceptedDoubts),
   },
   closed,
 );
 export type RestoreRequest = Static<typeof RestoreRequest>;
 /** POST /api/setup/backup/restore. */
-export const SetupRestoreRequest = Type.Object({ upload: UploadId, passphrase: Passphrase }, closed);
+export const SetupRestoreRequest = Type.Object(
+  { upload: UploadId, passphrase: Passphrase, accept: Type.Optional(AcceptedDoubts) },
+  closed,
+);
 
 /** The backup was checked completely; the station starts again with it. */
 export const RestoreAnswer = Type.Object({

@@ -56,7 +56,7 @@ export type RestorePart = Static<typeof RestorePart>;
 
 /** What is being done with a backup. */
 export const BackupProgress = Type.Object({
-  work: Type.Enum(['make', 'verify', 'restore']),
+  work: Type.Enum(['make', 'verify', 'restore', 'inspect']),
   phase: Type.Enum(['checking', 'packing', 'unpacking']),
   doneBytes: Type.Integer({ minimum: 0 }),
   totalBytes: Type.Integer({ minimum: 0, description: 'Of this phase; 0: not known yet.' }),
@@ -74,6 +74,8 @@ export const backupRefusals = {
     'The database of this backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
   not_accepted:
     'The backup has an id, a key or a file that a station does not accept. Nothing of it was used. Use another backup.',
+  unconfirmed:
+    'The backup is of another station, or of another time than its name says. Confirm that, or use another backup.',
   too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
   too_new: 'A newer release made this backup. Update this station, then restore it.',
   database_damaged: 'The database of this station is damaged. Restart the station: the start repairs it.',

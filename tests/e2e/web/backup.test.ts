@@ -115,6 +115,8 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 600
     await look(page, 'restore-refused');
     await page.getByLabel('Backup file').setInputFiles(file);
     await press(page, 'Restore');
+    await textOn(page, /“Carpathian cabin”, made/);
+    await press(page, 'Restore this backup');
     await textOn(page, 'The station is back');
     await textOn(page, /“Carpathian cabin” as it was/);
     assert.equal(await page.getByRole('button', { name: 'Set up a new station instead' }).count(), 0);

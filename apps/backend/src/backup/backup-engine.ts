@@ -17,6 +17,8 @@ export type BackupEngine = AsyncDisposable & {
   make(to: string, passphrase: string): Promise<BackupOutcome>;
   /** Restores a file into a scratch folder, checks everything in it, and removes it. */
   verify(file: string, passphrase: string): Promise<BackupOutcome>;
+  /** Reads its manifest alone: of which station it is, and of when. */
+  inspect(file: string, passphrase: string): Promise<BackupOutcome>;
   /**
    * Checks a backup completely and puts it on disk beside the station's data. `done`: the next start takes it; the caller ends the process.
    * @param parts null: everything.
@@ -83,6 +85,7 @@ export function createBackupEngine(parts: {
   return {
     make: (to, passphrase) => start({ work: 'make', dataDir, to, passphrase, version, at: clock.now(), agent: null }),
     verify: (file, passphrase) => start({ work: 'verify', dataDir, file, passphrase }),
+    inspect: (file, passphrase) => start({ work: 'inspect', dataDir, file, passphrase }),
     restore: (file, passphrase, chosen) =>
       start({ work: 'restore', dataDir, file, passphrase, at: clock.now(), parts: chosen }),
     progress: () => current?.progress ?? null,

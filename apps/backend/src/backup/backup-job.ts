@@ -15,6 +15,8 @@ export type BackupJob =
       agent: unknown;
     }
   | { work: 'verify'; dataDir: string; file: string; passphrase: string }
+  /** Reads the manifest alone. */
+  | { work: 'inspect'; dataDir: string; file: string; passphrase: string }
   | {
       work: 'restore';
       dataDir: string;

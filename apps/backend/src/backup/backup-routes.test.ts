@@ -3,7 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import type { BackupView } from '@station/protocol/backup-api';
+import type { BackupInspection, BackupView } from '@station/protocol/backup-api';
 import type { HttpServer } from '../http/server.ts';
 import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -88,6 +88,14 @@ test('a backup is made, verified, downloaded, and restored onto a new station wi
     const restore = (payload: object) => fresh.http.inject({ method: 'POST', url: `${at}/restore`, payload });
     const refused = await restore({ upload: id, passphrase: 'not the passphrase' });
     assert.deepEqual([refused.statusCode, refused.json().details], [422, { reason: 'passphrase_wrong' }]);
+    assert.equal(restarts, 0);
+    const shown = await fresh.http.inject({
+      method: 'POST',
+      url: `${at}/inspect`,
+      payload: { upload: id, passphrase },
+    });
+    const { stationName, doubts } = shown.json<BackupInspection>();
+    assert.deepEqual([shown.statusCode, stationName, doubts], [200, 'Station', []]);
     assert.equal(restarts, 0);
     const answer = await restore({ upload: id, passphrase });
     assert.equal(answer.statusCode, 200, answer.body);
@@ -240,4 +248,30 @@ test('a backup reaches a WebDAV server, is read back, listed, and deleted; the p
   await server[Symbol.asyncDispose]();
   assert.deepEqual((await view()).faults, [{ place: 'webdav', reason: 'unreachable' }]);
   assert.equal(running.logger.lines.join('').includes('secret of the NAS'), false);
+});
+
+test('a backup of another station, or an old one under a new name, is restored when that is confirmed', async () => {
+  await using other = await runBackend({ runBackupJob });
+  const foreign = await stationOf(other);
+  const { backups } = await foreign.make();
+  const file = await download(foreign.http, foreign.headers, backups[0]!.id);
+  let restarts = 0;
+  await using running = await runBackend({ runBackupJob, onRestart: () => (restarts += 1) });
+  const { http, headers } = await stationOf(running);
+  const name = 'station-home-20990101T030000Z.age';
+  const { id } = await upload(http, '/api/backup', { bytes: file.length, name }, file, headers);
+  const post = (path: string, more: object = {}) =>
+    http.inject({ method: 'POST', url: path, headers, payload: { upload: id, passphrase, ...more } });
+  const shown = (await post('/api/backup/inspect')).json<BackupInspection>();
+  assert.deepEqual(shown.doubts, ['other_station', 'older_than_name']);
+  assert.notEqual(shown.stationId, (await http.inject({ url: '/api/station', headers })).json<{ id: string }>().id);
+  for (const accept of [[], ['older_than_name'], ['other_station', 'newer_than_name']]) {
+    const refused = await post('/api/backup/restore', { accept });
+    const { reason, doubts } = refused.json<{ details: { reason: string; doubts: string[] } }>().details;
+    assert.deepEqual([refused.statusCode, reason, doubts], [422, 'unconfirmed', shown.doubts]);
+  }
+  assert.equal((await readdir(running.dataDir)).includes('restore.json'), false);
+  const answer = await post('/api/backup/restore', { accept: shown.doubts });
+  assert.equal(answer.statusCode, 200, answer.body);
+  await until('a restart is asked for', () => restarts === 1);
 });

@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import {
+  BackupInspection,
+  InspectRequest,
   RestoreAnswer,
+  type RestoreDoubt,
   RestoreRequest,
+  SetupInspectRequest,
   SetupRestoreRequest,
   SetupUploadStart,
   UploadId,
@@ -13,13 +17,16 @@ import {
   UploadState,
 } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
-import type { RestorePart } from '@station/protocol/backups';
+import { backupRefusals, type RestorePart } from '@station/protocol/backups';
 import { makeFolder } from '../adapters/backup-files.ts';
 import { writeStream } from '../adapters/upload-file.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { BackupEngine } from './backup-engine.ts';
+import type { BackupOutcome } from './backup-job.ts';
 import type { BackupKeeper } from './backup-keeper.ts';
+import { readBackupName } from './backup-name-decide.ts';
 import { asAnswer } from './backup-routes.ts';
+import { doubtsOf } from './doubts-decide.ts';
 import { findTarget } from './kept-backups.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -27,12 +34,15 @@ export type RestoreRoutesParts = {
   engine: BackupEngine;
   keeper: Pick<BackupKeeper, 'targets'>;
   uploads: Uploads;
+  stationId: string;
   /** Folder for a copy of a backup that is not on this machine. */
   copies: string;
   /** @throws StationError when the station has an owner, the code is wrong, or too many were tried. */
   checkSetupCode: (code: string, address: string) => Promise<void>;
   /** @throws StationError when the station has an owner, or somebody sets it up or restores it now. */
-  restoreFirst: <T>(find: () => Promise<string>, action: (file: string) => Promise<T>) => Promise<T>;
+  restoreFirst: <File, T>(find: () => Promise<File>, action: (file: File) => Promise<T>) => Promise<T>;
+  /** @throws StationError when the station has an owner. */
+  requireSetup: () => Promise<void>;
   /** Stop and start again. */
   onRestart: () => void;
 };
@@ -53,21 +63,36 @@ export async function registerRestoreRoutes(app: HttpServer, parts: RestoreRoute
     '/api/backup/restore',
     { config: forOwner, schema: { tags, body: RestoreRequest, response: { 200: RestoreAnswer } } },
     async (request, reply) => {
-      const { upload, backup, passphrase, parts: chosen = null } = request.body;
-      if ((upload === undefined) === (backup === undefined))
-        throw new StationError('bad_request', 'Name an upload or a backup.');
-      const path = upload === undefined ? await fetchBackup(parts, backup!) : await parts.uploads.complete(upload);
-      return reply.send(await restore(parts, reply, { path, passphrase, chosen }));
+      const { passphrase, parts: chosen = null, accept = [] } = request.body;
+      const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
+      return reply.send(await restore(parts, reply, { file, passphrase, chosen, accept }));
+    },
+  );
+  app.post(
+    '/api/backup/inspect',
+    { config: forOwner, schema: { tags, body: InspectRequest, response: { 200: BackupInspection } } },
+    async (request) => {
+      const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
+      return inspect(parts, file, request.body.passphrase);
+    },
+  );
+  app.post(
+    '/api/setup/backup/inspect',
+    { config: forAnyone, schema: { tags, body: SetupInspectRequest, response: { 200: BackupInspection } } },
+    async (request) => {
+      await parts.requireSetup();
+      const file = { ...(await findFile(parts, request.body)), own: null };
+      return inspect(parts, file, request.body.passphrase);
     },
   );
   app.post(
     '/api/setup/backup/restore',
     { config: forAnyone, schema: { tags, body: SetupRestoreRequest, response: { 200: RestoreAnswer } } },
     async (request, reply) => {
-      const { upload, passphrase } = request.body;
+      const { passphrase, accept = [] } = request.body;
       const answer = await parts.restoreFirst(
-        () => parts.uploads.complete(upload),
-        (path) => restore(parts, reply, { path, passphrase, chosen: null }),
+        () => findFile(parts, request.body),
+        (found) => restore(parts, reply, { file: { ...found, own: null }, passphrase, chosen: null, accept }),
       );
       return reply.send(answer);
     },
@@ -80,15 +105,15 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
   app.post(
     '/api/backup/uploads',
     { config: forOwner, schema: { tags, body: UploadStart, response } },
-    async (request) => ({ id: await uploads.begin(request.body.bytes) }),
+    async (request) => ({ id: await uploads.begin(request.body.bytes, request.body.name) }),
   );
   app.post(
     '/api/setup/backup/uploads',
     { config: forAnyone, schema: { tags, body: SetupUploadStart, response } },
     async (request) => {
-      const { bytes, code } = request.body;
+      const { bytes, code, name } = request.body;
       await parts.checkSetupCode(code, request.ip);
-      return { id: await uploads.begin(bytes) };
+      return { id: await uploads.begin(bytes, name) };
     },
   );
   // A scope of its own: only these routes read bodies of this type, and they read them themselves.
@@ -118,23 +143,63 @@ async function readPiece(request: FastifyRequest): Promise<Uint8Array> {
 }
 
 /** A backup of a destination as a file of this machine, where the next upload or start removes it. */
-async function fetchBackup({ keeper, copies }: RestoreRoutesParts, id: string): Promise<string> {
+async function fetchBackup({ keeper, copies }: RestoreRoutesParts, id: string): Promise<Omit<BackupFile, 'own'>> {
   const { target, name } = findTarget(await keeper.targets(), id);
   const path = join(copies, name);
   await makeFolder(copies);
   await asAnswer(async () => writeStream(path, await target.destination.read(name)));
-  return path;
+  return { path, name };
 }
+
+/** A file of this machine. `own`: id of this station; null: it has no owner yet. */
+type BackupFile = { path: string; name: string; own: string | null };
+type RestoreOf = {
+  file: BackupFile;
+  passphrase: string;
+  chosen: RestorePart[] | null;
+  accept: readonly RestoreDoubt[];
+};
+
+/** @throws StationError bad_request, not_found, conflict. */
+async function findFile(
+  parts: RestoreRoutesParts,
+  { upload, backup }: { upload?: string; backup?: string },
+): Promise<Omit<BackupFile, 'own'>> {
+  if ((upload === undefined) === (backup === undefined))
+    throw new StationError('bad_request', 'Name an upload or a backup.');
+  return upload === undefined ? fetchBackup(parts, backup!) : parts.uploads.complete(upload);
+}
+
+/** @throws StationError backup_refused. */
+async function inspect(
+  { engine }: RestoreRoutesParts,
+  { path, name, own }: BackupFile,
+  passphrase: string,
+): Promise<BackupInspection> {
+  const outcome = await engine.inspect(path, passphrase);
+  if (outcome.kind === 'refused') throw refusal(outcome);
+  const { stationId, stationName, createdAt, version } = outcome.manifest;
+  const doubts = doubtsOf(outcome.manifest, { own, namedAt: readBackupName(name)?.madeAt ?? null });
+  return { stationId, stationName, createdAt, version, doubts };
+}
+
+const refusal = ({ message, reason }: Extract<BackupOutcome, { kind: 'refused' }>): StationError =>
+  new StationError('backup_refused', message, { details: { reason } });
 
 /** Checks the backup and prepares it; the process then starts again, once the answer is sent. @throws StationError backup_refused. */
 async function restore(
-  { engine, uploads, onRestart }: RestoreRoutesParts,
+  parts: RestoreRoutesParts,
   reply: FastifyReply,
-  { path, passphrase, chosen }: { path: string; passphrase: string; chosen: RestorePart[] | null },
+  { file, passphrase, chosen, accept }: RestoreOf,
 ) {
-  const outcome = await engine.restore(path, passphrase, chosen);
-  if (outcome.kind === 'refused')
-    throw new StationError('backup_refused', outcome.message, { details: { reason: outcome.reason } });
+  const { engine, uploads, onRestart } = parts;
+  const found = await inspect(parts, file, passphrase);
+  if (!found.doubts.every((doubt) => accept.includes(doubt)))
+    throw new StationError('backup_refused', backupRefusals.unconfirmed, {
+      details: { reason: 'unconfirmed', ...found },
+    });
+  const outcome = await engine.restore(file.path, passphrase, chosen);
+  if (outcome.kind === 'refused') throw refusal(outcome);
   await uploads.remove();
   reply.raw.once('finish', onRestart);
   const { stationId, stationName, createdAt, missing } = outcome.manifest;

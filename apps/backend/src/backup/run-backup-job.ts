@@ -4,6 +4,7 @@ import { BackupRefused, refusedFor } from './backup-refused.ts';
 import { makeBackup } from './make-backup.ts';
 import { prepareRestore } from './prepare-restore.ts';
 import { withScratch } from './scratch.ts';
+import { inspectBackup } from './unpack-backup.ts';
 import { verifyBackup } from './verify-backup.ts';
 
 /** Does a job in this process. Never throws. What an earlier, interrupted job left is removed first. */
@@ -23,6 +24,8 @@ function doJob(job: BackupJob, context: JobContext): Promise<BackupResult> {
       return makeBackup(job, context);
     case 'verify':
       return verifyBackup(job, context);
+    case 'inspect':
+      return inspectBackup(job, context);
     case 'restore':
       return prepareRestore(job, context);
   }

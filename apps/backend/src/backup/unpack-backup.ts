@@ -63,17 +63,7 @@ export async function unpackBackup(
     });
     unpacked.set(entry.name, sum);
   };
-  try {
-    await pipeline(
-      () => readChunks(file),
-      (sealed: AsyncIterable<Buffer>) => decryptAge(sealed, passphrase),
-      createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog } }),
-      (plain: AsyncIterable<Buffer>) => readTar(plain, onFile),
-      { signal },
-    );
-  } catch (error) {
-    throw isBadCompression(error) ? new BackupRefused('damaged', error) : error;
-  }
+  await readArchive(file, passphrase, onFile, signal);
   // An assignment inside a callback is not seen by the type checker.
   const read = manifest as BackupManifest | null;
   if (read === null || unpacked.size !== read.files.length || !areSumsRight) throw new BackupRefused('damaged');
@@ -85,6 +75,50 @@ export async function unpackBackup(
 
 /** As a manifest says it. */
 const missingName = (file: string): string => (file === agentName ? 'agent' : file);
+
+/** Reads the manifest, and nothing after it. @throws BackupRefused, or the error of the file system. */
+export async function inspectBackup(
+  { file, passphrase }: { file: string; passphrase: string },
+  { signal }: Pick<JobContext, 'signal'>,
+): Promise<BackupResult> {
+  const bytes = await fileBytes(file);
+  if (bytes === null) throw new BackupRefused('not_readable');
+  const enough = new AbortController();
+  let manifest: BackupManifest | null = null;
+  const onFile = async (entry: Entry, content: AsyncIterable<Buffer>): Promise<void> => {
+    manifest = await readManifest(entry, content);
+    enough.abort();
+    enough.signal.throwIfAborted();
+  };
+  try {
+    await readArchive(file, passphrase, onFile, AbortSignal.any([signal, enough.signal]));
+  } catch (error) {
+    if (!enough.signal.aborted) throw error;
+  }
+  const read = manifest as BackupManifest | null;
+  if (read === null) throw new BackupRefused('damaged');
+  return { manifest: read, bytes };
+}
+
+/** @throws BackupRefused, or the error of the file system. */
+async function readArchive(
+  file: string,
+  passphrase: string,
+  onFile: Parameters<typeof readTar>[1],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await pipeline(
+      () => readChunks(file),
+      (sealed: AsyncIterable<Buffer>) => decryptAge(sealed, passphrase),
+      createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog } }),
+      (plain: AsyncIterable<Buffer>) => readTar(plain, onFile),
+      { signal },
+    );
+  } catch (error) {
+    throw isBadCompression(error) ? new BackupRefused('damaged', error) : error;
+  }
+}
 
 const totalOf = ({ files }: BackupManifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 

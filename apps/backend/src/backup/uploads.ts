@@ -6,8 +6,8 @@ import { newToken } from '../core/secrets.ts';
 
 /** A backup that is being uploaded in pieces. One at a time: a new one replaces it. */
 export type Uploads = {
-  /** @param bytes its whole size. @returns its id, which nobody can guess. @throws StationError disk_space_low. */
-  begin(bytes: number): Promise<string>;
+  /** @param bytes its whole size. @param name of the file on the computer. @returns its id, which nobody can guess. @throws StationError disk_space_low. */
+  begin(bytes: number, name?: string): Promise<string>;
   /**
    * Appends a piece. A piece that is already there is taken again, so that a lost answer can be repeated.
    * @returns bytes on disk. @throws StationError not_found, conflict (a piece is missing), payload_too_large.
@@ -15,8 +15,8 @@ export type Uploads = {
   append(id: string, offset: number, piece: Uint8Array): Promise<number>;
   /** Before its bytes are read: anybody may send some. @throws StationError not_found. */
   check(id: string): void;
-  /** Path of a complete upload. @throws StationError not_found, conflict. */
-  complete(id: string): Promise<string>;
+  /** Path of a complete upload, and the name of the file that was uploaded; empty: not known. @throws StationError not_found, conflict. */
+  complete(id: string): Promise<{ path: string; name: string }>;
   remove(): Promise<void>;
 };
 
@@ -26,7 +26,7 @@ const spareBytes = 64 * 1024 * 1024;
 /** @param folder is emptied: an upload does not survive a restart. */
 export async function openUploads(folder: string): Promise<Uploads> {
   await removeTree(folder);
-  let current: { id: string; path: string; bytes: number } | null = null;
+  let current: { id: string; path: string; bytes: number; name: string } | null = null;
   const find = (id: string) => {
     if (current?.id !== id) throw new StationError('not_found', 'There is no such upload. Begin it again.');
     return current;
@@ -36,13 +36,13 @@ export async function openUploads(folder: string): Promise<Uploads> {
     await removeTree(folder);
   };
   return {
-    begin: async (bytes) => {
+    begin: async (bytes, name = '') => {
       await remove();
       await makeFolder(folder);
       if ((await freeBytes(folder)) < bytes + spareBytes)
         throw new StationError('disk_space_low', 'There is not enough free space for this backup.');
       const id = newToken();
-      current = { id, path: join(folder, `${id}.age`), bytes };
+      current = { id, path: join(folder, `${id}.age`), bytes, name };
       return id;
     },
     append: async (id, offset, piece) => {
@@ -56,9 +56,9 @@ export async function openUploads(folder: string): Promise<Uploads> {
     },
     check: (id) => void find(id),
     complete: async (id) => {
-      const { path, bytes } = find(id);
+      const { path, bytes, name } = find(id);
       if ((await fileBytes(path)) !== bytes) throw new StationError('conflict', 'The upload is not complete.');
-      return path;
+      return { path, name };
     },
     remove,
   };

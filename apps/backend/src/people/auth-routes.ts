@@ -95,27 +95,32 @@ export type SetupGate = {
    * Once the file is found nobody sets the station up, unless `action` fails.
    * @throws StationError when it has an owner, or somebody sets it up or restores it now.
    */
-  restoreFirst<T>(find: () => Promise<string>, action: (file: string) => Promise<T>): Promise<T>;
+  restoreFirst<File, T>(find: () => Promise<File>, action: (file: File) => Promise<T>): Promise<T>;
+  /** @throws StationError when the station has an owner. */
+  requireSetup(): Promise<void>;
 };
 
-export const setupGateOf = (auth: AuthService, firstRun: FirstRun): SetupGate => ({
-  restoreFirst: async (find, action) => {
-    const requireSetup = async (): Promise<void> => {
-      if (!(await auth.isSetupNeeded())) throw refusedCode({ kind: 'already_done' });
-    };
-    await requireSetup();
-    // Anybody may ask; only who has begun an upload with the set-up code has a file.
-    const file = await find();
-    return firstRun.restore(async () => {
+export function setupGateOf(auth: AuthService, firstRun: FirstRun): SetupGate {
+  const requireSetup = async (): Promise<void> => {
+    if (!(await auth.isSetupNeeded())) throw refusedCode({ kind: 'already_done' });
+  };
+  return {
+    requireSetup,
+    restoreFirst: async (find, action) => {
       await requireSetup();
-      return action(file);
-    });
-  },
-  checkSetupCode: async (code, address) => {
-    const result = await auth.checkSetupCode(code, address);
-    if (result.kind !== 'right') throw refusedCode(result);
-  },
-});
+      // Anybody may ask; only who has begun an upload with the set-up code has a file.
+      const file = await find();
+      return firstRun.restore(async () => {
+        await requireSetup();
+        return action(file);
+      });
+    },
+    checkSetupCode: async (code, address) => {
+      const result = await auth.checkSetupCode(code, address);
+      if (result.kind !== 'right') throw refusedCode(result);
+    },
+  };
+}
 
 const loginRoute = { config: forAnyone, schema: { tags, body: LoginRequest, response: { 200: Session } } };
 

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { BackupView, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import type { BackupInspection, BackupView, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
@@ -8,7 +8,7 @@ import { ReadFault } from '../../ui/problem.tsx';
 import { ListCard } from './list-card.tsx';
 import { MakeCard } from './make-card.tsx';
 import { NightCard } from './night-card.tsx';
-import { type RestoreCalls, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
+import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
 
 export const backupKey = ['backup'];
 
@@ -70,10 +70,15 @@ function Cards({ view, stale }: { view: BackupView; stale: boolean }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const calls: RestoreCalls = {
-    begin: (bytes) => session.call<UploadStarted>('POST', '/api/backup/uploads', { body: { bytes } }),
-    restore: (upload, passphrase) =>
-      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+    begin: (file) => session.call<UploadStarted>('POST', '/api/backup/uploads', { body: file }),
+    inspect: (upload, passphrase) =>
+      session.call<BackupInspection>('POST', '/api/backup/inspect', {
         body: { upload, passphrase },
+        timeoutMs: inspectTimeoutMs,
+      }),
+    restore: (upload, passphrase, accept) =>
+      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+        body: { upload, passphrase, accept },
         timeoutMs: restoreTimeoutMs,
       }),
   };

@@ -1,7 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { BackupLink, BackupView, RestoreAnswer, StoredBackupView } from '@station/protocol/backup-api';
+import type {
+  BackupInspection,
+  BackupLink,
+  BackupView,
+  RestoreAnswer,
+  StoredBackupView,
+} from '@station/protocol/backup-api';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { formatBytes, formatExact } from '../../i18n/format.ts';
@@ -12,7 +18,8 @@ import { Card } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { BackupProblem } from './backup-parts.tsx';
-import { RestoreEnd, restoreTimeoutMs } from './restore-flow.tsx';
+import { RestoreFacts } from './restore-confirm.tsx';
+import { inspectTimeoutMs, RestoreEnd, restoreTimeoutMs } from './restore-flow.tsx';
 
 type Asked = { what: 'delete' | 'restore'; backup: StoredBackupView };
 
@@ -124,10 +131,16 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
   const locale = useLocale();
   const { session } = useServices();
   const [passphrase, setPassphrase] = useState('');
+  const body = { backup: backup.id, passphrase };
+  const inspect = useMutation({
+    mutationFn: () =>
+      session.call<BackupInspection>('POST', '/api/backup/inspect', { body, timeoutMs: inspectTimeoutMs }),
+  });
+  const found = inspect.data;
   const restore = useMutation({
     mutationFn: () =>
       session.call<RestoreAnswer>('POST', '/api/backup/restore', {
-        body: { backup: backup.id, passphrase },
+        body: { ...body, accept: found?.doubts ?? [] },
         timeoutMs: restoreTimeoutMs,
       }),
   });
@@ -137,30 +150,43 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
         <RestoreEnd restored={restore.data} />
       </Dialog>
     );
+  const confirm = found !== undefined && found.doubts.length > 0 ? 'confirmAnyway' : 'confirm';
+  const isBusy = inspect.isPending || restore.isPending;
+  const problem = inspect.error ?? restore.error;
   return (
     <Dialog
       title={t('backup.restore.ask')}
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={restore.isPending} disabled={passphrase === ''} onClick={() => restore.mutate()}>
-            {t('backup.restore.submit')}
+          <Button
+            kind="primary"
+            busy={isBusy}
+            disabled={passphrase === ''}
+            onClick={() => (found === undefined ? inspect.mutate() : restore.mutate())}
+          >
+            {t(found === undefined ? 'backup.restore.submit' : `backup.restore.${confirm}`)}
           </Button>
           <Button onClick={onClose}>{t('action.cancel')}</Button>
         </>
       }
     >
-      <p>{t('backup.restore.askText', { time: formatExact(locale, Date.parse(backup.madeAt)) })}</p>
-      <Field
-        label={t('backup.passphrase.label')}
-        type="password"
-        autoComplete="off"
-        value={passphrase}
-        onChange={(event) => setPassphrase(event.target.value)}
-        fault={null}
-      />
+      <p>{t('backup.restore.askText', { time: formatExact(locale, Date.parse(found?.createdAt ?? backup.madeAt)) })}</p>
+      {found === undefined ? (
+        <Field
+          label={t('backup.passphrase.label')}
+          type="password"
+          autoComplete="off"
+          value={passphrase}
+          onChange={(event) => setPassphrase(event.target.value)}
+          fault={null}
+        />
+      ) : (
+        <RestoreFacts found={found} />
+      )}
+      {inspect.isPending && <p role="status">{t('backup.restore.reading')}</p>}
       {restore.isPending && <p role="status">{t('backup.restore.checking')}</p>}
-      {restore.error && <BackupProblem problem={asProblem(restore.error)} />}
+      {problem && <BackupProblem problem={asProblem(problem)} />}
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
 import { asProblem } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -9,19 +9,26 @@ import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
 import { BackupProblem, Bar } from './backup-parts.tsx';
+import { RestoreFacts } from './restore-confirm.tsx';
 import { uploadFile } from './upload.ts';
 
 /** How the requests are made: with a log-in, or with the set-up code. */
 export type RestoreCalls = {
   /** @param form the fields above the file, such as the code. */
-  begin: (bytes: number, form: FormData) => Promise<UploadStarted>;
-  restore: (upload: string, passphrase: string) => Promise<RestoreAnswer>;
+  begin: (file: { bytes: number; name: string }, form: FormData) => Promise<UploadStarted>;
+  inspect: (upload: string, passphrase: string) => Promise<BackupInspection>;
+  /** @param accept doubts that the person knows of. */
+  restore: (upload: string, passphrase: string, accept: BackupInspection['doubts']) => Promise<RestoreAnswer>;
 };
 
 /** Checking a large backup on a small board takes minutes. */
 export const restoreTimeoutMs = 60 * 60_000;
+/** One that is at a slow server is fetched first. */
+export const inspectTimeoutMs = 60 * 60_000;
 
-/** Upload, check, restart, log in. `fields` are asked for above the file. */
+type Ready = { upload: string; passphrase: string; found: BackupInspection };
+
+/** Upload, confirm, check, restart, log in. `fields` are asked for above the file. */
 export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children?: React.ReactNode }) {
   const { t } = useTranslation();
   const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
@@ -30,9 +37,10 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
     mutationFn: async (form: FormData) => {
       const file = form.get('file') as File;
       setSent({ done: 0, total: file.size });
-      const begin = (bytes: number) => calls.begin(bytes, form);
-      const id = await uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
-      return calls.restore(id, textOf(form, 'passphrase'));
+      const begin = (bytes: number) => calls.begin({ bytes, name: file.name.slice(0, 300) }, form);
+      const upload = await uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
+      const passphrase = textOf(form, 'passphrase');
+      return { upload, passphrase, found: await calls.inspect(upload, passphrase) } satisfies Ready;
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
@@ -46,7 +54,7 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
     setMissing(without);
     if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
   };
-  if (run.data) return <RestoreEnd restored={run.data} />;
+  if (run.data) return <RestoreReady ready={run.data} calls={calls} onBack={() => run.reset()} />;
   const isSent = sent !== null && sent.done === sent.total;
   return (
     <form noValidate onSubmit={submit} className="space-y-4">
@@ -69,11 +77,33 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
       />
       {run.error && <BackupProblem problem={asProblem(run.error)} />}
       {run.isPending && sent && !isSent && <Bar label={t('backup.restore.sending')} {...sent} />}
-      {run.isPending && isSent && <Bar label={t('backup.restore.checking')} done={0} total={0} />}
+      {run.isPending && isSent && <Bar label={t('backup.restore.reading')} done={0} total={0} />}
       <Button kind="primary" type="submit" busy={run.isPending} className="w-full">
         {t('backup.restore.submit')}
       </Button>
     </form>
+  );
+}
+
+/** Shows what was uploaded; nothing is replaced before it is confirmed. */
+function RestoreReady({ ready, calls, onBack }: { ready: Ready; calls: RestoreCalls; onBack: () => void }) {
+  const { t } = useTranslation();
+  const { upload, passphrase, found } = ready;
+  const restore = useMutation({ mutationFn: () => calls.restore(upload, passphrase, found.doubts) });
+  if (restore.data) return <RestoreEnd restored={restore.data} />;
+  return (
+    <div className="space-y-4">
+      <RestoreFacts found={found} />
+      <p>{t('backup.restore.replaces')}</p>
+      {restore.error && <BackupProblem problem={asProblem(restore.error)} />}
+      {restore.isPending && <Bar label={t('backup.restore.checking')} done={0} total={0} />}
+      <Button kind="primary" busy={restore.isPending} className="w-full" onClick={() => restore.mutate()}>
+        {t(found.doubts.length === 0 ? 'backup.restore.confirm' : 'backup.restore.confirmAnyway')}
+      </Button>
+      <Button className="w-full" disabled={restore.isPending} onClick={onBack}>
+        {t('action.cancel')}
+      </Button>
+    </div>
   );
 }
 

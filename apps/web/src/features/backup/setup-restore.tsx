@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
-import type { RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
 import { createSend } from '../../api/request.ts';
 import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
-import { type RestoreCalls, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
+import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
 
 /** Nobody is logged in, so there is no session. */
 const send = createSend(fetch.bind(globalThis), () => undefined);
@@ -13,10 +13,12 @@ export function SetupRestore({ onRestored }: { onRestored: () => void }) {
   const { t } = useTranslation();
   const at = '/api/setup/backup';
   const calls: RestoreCalls = {
-    begin: (bytes, form) =>
-      send<UploadStarted>('POST', `${at}/uploads`, { body: { bytes, code: textOf(form, 'code').trim() } }),
-    restore: async (upload, passphrase) => {
-      const body = { upload, passphrase };
+    begin: ({ bytes, name }, form) =>
+      send<UploadStarted>('POST', `${at}/uploads`, { body: { bytes, name, code: textOf(form, 'code').trim() } }),
+    inspect: (upload, passphrase) =>
+      send<BackupInspection>('POST', `${at}/inspect`, { body: { upload, passphrase }, timeoutMs: inspectTimeoutMs }),
+    restore: async (upload, passphrase, accept) => {
+      const body = { upload, passphrase, accept };
       const answer = await send<RestoreAnswer>('POST', `${at}/restore`, { body, timeoutMs: restoreTimeoutMs });
       onRestored();
       return answer;

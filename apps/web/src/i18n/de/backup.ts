@@ -94,6 +94,8 @@ export const backup = {
       'Die Datenbank des Backups enthält Teile, die keine Version einer Station anlegt. Nichts davon wurde verwendet. Nimm ein anderes Backup.',
     not_accepted:
       'Das Backup enthält eine Kennung, einen Schlüssel oder eine Datei, die eine Station nicht annimmt. Nichts davon wurde verwendet. Nimm ein anderes Backup.',
+    unconfirmed:
+      'Das Backup stammt von einer anderen Station oder aus einer anderen Zeit, als sein Name sagt. Bestätige das, oder nimm ein anderes Backup.',
     too_slow:
       'Es dauerte zu lange und wurde beendet. Es wurde nichts geändert. Versuche es noch einmal, oder nimm ein anderes Backup.',
     too_new:
@@ -108,6 +110,12 @@ export const backup = {
     not_writable: 'Die Station kann die Datei nicht schreiben.',
     failed: 'Es ist ein unerwarteter Fehler aufgetreten. Er steht im Protokoll der Station.',
   },
+  doubt: {
+    other_station:
+      'Dieses Backup stammt von einer anderen Station. Diese Station wird zu jener, mit deren Personen und Geräten.',
+    older_than_name: 'Dieses Backup ist älter, als sein Name sagt. Jemand kann die Datei ausgetauscht haben.',
+    newer_than_name: 'Dieses Backup ist neuer, als sein Name sagt. Jemand kann die Datei ausgetauscht haben.',
+  },
   restore: {
     title: 'Backup wiederherstellen',
     lead: 'Diese Station wird zu der aus dem Backup. Ihre Geräte verbinden sich automatisch wieder.',
@@ -116,6 +124,10 @@ export const backup = {
     fileHelp: 'Ihr Name endet mit .age.',
     noFile: 'Wähle eine Datei.',
     noPassphrase: 'Gib die Passphrase dieses Backups ein.',
+    found: '„{{name}}“, erstellt {{time}} von Version {{version}}.',
+    reading: 'Es wird gelesen, wessen Backup das ist',
+    confirm: 'Dieses Backup wiederherstellen',
+    confirmAnyway: 'Trotzdem wiederherstellen',
     submit: 'Wiederherstellen',
     sending: 'Wird hochgeladen',
     checking: 'Das ganze Backup wird geprüft. Das kann einige Minuten dauern; vorher wird nichts ersetzt.',

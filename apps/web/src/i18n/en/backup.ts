@@ -91,6 +91,8 @@ export const backup = {
       'The database of the backup has parts that no release of a station makes. Nothing of it was used. Use another backup.',
     not_accepted:
       'The backup has an id, a key or a file that a station does not accept. Nothing of it was used. Use another backup.',
+    unconfirmed:
+      'The backup is of another station, or of another time than its name says. Confirm that, or use another backup.',
     too_slow: 'It took too long and was ended. Nothing was changed. Try again, or use another backup.',
     too_new: 'A newer release made this backup. Update this station first, then restore it.',
     database_damaged: 'The database of the station is damaged. Restart the station: it repairs it.',
@@ -103,6 +105,11 @@ export const backup = {
     not_writable: 'The station cannot write the file.',
     failed: 'It failed for an unexpected reason. The log of the station has it.',
   },
+  doubt: {
+    other_station: 'This backup is of another station. This station becomes that one, with its people and devices.',
+    older_than_name: 'This backup is older than its name says. Somebody may have exchanged the file.',
+    newer_than_name: 'This backup is newer than its name says. Somebody may have exchanged the file.',
+  },
   restore: {
     title: 'Restore a backup',
     lead: 'This station becomes the one of the backup. Its devices reconnect automatically.',
@@ -111,6 +118,10 @@ export const backup = {
     fileHelp: 'Its name ends in .age.',
     noFile: 'Choose a file.',
     noPassphrase: 'Enter the passphrase of this backup.',
+    found: '“{{name}}”, made {{time}} by release {{version}}.',
+    reading: 'Reading whose backup it is',
+    confirm: 'Restore this backup',
+    confirmAnyway: 'Restore it all the same',
     submit: 'Restore',
     sending: 'Uploading',
     checking: 'Checking the whole backup. This can take some minutes; nothing is replaced before.',

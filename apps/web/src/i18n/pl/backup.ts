@@ -92,6 +92,8 @@ export const backup = {
       'Baza danych kopii zawiera części, których nie tworzy żadne wydanie stacji. Nic z niej nie zostało użyte. Użyj innej kopii.',
     not_accepted:
       'Kopia zawiera identyfikator, klucz lub plik, którego stacja nie przyjmuje. Nic z niej nie zostało użyte. Użyj innej kopii.',
+    unconfirmed:
+      'Kopia pochodzi z innej stacji albo z innego czasu, niż mówi jej nazwa. Potwierdź to albo użyj innej kopii.',
     too_slow:
       'Trwało to zbyt długo i zostało przerwane. Niczego nie zmieniono. Spróbuj ponownie albo użyj innej kopii.',
     too_new: 'Tę kopię utworzyła nowsza wersja. Najpierw zaktualizuj tę stację, potem przywróć kopię.',
@@ -105,6 +107,11 @@ export const backup = {
     not_writable: 'Stacja nie może zapisać pliku.',
     failed: 'Nie udało się z nieznanej przyczyny. Jest w dzienniku stacji.',
   },
+  doubt: {
+    other_station: 'Ta kopia pochodzi z innej stacji. Ta stacja stanie się tamtą, z jej osobami i urządzeniami.',
+    older_than_name: 'Ta kopia jest starsza, niż mówi jej nazwa. Ktoś mógł podmienić plik.',
+    newer_than_name: 'Ta kopia jest nowsza, niż mówi jej nazwa. Ktoś mógł podmienić plik.',
+  },
   restore: {
     title: 'Przywróć kopię zapasową',
     lead: 'Ta stacja stanie się stacją z kopii. Jej urządzenia połączą się ponownie automatycznie.',
@@ -113,6 +120,10 @@ export const backup = {
     fileHelp: 'Jego nazwa kończy się na .age.',
     noFile: 'Wybierz plik.',
     noPassphrase: 'Wpisz hasło tej kopii.',
+    found: '„{{name}}”, utworzona {{time}} przez wersję {{version}}.',
+    reading: 'Odczytywanie, czyja to kopia',
+    confirm: 'Przywróć tę kopię',
+    confirmAnyway: 'Przywróć mimo to',
     submit: 'Przywróć',
     sending: 'Przesyłanie',
     checking: 'Sprawdzanie całej kopii. To może potrwać kilka minut; wcześniej nic nie jest zastępowane.',
