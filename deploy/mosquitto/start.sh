@@ -51,17 +51,19 @@ unset MQTT_PASSWORD
 # login on the ports of devices. Otherwise a device that takes the id of another client ends its connection.
 own_ids=
 [ -z "${MQTT_INNER_PORT:-}" ] || own_ids='use_username_as_clientid true'
+# A house has up to 500 devices. So many packets of 330 kB fit into memory_limit. The port of the backend has no limit.
+bounds='max_connections 600'
 
 # print_config: the configuration with the listeners of this station.
 print_config() {
-	awk -v plain="${MQTT_PLAIN:-true}" -v own_ids="$own_ids" '
+	awk -v plain="${MQTT_PLAIN:-true}" -v own_ids="$own_ids" -v bounds="$bounds" '
 		!/^listener / { print; next }
-		plain != "false" { print; print own_ids }
+		plain != "false" { print; print own_ids; print bounds }
 	' "$home/config/mosquitto.conf"
 	[ -z "${MQTT_INNER_PORT:-}" ] || printf 'listener %s\n' "$MQTT_INNER_PORT"
 	# The agent makes the certificate; it restarts the broker when it is new.
 	if [ -s "$home/tls/station.pem" ]; then
-		printf 'listener %s\ncertfile %s\nkeyfile %s\n%s\n' "${MQTT_TLS_INNER_PORT:-8883}" "$home/tls/station.pem" "$home/tls/station.pem" "$own_ids"
+		printf 'listener %s\ncertfile %s\nkeyfile %s\n%s\n%s\n' "${MQTT_TLS_INNER_PORT:-8883}" "$home/tls/station.pem" "$home/tls/station.pem" "$own_ids" "$bounds"
 	fi
 }
 config=${MOSQUITTO_CONFIG:-/tmp/mosquitto.conf}

@@ -85,6 +85,9 @@ export const parts: readonly Part[] = [
   part('trust/container', 'deploy', `${backend}/system`, `${agent}/http`),
   inOwnNetwork(part('trust/crowd', `${backend}/people`, `${backend}/http`, `${backend}/socket`)),
   part('trust/device', `${backend}/mqtt`, `${backend}/devices`),
+  gate(
+    part('trust/flood', `${backend}/http`, `${backend}/mqtt`, 'deploy/proxy', 'deploy/mosquitto', 'packages/kit/src'),
+  ),
   part('trust/guest', `${backend}/people`, `${backend}/devices`),
   part('trust/mirror', `${agent}/stack`, `${agent}/core`),
   part('trust/stolen-card', `${agent}/core`, `${backend}/adapters`, 'packages/kit/src'),

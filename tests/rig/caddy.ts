@@ -9,6 +9,7 @@ import type { Workspace } from './workspace.ts';
 export type Caddy = AsyncDisposable & {
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
+  pid(): number;
   /** Everything that it ever wrote, to whomever, since it was started. */
   sentBytes(): Promise<number>;
 };
@@ -83,6 +84,7 @@ export async function createCaddy(
         return (await fetch(`http://${bind ?? '127.0.0.1'}:${port}/firmware/`)).status === 404;
       });
     },
+    pid: () => daemon?.pid ?? 0,
     sentBytes: async () => {
       const text = await readFile(`/proc/${daemon?.pid}/io`, 'utf8');
       return Number(/^wchar: (\d+)$/m.exec(text)?.[1]);

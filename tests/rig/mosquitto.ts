@@ -16,6 +16,7 @@ export type Mosquitto = AsyncDisposable & {
   tls: { port: number; caFile: string; keyFile: string } | null;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
+  pid(): number;
   /** Call these while it is stopped: its logins and sessions are gone, except the login `backend`; and they are back. */
   loseData(): Promise<void>;
   restoreData(): Promise<void>;
@@ -62,6 +63,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
         return true;
       });
     },
+    pid: () => daemon?.pid ?? 0,
     loseData: async () => {
       for (const file of [logins, sessions]) if (existsSync(file)) await rename(file, `${file}.lost`);
       await initialise();
