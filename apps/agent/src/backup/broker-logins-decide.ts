@@ -69,7 +69,13 @@ function deviceOf(client: Client, roles: readonly Role[]): { client: Client; rol
   if (secret === null || acls.length === 0) return null;
   const name = typeof textName === 'string' ? textName.slice(0, maxNameLength) : '';
   return {
-    client: { username, textName: name, ...secret, roles: [{ rolename }] },
+    client: {
+      username,
+      textName: name,
+      ...secret,
+      ...(client['disabled'] === true && { disabled: true }),
+      roles: [{ rolename }],
+    },
     role: { rolename, acls },
   };
 }

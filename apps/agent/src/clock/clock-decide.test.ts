@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ClockFacts, type ClockTrust, decideClock, jumpMs } from './clock-decide.ts';
+import { type ClockFacts, type ClockTrust, decideClock, isReasonableTime, jumpMs } from './clock-decide.ts';
 
 const byNtp: ClockTrust = { bootId: 'a', source: 'ntp', offsetMs: 1_000_000 };
 const byPerson: ClockTrust = { ...byNtp, source: 'person' };
@@ -31,3 +31,11 @@ for (const { story, facts: given, trust } of cases) {
   test(`the clock is ${trust === null ? 'not known to be right' : 'right'}: ${story}`, () =>
     assert.deepEqual(decideClock(given), trust));
 }
+
+test('the clock is set within reason only', () => {
+  const times = ['1970-01-01', '2025-12-31', '2026-01-01', '2055-12-31', '2056-01-01', '9999-12-31'];
+  assert.deepEqual(
+    times.filter((time) => isReasonableTime(Date.parse(`${time}T12:00:00Z`))),
+    ['2026-01-01', '2055-12-31'],
+  );
+});

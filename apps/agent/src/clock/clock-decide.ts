@@ -26,3 +26,9 @@ export function decideClock({ bootId, offsetMs, isNtpSynchronized, kept }: Clock
   const isKept = kept !== null && kept.bootId === bootId && Math.abs(offsetMs - kept.offsetMs) <= jumpMs;
   return isKept ? { ...kept, offsetMs } : null;
 }
+
+/** This software is not older, and hardly runs longer: a time outside is a mistake, or should make certificates and sessions end. */
+const earliestMs = Date.UTC(2026, 0, 1);
+const latestMs = Date.UTC(2056, 0, 1);
+
+export const isReasonableTime = (now: number): boolean => now >= earliestMs && now < latestMs;

@@ -7,7 +7,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError, StationError } from '@station/kit/station-error';
 import type { ClockStatus } from '@station/protocol/agent-api';
-import { type ClockTrust, decideClock } from './clock-decide.ts';
+import { type ClockTrust, decideClock, isReasonableTime } from './clock-decide.ts';
 import type { SystemTime } from './clock-ports.ts';
 
 export type HostClock = {
@@ -65,6 +65,8 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
     status: () => line.run(look),
     set: (now) =>
       line.run(async () => {
+        if (!isReasonableTime(now))
+          throw new StationError('bad_request', 'The time must be of the years 2026 to 2055.');
         const before = clock.now();
         const startedMs = clock.monotonic();
         try {
