@@ -5,7 +5,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
+import { joinLogins } from '@station/agent/backup/broker-logins-decide';
+import { createDynsec } from '@station/backend/mqtt/dynsec';
 import { findFreePort } from '@station/kit/free-port';
+import type { BrokerLogins } from '@station/protocol/agent-backup';
 import { needPackages } from '../../rig/debian.ts';
 import { shippedSettings } from '../../rig/mosquitto.ts';
 import { run, startDaemon, systemEnv, waitFor, type Daemon } from '../../rig/program.ts';
@@ -71,6 +74,40 @@ describe('logins at a real Mosquitto, as the stack starts it', () => {
     assert.equal(await canLogIn('backend', 'first'), false);
     assert.equal(await canLogIn('backend', 'second'), true);
     assert.equal(await canLogIn('lamp', 'of the lamp'), true);
+  });
+
+  it('a device of a restored backup has its rights again, and a planted login has none', async () => {
+    const before = await readFile(store, 'utf8');
+    const url = `mqtt://127.0.0.1:${port}`;
+    const backend = { url, username: 'backend', password: 'second', authority: null, stationId: 's' };
+    const dynsec = createDynsec(backend);
+    assert.equal(await dynsec.prepare(5, AbortSignal.timeout(60_000)), true);
+    await dynsec.add([
+      { externalId: 'fan', token: 'fan-token' },
+      { externalId: 'spy', token: 'spy-token' },
+    ]);
+    await stop();
+    const saved = JSON.parse(await readFile(store, 'utf8')) as BrokerLogins & { roles: object[] };
+    const planted = saved.clients.map((client) => {
+      return client.username === 'spy' ? { ...client, roles: [{ rolename: 'admin' }] } : client;
+    });
+    const present = { ...saved, clients: saved.clients.filter(({ username }) => username === 'backend') };
+    await writeFile(store, JSON.stringify(joinLogins(present, { ...saved, clients: planted }), null, '\t'));
+    await start('second');
+    const granted = async (username: string, topic: string): Promise<boolean> => {
+      const options = { reconnectPeriod: 0, username, password: `${username}-token`, protocolVersion: 5 } as const;
+      const client = await connectAsync(url, options, false);
+      const [grant] = await client.subscribeAsync(topic).catch(() => [{ qos: 128 }]);
+      await client.endAsync(true);
+      return (grant?.qos ?? 128) < 128;
+    };
+    assert.equal(await granted('fan', 'station/s/device/fan/command'), true);
+    assert.equal(await granted('fan', 'station/s/device/spy/command'), false);
+    assert.equal(await granted('spy', 'station/#'), false);
+    assert.equal(await granted('spy', '$CONTROL/dynamic-security/v1/response'), false);
+    await stop();
+    await writeFile(store, before);
+    await start('second');
   });
 
   it('it stays as it is where the store has another form', async () => {
