@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 /** The objects of BlueZ, as its object manager and its signals tell them (BlueZ, doc/org.bluez.*.rst). Pure. */
 
 export const bluezName = 'org.bluez';
@@ -46,9 +47,9 @@ export function applySignal(tree: ObjectTree, signal: TreeSignal): TreeChange[] 
   const [name, changed, invalidated] = [text(signal.body[0]), record(signal.body[1]), texts(signal.body[2])];
   const before = tree.get(signal.path);
   // BlueZ announces an object before its properties change.
-  if (before?.[name] === undefined) return [];
+  if (ownValue(before, name) === undefined) return [];
   const values = Object.fromEntries(
-    Object.entries({ ...before[name], ...changed }).filter(([key]) => !invalidated.includes(key)),
+    Object.entries({ ...ownValue(before, name), ...changed }).filter(([key]) => !invalidated.includes(key)),
   );
   tree.set(signal.path, { ...before, [name]: values });
   const keys = [...Object.keys(changed), ...invalidated];

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import { isStationCode } from './codes.ts';
 import { isIP, isIPv4 } from './node-tables.ts';
 import { isAbsolute, join, normalize } from 'node:path';
@@ -63,7 +64,7 @@ const booleans: Readonly<Record<string, boolean>> = {
 const booleanForm = 'be true, false, 1, 0, yes or no';
 export const boolean: Check<boolean> = withPattern(
   (text) => {
-    const value = booleans[text.toLowerCase()];
+    const value = ownValue(booleans, text.toLowerCase());
     return value === undefined ? must(booleanForm) : ok(value);
   },
   Object.keys(booleans).join('|'),

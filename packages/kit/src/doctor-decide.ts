@@ -1,5 +1,6 @@
 import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
 import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';
+import { ownValue } from '@station/protocol/own-value';
 
 /** Something that a check found; its texts are in the catalogue of the program. */
 export type Finding<Code extends string = string> = { code: Code; values: Readonly<Record<string, string>> };
@@ -24,7 +25,7 @@ export function describeCheck(
   catalogue: FindingCatalogue,
 ): DoctorCheck {
   const described = findings.flatMap(({ code, values }) => {
-    const text = catalogue[code];
+    const text = ownValue(catalogue, code);
     if (text === undefined) return [];
     const { status, message, help } = text;
     return [{ code, status, message: fill(message, values), help: fill(help, values), values: { ...values } }];
@@ -39,7 +40,7 @@ export function describeCheck(
 }
 
 const fill = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => ownValue(values, name) ?? whole);
 
 /** Exit code of `doctor`: 0 all is well, 1 there are warnings, 2 there are faults. What could not be checked changes nothing. */
 export const exitCodeOf = (statuses: readonly DoctorStatus[]): 0 | 1 | 2 => {

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 /** One variable, declared once: its check, its default and its help text. */
 type Variable<T = unknown> = {
   readonly check: Check<T>;
@@ -64,7 +65,7 @@ export function readVariables<V extends Variables>(
   context: CheckContext = { homeDirectory: '/' },
 ): Reading<V> {
   const problems: string[] = [];
-  const textOf = (name: string): string | null => env[name]?.trim() || null;
+  const textOf = (name: string): string | null => ownValue(env, name)?.trim() || null;
   const read = ([name, variable]: [string, Variable]): [string, unknown] => {
     const text = textOf(name) ?? variable.default ?? null;
     if (text === null) {
@@ -82,7 +83,10 @@ export function readVariables<V extends Variables>(
 
 /** The values of the secret variables that are set: for the logger to redact. */
 export const secretsIn = (variables: Variables, env: Environment): string[] =>
-  Object.entries(variables).flatMap(([name, { secret }]) => (secret && env[name]?.trim() ? [env[name].trim()] : []));
+  Object.entries(variables).flatMap(([name, { secret }]) => {
+    const value = ownValue(env, name)?.trim();
+    return secret && value ? [value] : [];
+  });
 
 /** An environment file with every variable: required ones as `NAME=`, the others commented out. */
 export function renderExample(heading: string, variables: Variables): string {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ownValue } from '@station/protocol/own-value';
 import { statusTexts } from './node-tables.ts';
 import { finished } from 'node:stream/promises';
 import { errorCodes, type ErrorBody, type ErrorCode } from '@station/protocol/errors';
@@ -89,7 +90,7 @@ function response(
 
 function frameworkCode(error: unknown): ErrorCode {
   if (!(error instanceof Error)) return 'internal';
-  const known = 'code' in error && typeof error.code === 'string' ? frameworkCodes[error.code] : undefined;
+  const known = 'code' in error && typeof error.code === 'string' ? ownValue(frameworkCodes, error.code) : undefined;
   if (known !== undefined) return known;
   // Other errors of the framework and its plugins, such as an invalid URL, cookie or range.
   const status = 'statusCode' in error ? error.statusCode : undefined;

@@ -1,5 +1,6 @@
 import type { backendEvents } from '@station/protocol/backend-events';
 import type { events } from '@station/protocol/events';
+import { ownValue } from '@station/protocol/own-value';
 import { pino } from 'pino';
 import type { Static, TObject } from 'typebox';
 import { isoTime, type Clock } from './clock.ts';
@@ -50,7 +51,7 @@ export function createLogger<Catalogue extends EventCatalogue>(options: {
   const output = openOutput(options);
   const lineOf = (name: keyof Catalogue & string, fields: object): Line => ({
     time: isoTime(options.clock.now()),
-    level: (options.catalogue as EventCatalogue)[name]?.level ?? 'error',
+    level: ownValue<EventCatalogue[string]>(options.catalogue, name)?.level ?? 'error',
     event: name,
     ...(secrets.redact(fields) as object),
   });

@@ -1,3 +1,4 @@
+import { ownValue } from './own-value.ts';
 import type { TObject } from 'typebox';
 import { Value } from 'typebox/value';
 import {
@@ -75,7 +76,7 @@ function checkNode(node: FlowNode, index: number, context: FlowContext): FlowFau
   const { id, type, data } = node;
   const at = `/nodes/${index}/data`;
   const configs: Record<string, TObject> = nodeConfigs[type];
-  const schema = Object.hasOwn(configs, data.kind) ? configs[data.kind] : undefined;
+  const schema = ownValue(configs, data.kind);
   if (schema === undefined) {
     const message = `There is no ${type} of this kind. Known kinds: ${Object.keys(configs).join(', ')}.`;
     return [faultOf(id, { code: 'unknown_kind', pointer: `${at}/kind`, message })];

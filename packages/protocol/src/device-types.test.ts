@@ -173,3 +173,33 @@ test('every fault is named at once', () => {
 });
 
 test('64 capabilities are taken', () => assert.equal(readDeviceType(manyCapabilities(64)).kind, 'ok'));
+
+const hostile = (more: object): unknown => ({ type: 'lamp', capabilities: [{ key: 'on', kind: 'boolean' }], ...more });
+
+test('a name that every object has is no key and no action', () => {
+  for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__']) {
+    const capability = { key, kind: 'boolean' };
+    const command = { action: 'set', confirmedBy: [], repeatable: true };
+    const own = JSON.parse(`{ ${JSON.stringify(key)}: true }`) as object;
+    for (const more of [
+      { capabilities: [capability] },
+      { commands: [{ ...command, action: key }] },
+      { commands: [{ ...command, sets: own }] },
+      { commands: [{ ...command, params: { type: 'object', properties: own } }] },
+      { capabilities: [{ key: 'on', kind: 'boolean', valueNames: own }] },
+      { events: [{ action: key, kind: 'user_event' }] },
+    ])
+      assert.match(faultsOf(hostile(more)).join(), new RegExp(`^"${key}" is no name`), JSON.stringify(more));
+  }
+});
+
+test('numbers that no control can have, and names that turn the text around them, are refused', () => {
+  for (const range of [{ min: -1e308 }, { max: 1e308 }, { step: 5e-324 }, { step: 0 }])
+    assert.ok(faultsOf(hostile({ capabilities: [{ key: 'n', kind: 'number', ...range }] })).length > 0);
+  for (const turned of ['a\u202eb', 'a\u2066b'])
+    assert.ok(
+      faultsOf(hostile({ names: { en: turned } })).length > 0 &&
+        faultsOf(hostile({ capabilities: [{ key: turned, kind: 'text' }] })).length > 0,
+    );
+  assert.equal(readDeviceType(hostile({ names: { he: '\u05de\u05e0\u05d5\u05e8\u05d4', en: 'a\u200fb' } })).kind, 'ok');
+});

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { commonActions } from './common-commands.ts';
+import { isInherited } from './own-value.ts';
 import { Id } from './rest.ts';
 
 /**
@@ -10,11 +11,17 @@ import { Id } from './rest.ts';
 
 const closed = { additionalProperties: false } as const;
 const TypeName = Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' });
-const Key = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
-const Names = Type.Record(Type.String({ pattern: '^[a-z]{2,3}$' }), Type.String({ minLength: 1, maxLength: 64 }), {
+/** Without control characters, and without those that turn the text around them (Unicode UAX #9, explicit directional formatting). */
+const plainText = '^[^\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069]+$';
+const Key = Type.String({ minLength: 1, maxLength: 64, pattern: plainText });
+const Name = Type.String({ minLength: 1, maxLength: 64, pattern: plainText });
+const Names = Type.Record(Type.String({ pattern: '^[a-z]{2,3}$' }), Name, {
   maxProperties: 32,
   description: 'By language (ISO 639), e.g. "en". Without one, the key is shown in words.',
 });
+/** Beyond these a control has no sensible steps, and a difference is no number any more. */
+const largest = 1e15;
+const Bound = Type.Number({ minimum: -largest, maximum: largest });
 const Scalar = Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 256 })]);
 
 /** One value of a device's state. */
@@ -22,10 +29,12 @@ export const Capability = Type.Object(
   {
     key: Key,
     kind: Type.Enum(['boolean', 'number', 'text', 'enum']),
-    unit: Type.Optional(Type.String({ minLength: 1, maxLength: 16, description: 'SI symbol or %.' })),
-    min: Type.Optional(Type.Number()),
-    max: Type.Optional(Type.Number()),
-    step: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    unit: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 16, pattern: plainText, description: 'SI symbol or %.' }),
+    ),
+    min: Type.Optional(Bound),
+    max: Type.Optional(Bound),
+    step: Type.Optional(Type.Number({ minimum: 1e-9, maximum: largest })),
     values: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         minItems: 1,
@@ -49,8 +58,8 @@ export type Capability = Static<typeof Capability>;
 const Parameter = Type.Object(
   {
     type: Type.Enum(['boolean', 'number', 'integer', 'string']),
-    minimum: Type.Optional(Type.Number()),
-    maximum: Type.Optional(Type.Number()),
+    minimum: Type.Optional(Bound),
+    maximum: Type.Optional(Bound),
     maxLength: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
     enum: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 64 })),
   },
@@ -148,6 +157,8 @@ type ReadResult = { kind: 'ok'; deviceType: DeviceType } | { kind: 'invalid'; fa
  * the place (RFC 6901) first.
  */
 export function readDeviceType(value: unknown): ReadResult {
+  const inherited = findInherited(value);
+  if (inherited !== null) return { kind: 'invalid', faults: [`"${inherited}" is no name for a key or an action`] };
   const completed = isRecord(value) ? withDefaults(value) : value;
   if (!shape.Check(completed)) {
     const faults = shape.Errors(completed).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
@@ -155,6 +166,21 @@ export function readDeviceType(value: unknown): ReadResult {
   }
   const faults = contradictionsOf(completed);
   return faults.length === 0 ? { kind: 'ok', deviceType: completed } : { kind: 'invalid', faults };
+}
+
+/** A key anywhere, or the name of a capability or an action, that every object has; null: none. Does not recurse. */
+function findInherited(value: unknown): string | null {
+  const rest: unknown[] = [value];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    for (const [key, inner] of Object.entries(next) as [string, unknown][]) {
+      if (isInherited(key)) return key;
+      const isName = key === 'key' || key === 'action';
+      if (isName && typeof inner === 'string' && isInherited(inner)) return inner;
+      if (typeof inner === 'object' && inner !== null) rest.push(inner);
+    }
+  }
+  return null;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

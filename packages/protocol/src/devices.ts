@@ -19,7 +19,7 @@ const deviceFaultCodes = {
   bad_shape: 'The message is not JSON of the expected form.',
   too_large: 'The message is larger than 256 KiB.',
   bad_key:
-    'A key is empty, longer than 64 characters, or contains a quote, backslash or control character; its value was dropped.',
+    'A key is empty, longer than 64 characters, contains a quote, backslash or control character, or is a name such as "constructor"; its value was dropped.',
   state_full: 'The state has more than 256 keys or 64 KiB; values that do not fit were dropped.',
   event_too_large: 'The data of an event is larger than 4 KiB; the event was dropped.',
   bad_value: 'A value is not finite, not valid text, or nested too deeply; it was dropped.',

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import { normalizeChip } from './firmware-image.ts';
 import { DeviceType, maxDeviceTypeBytes } from './device-types.ts';
 import { canonicalFirmwareName, isFirmwareName, parseFirmwareName } from './firmware.ts';
+import { ownValue } from './own-value.ts';
 import { maxManifestBytes } from './release-manifest.ts';
 import { topLevelKeys } from './json-keys.ts';
 import { parseVersion } from './version.ts';
@@ -87,7 +88,7 @@ function listEntries(body: Record<string, unknown>, text: string): [string, unkn
   const { types } = body;
   if (Array.isArray(types)) return types.map((item: unknown) => [canonicalFirmwareName(nameOf(item)), item]);
   // JSON.parse keeps only the last of two equal keys, which may be the wrong one.
-  return topLevelKeys(text).map((name) => [canonicalFirmwareName(name), body[name]]);
+  return topLevelKeys(text).map((name) => [canonicalFirmwareName(name), ownValue(body, name)]);
 }
 
 const descriptionKeys = Object.keys(DeviceType.properties).filter((key) => key !== 'type');

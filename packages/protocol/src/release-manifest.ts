@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference, withTag } from './image-reference.ts';
+import { setOwnValue } from './own-value.ts';
 import { parseSigningKey } from './signing-key.ts';
 import { parseVersion } from './version.ts';
 
@@ -72,7 +73,7 @@ function checkManifest(body: Static<typeof ReleaseManifestBody>, services: Stack
       return rejected(`images names "${service}", which is not a service of the compose file`);
     }
     if (!parseImageReference(text)) return rejected(`the image reference of "${service}" is not valid`);
-    images[service] = text;
+    setOwnValue(images, service, text);
   }
   if (Object.keys(images).length === 0) return rejected('images names no service');
   if (services !== null && !Object.keys(images).some((service) => services.running.includes(service))) {
@@ -109,7 +110,7 @@ export function imagesAtVersion(manifest: ReleaseManifest, version: string): Rec
     // A tag cannot contain build metadata: `+` is not in its alphabet.
     const retagged = reference && withTag(reference, version.replaceAll('+', '-'));
     if (retagged === null || !parseImageReference(retagged)) return null;
-    images[service] = retagged;
+    setOwnValue(images, service, retagged);
   }
   return images;
 }

@@ -20,16 +20,19 @@ export type ModelMessage = {
 type Member = { text: string; key: string; value: unknown; fault: 'bad_key' | 'bad_value' | null };
 
 const keys = [
-  ...['temperature', 'humidity', 'power', 'mode', 'uptime', 'NaN', '1e999', '__proto__', 'constructor', 'toString'],
+  ...['temperature', 'humidity', 'power', 'mode', 'uptime', 'NaN', '1e999', 'prototype'],
   ...['a\u2028b', 'ключ', ' ', 'a/b~c', '\ufeff', 'x'.repeat(64), '😀'.repeat(64)],
 ];
-const badKeys = ['', 'y'.repeat(65), '😀'.repeat(65), 'k\u0000', '\ud800', 'a\nb', '"q"', '\\'];
+const badKeys = [
+  ...['', 'y'.repeat(65), '😀'.repeat(65), 'k\u0000', '\ud800', 'a\nb', '"q"', '\\'],
+  ...['__proto__', 'constructor', 'toString', 'hasOwnProperty'],
+];
 
 /** As written, and as kept. */
 const goodValues: readonly (readonly [string, unknown])[] = [
   ...(['1', '-0.5', '0', '1e2', '1E-7', '1e308', 'true', 'null', '""', '[]', '{}'] as const).map(asParsed),
   ...['":NaN"', '", -Infinity"', '"1e999"', '"\\":NaN,"', '"9007199254740993"', '"\\u0041😀"', '"\\\\"'].map(asParsed),
-  ...['[1,[2,{"a":[null]}]]', '{"__proto__":1,"":2}', '0.12345678901234567', '9007199254740991'].map(asParsed),
+  ...['[1,[2,{"a":[null]}]]', '{"":2}', '0.12345678901234567', '9007199254740991'].map(asParsed),
   ...['9007199254740993', '-9007199254740992', '18446744073709551615', '7'.repeat(400)].map(asText),
   ['[1,12345678901234567890]', [1, '12345678901234567890']],
   ['{"n":-12345678901234567890}', { n: '-12345678901234567890' }],
@@ -37,7 +40,15 @@ const goodValues: readonly (readonly [string, unknown])[] = [
 ];
 const badValues = [
   ...['NaN', 'nan', '-nan', 'Infinity', '-Infinity', 'inf', '-inf', '1e999', '-1E+400', '[1,NaN]', '{"a":[-1e999]}'],
-  ...['"\\u0000"', '"\\ud800"', '["\\udfff"]', '{"\\n":1}', `${'['.repeat(2_000)}${']'.repeat(2_000)}`],
+  ...[
+    '"\\u0000"',
+    '"\\ud800"',
+    '["\\udfff"]',
+    '{"\\n":1}',
+    '{"__proto__":1}',
+    '[{"constructor":{}}]',
+    `${'['.repeat(2_000)}${']'.repeat(2_000)}`,
+  ],
 ];
 const nonsense = [
   ...['', ' ', 'nonsense', '[]', 'null', '5', '{', '{"state":5}', '{"state":[]}', '{"state":null}', '{"state":NaN}'],
@@ -54,6 +65,20 @@ function asText(text: string): readonly [string, unknown] {
   return [text, text];
 }
 
+/** What a device says about its type changes nothing else of its handshake. */
+const descriptions = [
+  '',
+  ',"capabilities":[{"key":"on","kind":"boolean"}]',
+  ',"capabilities":[{"key":"__proto__","kind":"boolean"}],"primary":{"capability":"__proto__"}',
+  ',"capabilities":[{"key":"constructor","kind":"text"}],"__proto__":{"polluted":true}',
+  ',"capabilities":[{"key":"m","kind":"enum","values":["toString"],"valueNames":{"__proto__":{"en":"x"}}}]',
+  ',"capabilities":[{"key":"n","kind":"number","min":-1e308,"max":1e308,"step":5e-324}]',
+  ',"capabilities":[{"key":"n","kind":"number"}],"commands":[{"action":"toString","confirmedBy":["n"],"repeatable":true}]',
+  `,"capabilities":[{"key":"${'k'.repeat(200)}","kind":"number"}],"names":{"en":"a\u202eb"}`,
+  `,"capabilities":${'['.repeat(2_000)}${']'.repeat(2_000)}`,
+  `,"capabilities":[{"key":"a","kind":"text"}],"names":{"en":"${'x'.repeat(40_000)}"}`,
+];
+
 /** @param type of the device, for its handshakes. */
 export function modelMessage(type: string, random: Random): ModelMessage {
   const kind = random();
@@ -61,7 +86,8 @@ export function modelMessage(type: string, random: Random): ModelMessage {
   if (kind < 0.16) return { ...good('heartbeat', '{"status":"online","rssi":NaN}'), kept: {} };
   if (kind < 0.2) {
     const body = { type, firmwareVersion: `1.${Math.floor(random() * 100)}.0`, chip: 'esp32' };
-    return { ...good('handshake', JSON.stringify(body)), kept: body };
+    const text = JSON.stringify(body).slice(0, -1);
+    return { ...good('handshake', `${text}${pick(random, descriptions)}}`), kept: body };
   }
   if (kind < 0.35) return eventMessage(random);
   const [text, kept, fault] = objectOf(membersOf(random));

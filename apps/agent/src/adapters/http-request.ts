@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
@@ -155,7 +156,7 @@ export function faultOf(error: unknown): string {
   let innermost = 'unknown fault';
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') {
-      const words = explained[at.code];
+      const words = ownValue(explained, at.code);
       return words === undefined ? at.code : `${words} (${at.code})`;
     }
     if (at.name === 'TimeoutError') return 'no answer in time';

@@ -1,6 +1,7 @@
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import { type OtaDeviceTypes, parseFirmwareName } from '@station/protocol/firmware';
 import { compareVersions, parseVersion } from '@station/protocol/version';
+import { ownValue } from '@station/protocol/own-value';
 
 /** A firmware named by the cache's metadata: the one that devices get. */
 export type CachedFirmware = {
@@ -127,7 +128,7 @@ function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over'
 
 /** Both sides must have the record: the backend, or the agent, may have been restored to an older state. */
 export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types: OtaDeviceTypes): boolean {
-  const noted = Object.hasOwn(handedOver, item.name) ? handedOver[item.name] : undefined;
+  const noted = ownValue(handedOver, item.name);
   // With another FIRMWARE_FOLDER the backend has to learn the new path.
   if (noted?.version !== item.version || noted.checksum !== item.checksum || noted.path !== item.path) return false;
   const cached = types.find(({ type }) => type === item.name)?.cached ?? null;
@@ -141,7 +142,7 @@ export function chooseEntry(
   entry: FirmwareEntry,
   { items, signedFloors }: Pick<Facts, 'items' | 'signedFloors'>,
 ): EntryChoice {
-  const floor = Object.hasOwn(signedFloors, entry.name) ? (signedFloors[entry.name] ?? null) : null;
+  const floor = ownValue(signedFloors, entry.name) ?? null;
   if (floor !== null && order(entry.version, floor) < 0) {
     return { kind: 'refused', reason: `signed, but older than ${floor}, which was offered before` };
   }

@@ -5,6 +5,7 @@ import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } 
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError, StationError } from '@station/kit/station-error';
 import { checkRequest } from '@station/kit/validation';
+import { ownValue } from '@station/protocol/own-value';
 import type { Guard } from './guard.ts';
 import { type Answer, createRoutes, type Methods, type RouteParts, shuttingDown } from './routes.ts';
 
@@ -57,10 +58,10 @@ async function answerTo(
   const { path, query } = targetOf(request);
   const address = decoded(path);
   const methods = address === null ? undefined : routes.get(address);
-  guard(request, methods?.[request.method ?? '']?.isSecret === true);
+  guard(request, ownValue(methods, request.method ?? '')?.isSecret === true);
   if (address === null) throw new StationError('bad_request', 'The address is not valid.');
   if (methods === undefined) throw new StationError('not_found', 'There is nothing at this address.');
-  const route = methods[request.method ?? ''];
+  const route = ownValue(methods, request.method ?? '');
   if (route === undefined) throw new MethodNotAllowedError(Object.keys(methods));
   const { maxBodyBytes = strangerBodyBytes } = route;
   if (route.body !== null) bounded.admit(request, response, anyone, maxBodyBytes);

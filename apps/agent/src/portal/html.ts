@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { languageNames, languages } from '@station/protocol/languages';
+import { ownValue } from '@station/protocol/own-value';
 import type { Texts } from './texts/portal-texts.ts';
 
 /** Colours of the web app. The page contains everything it needs: without internet nothing can be fetched. */
@@ -93,7 +94,8 @@ export type Html = string & { readonly kind: unique symbol };
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Text as markup, for content and for attributes in quotes. */
-export const escapeHtml = (text: string): Html => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? '') as Html;
+export const escapeHtml = (text: string): Html =>
+  text.replace(/[&<>"']/g, (sign) => ownValue(entities, sign) ?? '') as Html;
 
 /** Template for markup: inserted texts are escaped, markup and lists of markup are not. */
 export function html(parts: TemplateStringsArray, ...values: readonly (Html | readonly Html[] | Escaped)[]): Html {
@@ -117,14 +119,14 @@ export const nothing = '' as Html;
 export function fill(text: string, names: Readonly<Record<string, string>>): Html {
   const marked = escapeHtml(text).replace(
     /\{(\w+)\}/g,
-    (_, key: string) => html`<bdi>${plain(names[key] ?? '')}</bdi>`,
+    (_, key: string) => html`<bdi>${plain(ownValue(names, key) ?? '')}</bdi>`,
   );
   return marked as Html;
 }
 
 /** A text with its placeholders filled in as plain text, for a page title. */
 export const fillText = (text: string, names: Readonly<Record<string, string>>): string =>
-  text.replace(/\{(\w+)\}/g, (_, key: string) => names[key] ?? '');
+  text.replace(/\{(\w+)\}/g, (_, key: string) => ownValue(names, key) ?? '');
 
 /** Headers of every page for people. */
 export const pageHeaders = {

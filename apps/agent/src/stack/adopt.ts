@@ -3,6 +3,7 @@ import { parseImageReference } from '@station/protocol/image-reference';
 import type { Release } from '@station/protocol/release';
 import { parseVersion } from '@station/protocol/version';
 import { readText, type Disk } from '@station/kit/durable-files';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from './journal.ts';
@@ -110,8 +111,8 @@ function runningRelease(
   const imageIds: Record<string, string> = {};
   for (const container of containers) {
     if (!services.includes(container.service)) continue;
-    images[container.service] = imageName(container);
-    imageIds[container.service] = container.imageId;
+    setOwnValue(images, container.service, imageName(container));
+    setOwnValue(imageIds, container.service, container.imageId);
   }
   if (Object.keys(imageIds).length === 0) return null;
   const tag = parseImageReference(images['backend'] ?? '')?.tag ?? null;
@@ -132,10 +133,10 @@ async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): P
   const imageIds: Record<string, string> = {};
   for (const [service, reference] of Object.entries(parsed.images)) {
     if (!parseImageReference(reference) && !/^sha256:[0-9a-f]{64}$/.test(reference)) return 'damaged';
-    const id = await engine.imageId(parsed.imageIds?.[service] ?? reference);
+    const id = await engine.imageId(ownValue(parsed.imageIds, service) ?? reference);
     // A rollback must work without the network, so a release with missing images is no rollback target.
     if (id === null) return null;
-    imageIds[service] = id;
+    setOwnValue(imageIds, service, id);
   }
   if (Object.keys(imageIds).length === 0) return null;
   const version = parseVersion(parsed.version ?? '')?.text ?? null;

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import type { ContainerFact, ProbeAnswer } from './stack-ports.ts';
 import type { HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
 
@@ -46,8 +47,8 @@ export function addSample(
   const passed = sample.answer.ok && problem === null;
   const counts = sample.containers
     .filter((c) => c.service in sample.imageIds)
-    .map(({ id, restartCount }) => [id, restartCount - (baseline[id] ?? 0)] as const);
-  const restartedNow = counts.filter(([id, count]) => count > (watch.restarts[id]?.count ?? 0));
+    .map(({ id, restartCount }) => [id, restartCount - (ownValue(baseline, id) ?? 0)] as const);
+  const restartedNow = counts.filter(([id, count]) => count > (ownValue(watch.restarts, id)?.count ?? 0));
   // The proxy holds requests while a service restarts, so the health address alone does not show a restart.
   const restarted = restartedNow.length > 0;
   const lastAfterMs = sample.nowMs - watch.startedMs;

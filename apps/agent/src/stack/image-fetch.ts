@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Progress } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import { unlessSilent } from '../core/unless-silent.ts';
 import {
   registrySilent,
@@ -40,8 +41,8 @@ type FetchAnswer =
 export async function fetchRelease(release: Release, suspect: boolean, parts: FetchParts): Promise<FetchAnswer> {
   const { engine, spare, signal } = parts;
   const fetchImage = async ([service, image]: [string, string]) => {
-    const reference = release.digests[service] ?? image;
-    const wanted = { service, reference, imageId: release.imageIds[service] ?? null };
+    const reference = ownValue(release.digests, service) ?? image;
+    const wanted = { service, reference, imageId: ownValue(release.imageIds, service) ?? null };
     return { service, image, answer: await fetchUsable(wanted, suspect, parts) };
   };
   let answers = await Promise.all(Object.entries(release.images).map(fetchImage));
@@ -56,10 +57,10 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
   const digests: Record<string, string> = {};
   const fetched: Record<string, string> = {};
   for (const { service, image, answer } of answers) {
-    if (answer.imageId !== undefined) fetched[answer.imageId] = image;
+    if (answer.imageId !== undefined) setOwnValue(fetched, answer.imageId, image);
     if (answer.kind !== 'ok') continue;
-    imageIds[service] = answer.imageId;
-    if (answer.digest !== null) digests[service] = answer.digest;
+    setOwnValue(imageIds, service, answer.imageId);
+    if (answer.digest !== null) setOwnValue(digests, service, answer.digest);
   }
   const failures = answers.map(({ answer }) => answer).filter((answer) => answer.kind === 'failed');
   const [failure] = failures;
@@ -80,8 +81,8 @@ export async function repullDamaged(release: Release, parts: FetchParts): Promis
   for (const [service, imageId] of Object.entries(release.imageIds)) {
     const condition = await checkImage(imageId, true, parts);
     if (condition === 'whole' || condition === 'unknown') continue;
-    const image = release.images[service] ?? imageId;
-    const reference = release.digests[service] ?? image;
+    const image = ownValue(release.images, service) ?? imageId;
+    const reference = ownValue(release.digests, service) ?? image;
     if (condition === 'damaged') {
       if (!(await isAvailable(service, reference, parts))) continue;
       await discard(imageId, parts);

@@ -4,6 +4,7 @@ import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
+import { setOwnValue } from '@station/protocol/own-value';
 import { damagedAfterTries } from '../core/damaged-after-tries.ts';
 import { adoptStack, imageName } from './adopt.ts';
 import { reportChange } from './change-events.ts';
@@ -200,8 +201,8 @@ async function pinUnlisted(engine: StackEngine, from: Release | null, to: Releas
     const found = own.find(({ state }) => state === 'running') ?? own[0];
     // The override can only name an image that is pinned; otherwise the tag of the compose file applies.
     if (!found || (await engine.pinImage(found.imageId)) !== 'pinned') continue;
-    unlisted.images[service] = imageName(found);
-    unlisted.imageIds[service] = found.imageId;
+    setOwnValue(unlisted.images, service, imageName(found));
+    setOwnValue(unlisted.imageIds, service, found.imageId);
   }
   return unlisted;
 }

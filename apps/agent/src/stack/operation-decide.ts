@@ -1,5 +1,6 @@
 import type { HistoryEntry, OperationKind, OperationPhase, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
+import { ownValue } from '@station/protocol/own-value';
 import type { Journal, OperationRecord } from './journal.ts';
 
 /**
@@ -280,7 +281,7 @@ function retire(before: Journal, after: Journal): Journal['retired'] {
 
 /** Image id → reference. */
 const imagesOf = ({ imageIds, images }: Release): Record<string, string> =>
-  Object.fromEntries(Object.entries(imageIds).map(([service, id]) => [id, images[service] ?? id]));
+  Object.fromEntries(Object.entries(imageIds).map(([service, id]) => [id, ownValue(images, service) ?? id]));
 
 type Failure = { code: string; reason: string };
 const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';

@@ -5,6 +5,7 @@ import { createJsonFile } from '@station/kit/durable-json';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import { damagedAfterTries } from '../core/damaged-after-tries.ts';
 
 /** Which image each tag of a release named when it was first fetched. A tag may move later; the release stays what it was. */
@@ -58,8 +59,8 @@ function pinned(release: Release, known: Stored): Release {
   const seen = known.find(({ version }) => version === release.version)?.digests ?? {};
   const digests = { ...release.digests };
   for (const [service, reference] of Object.entries(release.images)) {
-    const digest = isTag(reference) ? seen[reference] : undefined;
-    if (digest !== undefined) digests[service] = digest;
+    const digest = isTag(reference) ? ownValue(seen, reference) : undefined;
+    if (digest !== undefined) setOwnValue(digests, service, digest);
   }
   return { ...release, digests };
 }
@@ -68,8 +69,8 @@ function pinned(release: Release, known: Stored): Release {
 function withRelease(known: Stored, { version, images, digests }: Release): Stored {
   const seen = known.find((entry) => entry.version === version)?.digests ?? {};
   const added = Object.entries(images).flatMap(([service, reference]) => {
-    const digest = digests[service];
-    const isNew = isTag(reference) && digest !== undefined && seen[reference] === undefined;
+    const digest = ownValue(digests, service);
+    const isNew = isTag(reference) && digest !== undefined && ownValue(seen, reference) === undefined;
     return isNew ? [[reference, digest] as const] : [];
   });
   if (version === null || added.length === 0) return known;

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import { judgeHealth } from './health-decide.ts';
 import type { OperationRecord } from './journal.ts';
 import type { ContainerFact } from './stack-ports.ts';
@@ -62,7 +63,7 @@ export function decide(facts: Facts): Step {
 function decidePreparing(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { images, imageIds } = operation.to;
-  const here = Object.keys(images).every((service) => facts.presentImages.includes(imageIds[service] ?? ''));
+  const here = Object.keys(images).every((service) => facts.presentImages.includes(ownValue(imageIds, service) ?? ''));
   if (here) return record({ kind: 'switch', imageIds, digests: {} });
   const { space } = facts.attempts;
   if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
@@ -91,7 +92,7 @@ function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | nu
   if (failure.code !== 'disk_space_low') return null;
   const own = Object.values(journal.operation?.to.images ?? {});
   const wanted = wantedImages(journal);
-  const spare = Object.keys(journal.fetched).filter((id) => !own.includes(journal.fetched[id] ?? ''));
+  const spare = Object.keys(journal.fetched).filter((id) => !own.includes(ownValue(journal.fetched, id) ?? ''));
   const imageIds = [...spare, ...Object.keys(journal.retired)].filter(
     (id) => !wanted.has(id) && !attempts.tidied.remove_images.includes(id),
   );

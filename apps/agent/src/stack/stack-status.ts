@@ -1,5 +1,6 @@
 import type { ServiceRestart, ServiceStatus, Status } from '@station/protocol/agent-api';
 import { isNewer } from '@station/protocol/version';
+import { ownValue } from '@station/protocol/own-value';
 import type { Journal } from './journal.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { rollbackTarget } from './operation-decide.ts';
@@ -105,7 +106,10 @@ export function createServiceList({ engine, keeper }: ServiceListParts, { timeou
     const releases = [journal?.operation?.to, journal?.installed, ...kept];
     const containers = await within(timeoutMs, ask());
     return (containers ?? []).map(({ service, image, imageId, state, health }) => {
-      const known = releases.find((release) => release?.imageIds[service] === imageId)?.images[service];
+      const known = ownValue(
+        releases.find((release) => ownValue(release?.imageIds, service) === imageId)?.images,
+        service,
+      );
       return { name: service, image: known ?? image, state, health };
     });
   };

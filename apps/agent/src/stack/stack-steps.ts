@@ -1,4 +1,5 @@
 import type { Release } from '@station/protocol/release';
+import { ownValue } from '@station/protocol/own-value';
 import { addSample, restartBaseline, startWatch } from './health-decide.ts';
 import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
 import type { Journal, OperationRecord } from './journal.ts';
@@ -121,7 +122,7 @@ async function discard(context: StepContext, imageIds: readonly string[]): Promi
   let gone = true;
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
-    if (answer === 'removed') logger.event('image_removed', { image: fetched?.[id] ?? id });
+    if (answer === 'removed') logger.event('image_removed', { image: ownValue(fetched, id) ?? id });
     if (answer === 'in_use') gone = false;
   }
   await engine.sync();
@@ -137,7 +138,7 @@ async function removeImages(context: StepContext, imageIds: readonly string[]): 
     const answer = await engine.removeImage(id, { force: true });
     if (answer === 'removed') {
       const { retired, fetched } = keeper.journal();
-      logger.event('image_removed', { image: retired[id] ?? fetched[id] ?? id });
+      logger.event('image_removed', { image: ownValue(retired, id) ?? ownValue(fetched, id) ?? id });
     }
     if (answer !== 'in_use') gone.push(id);
   }
@@ -158,8 +159,8 @@ async function checkSpace(context: StepContext, signal: AbortSignal): Promise<At
   const layers: Record<string, number> = {};
   const here = new Set(layersOfReleases(keeper.journal()));
   for (const [service, image] of Object.entries(to.images)) {
-    if (await isHere(engine, to.imageIds[service])) continue;
-    const answer = await engine.layers(to.digests[service] ?? image, signal);
+    if (await isHere(engine, ownValue(to.imageIds, service))) continue;
+    const answer = await engine.layers(ownValue(to.digests, service) ?? image, signal);
     if (answer.kind === 'failed') return failureAfter(run.attempts.space, answer, context);
     if (answer.kind !== 'ok') continue;
     Object.assign(layers, answer.layers);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
 import { removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { Journal } from './journal.ts';
 import { releaseToRun, rollbackTarget } from './operation-decide.ts';
 
@@ -37,7 +38,7 @@ export async function findStaleFiles(
     const found = await disk.read(join(dataDir, name)).catch(() => undefined);
     const bytes = wanted === null ? null : new TextEncoder().encode(wanted);
     const same = found && bytes ? Buffer.compare(found, bytes) === 0 : found === bytes;
-    if (!same) stale[name] = wanted;
+    if (!same) setOwnValue(stale, name, wanted);
   }
   return stale;
 }
@@ -63,7 +64,7 @@ export function overrideFile(release: Release | null): string {
   const pins = Object.entries(release?.imageIds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   if (release === null || pins.length === 0) return `${head}services: {}\n`;
   const services = pins.map(([service, id]) => {
-    const reference = release.images[service] ?? '';
+    const reference = ownValue(release.images, service) ?? '';
     const comment = /^[\x21-\x7e]+$/.test(reference) ? [`    # ${reference}`] : [];
     const lines = [`  ${JSON.stringify(service)}:`, ...comment];
     return [...lines, `    image: ${JSON.stringify(id)}`, '    pull_policy: never'].join('\n');

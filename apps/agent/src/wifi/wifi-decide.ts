@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import {
   isDue,
   isHotspotUsed,
@@ -174,7 +175,7 @@ function isReturnDue(memory: Memory, facts: Facts): boolean {
   if (isHotspotUsed(facts) || scan.endedMs === null || scan.endedMs < memory.sinceMs) return false;
   if (isPhoneAwaited(memory, facts)) return false;
   return facts.networks.some(
-    ({ ssid, isKnown }) => isKnown && facts.nowMs >= (memory.returns[ssid]?.dueMs ?? -Infinity),
+    ({ ssid, isKnown }) => isKnown && facts.nowMs >= (ownValue(memory.returns, ssid)?.dueMs ?? -Infinity),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { SsidHex, JoinRequest, Network } from '../core/wifi-network.ts';
 import type { Connectivity, RadioFacts } from './wifi-ports.ts';
 import type { LastJoin } from '../core/hotspot-ports.ts';
@@ -163,7 +164,7 @@ export const isPhoneAwaited = (memory: Memory, facts: Facts): boolean =>
   wasSeenLately(facts) && facts.nowMs - memory.sinceMs < timing.phoneBack;
 
 export const isDue = (memory: Memory, nowMs: number, step: string): boolean =>
-  nowMs >= (memory.retries[step]?.dueMs ?? -Infinity);
+  nowMs >= (ownValue(memory.retries, step)?.dueMs ?? -Infinity);
 
 /** Probe of `key`; null when the current link was not probed. */
 export const probedLink = (memory: Memory, link: Link): Memory['link'] =>
@@ -199,9 +200,9 @@ export function noteScan(memory: Memory, networks: readonly Network[]): Memory {
 export function noteFailedReturn(memory: Memory, networks: readonly Network[], nowMs: number): Memory {
   const returns = { ...memory.returns };
   for (const { ssid } of networks.filter(({ isKnown }) => isKnown)) {
-    const before = memory.returns[ssid]?.delayMs ?? timing.firstReturn / 2;
+    const before = ownValue(memory.returns, ssid)?.delayMs ?? timing.firstReturn / 2;
     const delayMs = Math.min(2 * before, timing.longestReturn);
-    returns[ssid] = { delayMs, dueMs: nowMs + delayMs, missedScans: 0 };
+    setOwnValue(returns, ssid, { delayMs, dueMs: nowMs + delayMs, missedScans: 0 });
   }
   return { ...memory, returns };
 }
@@ -223,13 +224,13 @@ const pauses: Record<string, readonly [number, number]> = {
 const usual = [5000, 60_000] as const;
 
 const pauseMs = (step: string, failures: number): number => {
-  const [first, longest] = pauses[step] ?? usual;
+  const [first, longest] = ownValue(pauses, step) ?? usual;
   return Math.min(first * 2 ** (failures - 1), longest);
 };
 
 /** The memory after a failed step: it waits, longer each time, and blocks no other step. */
 export function noteFailure(memory: Memory, step: string, nowMs: number): Memory {
-  const failures = (memory.retries[step]?.failures ?? 0) + 1;
+  const failures = (ownValue(memory.retries, step)?.failures ?? 0) + 1;
   return { ...memory, retries: { ...memory.retries, [step]: { failures, dueMs: nowMs + pauseMs(step, failures) } } };
 }
 

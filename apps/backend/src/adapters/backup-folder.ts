@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Disk, nodeDisk, writeDurable } from '@station/kit/durable-files';
 import type { BackupPlace } from '@station/protocol/backup-api';
+import { ownValue } from '@station/protocol/own-value';
 import { type BackupDestination, DestinationFault } from '../core/backup-destination.ts';
 import { hashFile } from './backup-hash.ts';
 
@@ -125,6 +126,6 @@ async function asFault<T>(action: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof DestinationFault) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw new DestinationFault(faultOf[code] ?? 'failed', error);
+    throw new DestinationFault(ownValue(faultOf, code) ?? 'failed', error);
   }
 }

@@ -8,6 +8,7 @@ import {
   weekdays,
 } from '@station/protocol/automation-flow';
 import type { StepSeen } from '@station/protocol/automations';
+import { ownValue } from '@station/protocol/own-value';
 import type { LocalTime } from './local-time.ts';
 import type { SunDay, SunDays } from './sun.ts';
 
@@ -46,7 +47,7 @@ export const deviceOf = (data: InstantCondition): string | null =>
 function judgeValue(state: ConditionFacts['state'], capability: string, test: (value: unknown) => boolean): Judgement {
   const none = { met: false, seen: { value: null } };
   if (state === null) return { ...none, detail: 'There is no such device.' };
-  const value = Object.hasOwn(state, capability) ? state[capability] : undefined;
+  const value = ownValue(state, capability);
   if (value === undefined) return { ...none, detail: 'The device never reported this value.' };
   const text = JSON.stringify(value).slice(0, longestSeen);
   const seen = typeof value === 'number' || typeof value === 'boolean' ? value : textOf(value);

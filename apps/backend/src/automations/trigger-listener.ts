@@ -5,6 +5,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { TriggerData } from '@station/protocol/automation-flow';
 import type { RunTrigger } from '@station/protocol/automations';
+import { ownValue } from '@station/protocol/own-value';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
 import type { DeviceStore } from '../store/device-store.ts';
@@ -164,8 +165,8 @@ export function fireOnState(
 ): Firing | null {
   const { capability, operator, value } = config;
   if (!Object.hasOwn(report.state, capability)) return null;
-  const from = Object.hasOwn(before, capability) ? before[capability] : undefined;
-  const to = report.state[capability];
+  const from = ownValue(before, capability);
+  const to = ownValue(report.state, capability);
   const fired =
     operator === undefined || value === undefined
       ? !isSame(from, to)

@@ -11,6 +11,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { describeError } from '@station/kit/station-error';
 import { cloudMessages, maxCloudFrameBytes, type CloudMessage } from '@station/protocol/cloud-messages';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
+import { ownValue } from '@station/protocol/own-value';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import { createRpcServer, isObject, refusal, type RpcServer, type RpcServerParts } from './rpc-server.ts';
 
@@ -111,7 +112,7 @@ function receivePlain(frame: Record<string, unknown>, { onIgnored, onMessage }: 
   const { type } = frame;
   if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
   const message = type === 'identity_sync' ? withMembers(frame) : frame;
-  if (!messageChecks[type]?.Check(message)) return void onIgnored('bad_shape');
+  if (!ownValue(messageChecks, type)?.Check(message)) return void onIgnored('bad_shape');
   return onMessage(message as unknown as CloudMessage);
 }
 

@@ -1,4 +1,5 @@
 import type { DeviceType } from '@station/protocol/device-types';
+import { ownValue } from '@station/protocol/own-value';
 import type { DeviceReport } from './device-events.ts';
 import type { State } from './device-state.ts';
 
@@ -40,9 +41,6 @@ export function confirmationOf(
   return differing.length === 0 ? { by: 'acknowledgement' } : { by: 'report', values: differing };
 }
 
-const ownValue = (values: Readonly<Record<string, unknown>>, key: string): unknown =>
-  Object.hasOwn(values, key) ? values[key] : undefined;
-
 function toleranceOf(type: DeviceType | undefined, key: string): number {
   const { min, max } = type?.capabilities.find((one) => one.key === key) ?? {};
   return min === undefined || max === undefined ? 0 : (max - min) * coarsestStep;
@@ -58,12 +56,12 @@ export function isConfirmedBy(confirmation: Confirmation, report: DeviceReport, 
   const differing = reported.filter((value) => 'differsFrom' in value);
   // A command without a known result may change only one of its capabilities.
   if (differing.length > 0) {
-    return differing.some(({ capability, differsFrom }) => !isSame(report.state[capability], differsFrom, 0));
+    return differing.some(({ capability, differsFrom }) => !isSame(ownValue(report.state, capability), differsFrom, 0));
   }
   const wanted = reported.filter((value) => 'equals' in value);
   return (
     wanted.length > 0 &&
-    wanted.every(({ capability, equals, tolerance }) => isSame(report.state[capability], equals, tolerance))
+    wanted.every(({ capability, equals, tolerance }) => isSame(ownValue(report.state, capability), equals, tolerance))
   );
 }
 

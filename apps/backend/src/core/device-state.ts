@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 /** What a device has reported so far, by capability. */
 export type State = Readonly<Record<string, unknown>>;
 
@@ -58,7 +59,7 @@ export function createMergedState(text = '{}'): MergedState {
 
   const take = (key: string, value: unknown): boolean => {
     const isKnown = Object.hasOwn(state, key);
-    const growth = isKnown ? sizeOf(value) - sizeOf(state[key]) : sizeOf(key) + sizeOf(value) + 2;
+    const growth = isKnown ? sizeOf(value) - sizeOf(ownValue(state, key)) : sizeOf(key) + sizeOf(value) + 2;
     const hasRoom = bytes + growth <= maxStateBytes;
     const fits = isKnown ? hasRoom || growth <= 0 || isBrief(value) : hasRoom && keys < maxStateKeys;
     if (!fits) return false;
@@ -68,7 +69,7 @@ export function createMergedState(text = '{}'): MergedState {
   };
   return {
     add: (reported) => {
-      const refused = Object.keys(reported).filter((key) => !take(key, reported[key]));
+      const refused = Object.keys(reported).filter((key) => !take(key, ownValue(reported, key)));
       const taken = refused.length === 0 ? reported : without(reported, new Set(refused));
       state = { ...state, ...taken };
       return taken;

@@ -1,5 +1,6 @@
 import { StationError } from '@station/kit/station-error';
 import type { StorageFault } from '@station/protocol/rest';
+import { ownValue } from '@station/protocol/own-value';
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const sqliteFaults: Readonly<Record<number, StorageFault>> = {
@@ -53,7 +54,7 @@ function ownFaultOf(error: Error): StorageFault | null {
     return sqliteFaults[error.errcode & 0xff] ?? null;
   }
   if (!('code' in error) || typeof error.code !== 'string') return null;
-  return namedFaults[error.code] ?? (connectionFault.test(error.code) ? 'unreachable' : null);
+  return ownValue(namedFaults, error.code) ?? (connectionFault.test(error.code) ? 'unreachable' : null);
 }
 
 /** What a request that failed for such a reason is answered; null: the storage is not the reason. */

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 /** Decides what a history shows. Times are milliseconds since the epoch, `toMs` is exclusive. */
 
 export type Span = { fromMs: number; toMs: number };
@@ -210,7 +211,7 @@ function summaryOf(
 }
 
 /** Of a boolean; other values have none. */
-const opposite = (value: string): string | null => ({ true: 'false', false: 'true' })[value] ?? null;
+const opposite = (value: string): string | null => ownValue({ true: 'false', false: 'true' }, value) ?? null;
 
 /**
  * The rows that replace those of a span; null: they stay. Reading gives the same points as before for every resolution that is a multiple of

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
+import { ownValue } from '@station/protocol/own-value';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 import type { Store } from '../store/database.ts';
@@ -99,7 +100,7 @@ export function createHistoryStore({ store, trustedTime = alwaysTrusted, clock }
 
 async function kindOf({ db }: Parts['store'], deviceId: string, capability: string): Promise<History['kind']> {
   const device = await db.selectFrom('devices').select('state').where('id', '=', deviceId).executeTakeFirst();
-  const value = readState(device?.state ?? '{}')[capability];
+  const value = ownValue(readState(device?.state ?? '{}'), capability);
   if (typeof value === 'number') return 'number';
   if (transitionValue(value) !== null) return 'transitions';
   const recorded = db.selectFrom('device_transitions').select('at').where('device_id', '=', deviceId);

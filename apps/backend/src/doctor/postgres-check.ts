@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { CheckOutcome } from '@station/kit/doctor-decide';
 import { formatBytes } from '@station/kit/machine-decide';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import { ownValue } from '@station/protocol/own-value';
 import { migrations } from '../store/migrations/all.ts';
 import { readSchemaState } from '../store/migrate.ts';
 import { openPostgres } from '../store/postgres.ts';
@@ -34,5 +35,5 @@ const explained: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-  return code === null ? 'no answer in time' : (explained[code] ?? code);
+  return code === null ? 'no answer in time' : (ownValue(explained, code) ?? code);
 }

@@ -1,5 +1,6 @@
 import type { CheckOutcome } from '@station/kit/doctor-decide';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import { ownValue } from '@station/protocol/own-value';
 import type { BrokerProbe, HttpProbe } from '../core/doctor-facts.ts';
 
 type Outcome = CheckOutcome<BackendFindingCode>;
@@ -34,7 +35,7 @@ function reasonOf(body: unknown): string {
   return (
     failing
       .map(([name]) => {
-        const reason = reasons?.[name];
+        const reason = ownValue(reasons, name);
         return typeof reason === 'string' ? `${name}: ${reason}` : name;
       })
       .join(', ') || 'it does not say why'

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { charge, historyRate } from './rates-decide.ts';
 
@@ -32,7 +33,7 @@ export function createHistoryRate(options: { events: DeviceEvents; now: () => nu
 function countValues(state: Readonly<Record<string, unknown>>): number {
   let count = 0;
   for (const key of Object.keys(state)) {
-    const type = typeof state[key];
+    const type = typeof ownValue(state, key);
     if (type === 'number' || type === 'boolean') count += 1;
   }
   return count;

@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile';
 import { isKeyLength, maxEventDataBytes, payloadSchemas } from '@station/protocol/device-messages';
 import type { DeviceFaultCode } from '@station/protocol/devices';
 import { type DeviceTopicEnd, maxPayloadBytes } from '@station/protocol/topics';
+import { isInherited, ownValue } from '@station/protocol/own-value';
 import { findUnstorable } from '../core/storable-text.ts';
 
 export type ReadPayload = {
@@ -59,7 +60,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 function firstFault(values: Values, hasEscapes: boolean): DeviceFaultCode | null {
   for (const key of Object.keys(values)) {
-    const fault = faultOf(key, values[key], hasEscapes);
+    const fault = faultOf(key, ownValue(values, key), hasEscapes);
     if (fault !== null) return fault;
   }
   return null;
@@ -70,7 +71,7 @@ const withoutBad = (values: Values, hasEscapes: boolean): Values =>
 
 /** @param hasEscapes without any in the message, no text can be of a kind that is refused. */
 function faultOf(key: string, value: unknown, hasEscapes: boolean): 'bad_key' | 'bad_value' | null {
-  if (!isKeyLength(key) || (hasEscapes && !isSafeKey(key))) return 'bad_key';
+  if (!isKeyLength(key) || isInherited(key) || (hasEscapes && !isSafeKey(key))) return 'bad_key';
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'bad_value';
   if (typeof value === 'object' && value !== null && !isKept(value)) return 'bad_value';
   return hasEscapes && findUnstorable(value) !== null ? 'bad_value' : null;
@@ -91,7 +92,7 @@ function isKept(value: object): boolean {
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     if (next.depth > maxDepth) return false;
     for (const [key, inner] of Object.entries(next.value) as [string, unknown][]) {
-      if (!isSafeKey(key)) return false;
+      if (!isSafeKey(key) || isInherited(key)) return false;
       if (typeof inner === 'number' && !Number.isFinite(inner)) return false;
       if (typeof inner === 'object' && inner !== null) rest.push({ value: inner, depth: next.depth + 1 });
     }

@@ -1,4 +1,5 @@
 import type { Language } from '@station/protocol/languages';
+import { ownValue } from '@station/protocol/own-value';
 import type { Alert } from './alert.ts';
 import type { AlertTexts } from './texts/alert-texts.ts';
 import { de } from './texts/de.ts';
@@ -52,7 +53,7 @@ export function render(alert: Alert, language: Language): Message {
 
 /** An id of a newer release has no title here. */
 const titleOf = (t: AlertTexts, id: string): string =>
-  t.stationConditions[id] ?? t.agentConditions[id] ?? t.cloudConditions[id] ?? id;
+  ownValue(t.stationConditions, id) ?? ownValue(t.agentConditions, id) ?? ownValue(t.cloudConditions, id) ?? id;
 
 const pathOf = (t: AlertTexts, ids: readonly string[]): string =>
   ids.every((id) => id in t.cloudConditions) ? '/cloud' : '/station';

@@ -2,6 +2,7 @@ import { type Discovered, improvServiceDataUuid, improvServiceUuid } from '@stat
 import { readAdvertisedName } from '@station/protocol/ble-names';
 import type { Candidate } from '@station/protocol/provisioning';
 import { isExternalId } from '@station/protocol/topics';
+import { ownValue } from '@station/protocol/own-value';
 
 /** What the station knows about the devices that it may hear. */
 export type Known = {
@@ -69,7 +70,7 @@ function identityOf(frame: Discovered, protocol: Candidate['protocol'], known: K
   // The name of an Improv device is free text: "kitchen-light" names no type.
   const isTrusted = protocol === 'station' || frame.name.startsWith('SH_');
   if (named !== null && (isTrusted || known.typeName(named.type) !== null)) return named;
-  const data = protocol === 'station' ? textOf(frame.service_data[known.serviceUuid]) : '';
+  const data = protocol === 'station' ? textOf(ownValue(frame.service_data, known.serviceUuid)) : '';
   const described = readAdvertisedName(data);
   if (described !== null) return described;
   if (data !== '' && isExternalId(data)) return { externalId: data, type: null };

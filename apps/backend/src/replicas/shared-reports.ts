@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { DeviceReport, Written } from '../core/device-events.ts';
 import { countReports } from '../store/device-storage.ts';
 import { sampleRows } from '../store/device-samples.ts';
@@ -134,10 +135,10 @@ export function inOrder(reports: readonly DeviceReport[], times: ReadonlyMap<str
     if (report.kind !== 'state' || known === undefined) return [report];
     const at = report.sentAt ?? report.at;
     const newer = Object.entries(report.state).filter(([capability]) => {
-      const aheadMs = (known[capability] ?? -Infinity) - at;
+      const aheadMs = (ownValue(known, capability) ?? -Infinity) - at;
       return aheadMs <= 0 || aheadMs > maxAheadMs;
     });
-    for (const [capability] of newer) known[capability] = at;
+    for (const [capability] of newer) setOwnValue(known, capability, at);
     const isWhole = newer.length === Object.keys(report.state).length;
     if (isWhole) return [report];
     return newer.length === 0 ? [] : [{ ...report, state: Object.fromEntries(newer) }];

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Disk } from '@station/kit/durable-files';
+import { ownValue } from '@station/protocol/own-value';
 import { readFileBytes } from '../adapters/file-size.ts';
 import type { DatabaseCopies } from './database-copies.ts';
 import { historyKinds, historyTables } from './device-storage.ts';
@@ -40,7 +41,7 @@ export const spaceOfSqlite = (db: Database, file: string, copies: DatabaseCopies
   measure: async () => {
     const pragma = async (name: string): Promise<number> => {
       const { rows } = await sql<Record<string, number>>`pragma ${sql.raw(name)}`.execute(db);
-      return rows[0]?.[name] ?? 0;
+      return ownValue(rows[0], name) ?? 0;
     };
     const pageSize = await pragma('page_size');
     const listed = (await copies.list()).map(async ({ path }) => ({ path, bytes: await readFileBytes(path) }));

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import type { DeviceReport } from '../core/device-events.ts';
 
 /** The numbers of one capability of a device within one second, stored in one row. */
@@ -29,7 +30,7 @@ export function sampleRows(reports: readonly DeviceReport[]): SampleRow[] {
     const { deviceId, at, state } = report;
     const ofDevice = inner(inner(seconds, Math.floor(at / secondMs)), deviceId);
     for (const capability of Object.keys(state)) {
-      const value = sampleOf(state[capability]);
+      const value = sampleOf(ownValue(state, capability));
       if (value === null) continue;
       const row = ofDevice.get(capability);
       if (row !== undefined) {

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import type { State } from '../core/device-state.ts';
 
 /** A change of a value that is not a number. */
@@ -64,7 +65,7 @@ export function createTransitionFold(): TransitionFold {
   return {
     state: ({ deviceId, at, isOverRate = false }, before, taken) => {
       for (const capability of Object.keys(taken)) {
-        const [was, is] = [Object.hasOwn(before, capability) ? before[capability] : undefined, taken[capability]];
+        const [was, is] = [ownValue(before, capability), ownValue(taken, capability)];
         // The fast path: most values are numbers, or as before.
         if (was === is || (typeof is === 'number' && (typeof was === 'number' || was === undefined))) continue;
         const value = transitionValue(is);

@@ -2,6 +2,7 @@ import { CornerDownLeft, Search } from 'lucide-react';
 import { type KeyboardEvent, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
+import { ownValue } from '@station/protocol/own-value';
 import { classNames } from '../ui/class-names.ts';
 import type { FindEntry } from '../ui/find-entry.ts';
 import { find, findable } from '../ui/find-decide.ts';
@@ -47,7 +48,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing || shown.length === 0 || active === undefined) return;
     const at = shown.indexOf(active);
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: mostOfGroup, PageUp: -mostOfGroup }[event.key];
+    const step = ownValue({ ArrowDown: 1, ArrowUp: -1, PageDown: mostOfGroup, PageUp: -mostOfGroup }, event.key);
     if (step !== undefined) {
       const next = Math.abs(step) === 1 ? (at + step + shown.length) % shown.length : at + step;
       setChosen(shown[Math.max(0, Math.min(shown.length - 1, next))]?.id ?? null);

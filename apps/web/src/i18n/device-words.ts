@@ -1,5 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
+import { ownValue } from '@station/protocol/own-value';
 import { numberFormat } from './formats.ts';
 import { orElse } from './words.ts';
 
@@ -19,7 +20,7 @@ export const spelled = (name: string): string => {
 
 /** The name of a type's own in the reader's language, if it has one. */
 const nameIn = (names: Readonly<Record<string, string>> | undefined, locale: string): string | undefined =>
-  names?.[locale.split('-')[0] ?? ''] ?? names?.['en'];
+  ownValue(names, locale.split('-')[0] ?? '') ?? names?.['en'];
 
 /** The app's own texts come after those of the type. */
 export const capabilityName = (
@@ -42,13 +43,13 @@ export function valueParts(
   { capability, value }: CapabilityValue,
 ): { value: string; unit: string | null } {
   if (typeof value === 'boolean') {
-    const own = nameIn(capability.valueNames?.[String(value)], locale);
+    const own = nameIn(ownValue(capability.valueNames, String(value)), locale);
     return { value: own ?? t(value ? 'device.value.yes' : 'device.value.no'), unit: null };
   }
   if (typeof value === 'number')
     return { value: formatNumber(locale, capability, value), unit: capability.unit ?? null };
   if (typeof value !== 'string' || value === '') return { value: '–', unit: null };
-  return { value: nameIn(capability.valueNames?.[value], locale) ?? value, unit: null };
+  return { value: nameIn(ownValue(capability.valueNames, value), locale) ?? value, unit: null };
 }
 
 /** "21.4 °C", "45 %", "On" */
@@ -67,8 +68,13 @@ export function readingWords(t: TFunction, locale: string, reading: CapabilityVa
   return saysItAll ? words : `${name}: ${words}`;
 }
 
+/** From here on only the magnitude says something: 1e308 has 309 digits. */
+const hugeNumber = 1e15;
+
 /** Sensible digits: a tenth of a degree, whole percents. */
 export function formatNumber(locale: string, { unit }: Capability, value: number): string {
+  if (Math.abs(value) >= hugeNumber)
+    return numberFormat(locale, { notation: 'scientific', maximumFractionDigits: 1 }).format(value);
   const digits = unit === '%' || Math.abs(value) >= 100 ? 0 : 1;
   const atLeast = unit === '°C' ? 1 : 0;
   const format = numberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast });

@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import type { i18n as I18n, TFunction } from 'i18next';
 import { createContext, createElement, type ReactNode, useContext, useSyncExternalStore } from 'react';
 
@@ -35,7 +36,7 @@ export function createTranslation(language: string): Translation {
     get t() {
       return shown.t;
     },
-    has: (one, key) => (key === undefined ? texts.has(one) : texts.get(one)?.[key] !== undefined),
+    has: (one, key) => (key === undefined ? texts.has(one) : ownValue(texts.get(one), key) !== undefined),
     add: (one, more) => void texts.set(one, { ...texts.get(one), ...(more as Texts) }),
     change: (next) => {
       shown = { language: next, t: translatorFor(next, () => texts.get(next) ?? {}) };
@@ -60,13 +61,14 @@ function translatorFor(language: string, texts: () => Texts): TFunction {
 
 function find(texts: Texts, key: string): string | undefined {
   let found: string | Texts | undefined = texts;
-  for (const part of key.split('.'))
-    found = typeof found === 'object' && Object.hasOwn(found, part) ? found[part] : undefined;
+  for (const part of key.split('.')) found = typeof found === 'object' ? ownValue(found, part) : undefined;
   return typeof found === 'string' ? found : undefined;
 }
 
 const filledIn = (text: string, values: Values): string =>
-  text.includes('{{') ? text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => String(values[name] ?? '')) : text;
+  text.includes('{{')
+    ? text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => String(ownValue(values, name) ?? ''))
+    : text;
 
 const TranslationContext = createContext<Translation | null>(null);
 

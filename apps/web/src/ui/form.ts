@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { FieldFault } from '../api/request.ts';
 
 /** What is wrong with a field, as a key of `error.field`. */
@@ -21,11 +22,11 @@ export function checkForm(
 ): FieldFaults {
   const faults: Record<string, FieldFaults[string]> = {};
   for (const [name, rule] of Object.entries(rules)) {
-    const value = values[name] ?? '';
+    const value = ownValue(values, name) ?? '';
     if (rule === 'free') continue;
-    if (value.trim() === '') faults[name] = 'required';
-    else if (rule === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value)) faults[name] = 'email';
-    else if (rule === 'new_password' && value.length < shortestPassword) faults[name] = 'short';
+    if (value.trim() === '') setOwnValue(faults, name, 'required');
+    else if (rule === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value)) setOwnValue(faults, name, 'email');
+    else if (rule === 'new_password' && value.length < shortestPassword) setOwnValue(faults, name, 'short');
   }
   return faults;
 }
@@ -60,12 +61,17 @@ export function useFormFaults(): FormFaults {
       return isGood;
     },
     showRefused: (refused) => setFaults(refusedFields(refused)),
-    messageOf: (name) => (faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null),
+    messageOf: (name) => {
+      const fault = ownValue(faults, name);
+      return fault ? t(`error.field.${fault}`, { min: shortestPassword }) : null;
+    },
   };
 }
 
 /** Puts the cursor where something is to be corrected. */
 function focusFirst(form: HTMLFormElement, faults: FieldFaults): void {
-  const first = [...form.elements].find((element) => element instanceof HTMLInputElement && faults[element.name]);
+  const first = [...form.elements].find(
+    (element) => element instanceof HTMLInputElement && ownValue(faults, element.name),
+  );
   if (first instanceof HTMLElement) first.focus();
 }

@@ -171,8 +171,10 @@ export function Centered({
   );
 }
 
-/** A fault of the page itself. The only class here: React has no other form for it. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, { broken: boolean }> {
+/**
+ * A fault of the page itself, or of a part of it: then `instead` is shown. The only class here: React has no other form for it.
+ */
+export class ErrorBoundary extends Component<{ children: ReactNode; instead?: ReactNode }, { broken: boolean }> {
   override state = { broken: false };
 
   static getDerivedStateFromError(): { broken: boolean } {
@@ -180,7 +182,8 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { broken: 
   }
 
   override render(): ReactNode {
-    return this.state.broken ? <Broken /> : this.props.children;
+    const { children, instead = <Broken /> } = this.props;
+    return this.state.broken ? instead : children;
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference } from '@station/protocol/image-reference';
+import { ownValue } from '@station/protocol/own-value';
 import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
 import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
@@ -95,7 +96,7 @@ export async function askLayers(
         const host = registry.replace(/:\d+$/, '');
         // Docker takes loopback registries as insecure on its own; others are named in its configuration.
         if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
-        return (await info()).RegistryConfig?.IndexConfigs?.[registry]?.Secure === false;
+        return ownValue((await info()).RegistryConfig?.IndexConfigs, registry)?.Secure === false;
       },
       platform: async () => {
         const { Os, Arch } = expectBody(await api.call('GET', '/version'), EngineVersion, 'GET /version');
@@ -201,7 +202,7 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
     add: (line: PullLine): void => {
       if (line.id === undefined || !/^[0-9a-f]{12}$/.test(line.id)) return;
       const layer = layers.get(line.id) ?? { done: 0, total: null, state: 'awaited' };
-      layer.state = states[line.status ?? ''] ?? layer.state;
+      layer.state = ownValue(states, line.status ?? '') ?? layer.state;
       const detail = line.progressDetail ?? {};
       if (line.status === 'Downloading' && detail.current !== undefined) {
         layer.total ??= detail.total ?? null;

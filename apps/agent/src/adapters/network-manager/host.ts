@@ -2,6 +2,7 @@ import { access, writeFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryDurable, nodeDisk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
+import { ownValue } from '@station/protocol/own-value';
 import { content, names } from '../kernel-files.ts';
 
 /**
@@ -24,7 +25,7 @@ export async function readForeignAddress(
   proc: string,
   name: string,
 ): Promise<{ ip: string; gateway: string | null } | null> {
-  const address = networkInterfaces()[name]?.find(
+  const address = ownValue(networkInterfaces(), name)?.find(
     ({ family, address }) => family === 'IPv4' && !address.startsWith('169.254.'),
   );
   return address ? { ip: address.address, gateway: gatewayOf(await content(join(proc, 'net/route')), name) } : null;

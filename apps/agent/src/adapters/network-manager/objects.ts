@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 /** NetworkManager's names on the bus, and how its objects are read. Source: NetworkManager D-Bus API reference, version 1.42. */
 
 export const managerName = 'org.freedesktop.NetworkManager';
@@ -62,7 +63,7 @@ export const list = (value: unknown): readonly unknown[] => (Array.isArray(value
 
 /** An interface's properties of the object at `path`; null when there is none. */
 export const propertiesOf = (tree: ObjectTree, path: unknown, name: string): Properties | null =>
-  tree.get(text(path))?.[name] ?? null;
+  ownValue(tree.get(text(path)), name) ?? null;
 
 /** The first IPv4 address of a device and its gateway. Link-local ones (RFC 3927) are none: nobody gave them. */
 export function ipOf(tree: ObjectTree, device: Properties): { ip: string; gateway: string | null } | null {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BusError } from '@station/kit/message-bus';
 import type { SavedNetwork } from '@station/protocol/agent-backup';
+import { ownValue } from '@station/protocol/own-value';
 import type { SavedNetworks } from '../../core/backup-ports.ts';
 import type { Client } from './client.ts';
 import { isUnsettled, networkSettings, type Profile } from './profiles.ts';
@@ -40,7 +41,7 @@ async function read(client: Client): Promise<{ networks: SavedNetwork[]; unsuppo
 
 /** Null: its security cannot be saved, or NetworkManager does not have its password. */
 async function readOne(client: Client, { path, ssid, isHidden, keyManagement }: Profile): Promise<SavedNetwork | null> {
-  const security = keyManagement === null ? 'open' : securityOf[keyManagement];
+  const security = keyManagement === null ? 'open' : ownValue(securityOf, keyManagement);
   if (security === undefined || ssid === '') return null;
   if (security === 'open' || security === 'owe') return { ssid, security, hidden: isHidden, password: null };
   const password = await client.passwordOf(path);

@@ -10,6 +10,7 @@ import type {
   Weekday,
 } from '@station/protocol/automation-flow';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { capabilityName, commandName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
 import { orElse } from '../../i18n/words.ts';
@@ -238,7 +239,7 @@ function commandWords(
   const [name, ...more] = Object.keys(command?.params?.properties ?? {});
   if (command !== undefined && name === undefined)
     return t('automations.do.named', { device, what: midSentence(locale, commandName(locale, command)) });
-  const given = name === undefined ? undefined : params[name];
+  const given = name === undefined ? undefined : ownValue(params, name);
   if (name === undefined || more.length > 0 || given === undefined)
     return t('automations.do.command', { device, action: [spelled(action), ...Object.values(params)].join(' ') });
   const set = { deviceId, capability: name };

@@ -8,6 +8,7 @@ import type {
 } from '@station/protocol/automation-flow';
 import type { Capability, DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { deviceOf, devicesOfZone, typeOf, type Surroundings } from './automations.ts';
 
 /*
@@ -180,7 +181,7 @@ const rangeOf = (key: string, { minimum, maximum }: Parameter): NumberRange => (
 
 /** The number to begin with: the device's current value, else the middle. */
 function numberNow(device: Device | undefined, { key, min, max }: NumberRange): number {
-  const shown = device?.state[key];
+  const shown = ownValue(device?.state, key);
   if (typeof shown === 'number') return Math.round(shown);
   return min !== undefined && max !== undefined ? Math.round((min + max) / 2) : (min ?? 0);
 }

@@ -8,6 +8,7 @@ import type {
   SunTime,
   TriggerData,
 } from '@station/protocol/automation-flow';
+import { ownValue } from '@station/protocol/own-value';
 import { deviceOf, sceneOf, type Surroundings, typeOf, typesOfZone, zoneOf } from './automations.ts';
 import { numberIn, numberOf } from './options.ts';
 
@@ -67,7 +68,7 @@ export const nodeTypeOf = ({ kind }: NodeData): FlowNode['type'] => types.get(ki
 
 /** Null for a kind that this page does not know, or that lacks its data. */
 function known({ type, data }: FlowNode): NodeData | null {
-  return asks[`${type} ${data.kind}`]?.(data.config) === true ? (data as unknown as NodeData) : null;
+  return ownValue(asks, `${type} ${data.kind}`)?.(data.config) === true ? (data as unknown as NodeData) : null;
 }
 
 /** The sentence that a flow is; null when it has other branches, or a node that this page does not know. */

@@ -65,7 +65,7 @@ export function requestWords(
   { request, deviceId, action }: CloudActivity,
   nameOf: (deviceId: string) => string | null,
 ): string {
-  if (!(request in requestKeys)) return request;
+  if (!Object.hasOwn(requestKeys, request)) return request;
   if (request !== 'device.command') return t(requestKeys[request]);
   const device = (deviceId === null ? null : nameOf(deviceId)) ?? t('cloud.request.someDevice');
   return t('cloud.request.command', { device, action: action ?? '' });

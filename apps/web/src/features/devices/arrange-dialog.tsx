@@ -3,6 +3,7 @@ import { GripVertical } from 'lucide-react';
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Zone, ZoneOrder } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { zonesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { type TileSize, useServices, useStore } from '../../api/services.ts';
@@ -82,7 +83,7 @@ function ZoneSorting({ order, onOrder }: { order: readonly Zone[]; onOrder: (ord
     setTold(t('arrange.moved', { name: order[from]?.name ?? '', position, total: next.length }));
   };
   const onKeyDown = (event: KeyboardEvent, index: number, id: string): void => {
-    const to = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: order.length - 1 }[event.key];
+    const to = ownValue({ ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: order.length - 1 }, event.key);
     if (to === undefined) return;
     event.preventDefault();
     move(id, to);

@@ -2,6 +2,7 @@ import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-vir
 import { memo, useId, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { DeviceTypeMap } from '../../api/devices.ts';
 import { heightOf, listHeight, rowsOf, sizes } from './compact-rows.ts';
+import { ErrorBoundary } from '../../ui/page.tsx';
 import { CompactTile } from './compact-tile.tsx';
 import type { ZonePart } from './home-parts-decide.ts';
 import { NoTiles, ZoneHead } from './zone-head.tsx';
@@ -140,7 +141,11 @@ const CompactSection = memo(function CompactSection({
   return (
     <section aria-labelledby={id}>
       <ZoneHead id={id} title={title} zone={mayManage && usable ? zone : null} isShort>
-        {usable && <ZoneOffButton name={title} devices={all} types={types} />}
+        {usable && (
+          <ErrorBoundary instead={null}>
+            <ZoneOffButton name={title} devices={all} types={types} />
+          </ErrorBoundary>
+        )}
       </ZoneHead>
       {devices.length === 0 && <NoTiles isEmpty={all.length === 0} isShort />}
       {devices.length > 0 && (

@@ -6,9 +6,10 @@ import { useDevice } from '../../api/devices.ts';
 import { valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { classNames } from '../../ui/class-names.ts';
+import { ErrorBoundary } from '../../ui/page.tsx';
 import { DeviceIcon } from './device-icon.tsx';
 import { DeviceNote } from './device-parts.tsx';
-import { DetailsLink, type LiveTileProps, MainAction, tileBorder } from './device-tile.tsx';
+import { BrokenTile, DetailsLink, type LiveTileProps, MainAction, tileBorder } from './device-tile.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 
 type Place = { row: number; column: number; position: number; count: number };
@@ -16,7 +17,14 @@ type Place = { row: number; column: number; position: number; count: number };
 /** A tile in one line, always of the same height. The slider and the second value are on the device's page. */
 export const CompactTile = memo(function CompactTile({ id, types, usable, ...place }: LiveTileProps & Place) {
   const device = useDevice(id);
-  return device && <Tile device={device} types={types} usable={usable} {...place} />;
+  const style = { gridRow: place.row + 1, gridColumn: place.column + 1 };
+  return (
+    device && (
+      <ErrorBoundary instead={<BrokenTile device={device} className="px-3" style={style} />}>
+        <Tile device={device} types={types} usable={usable} {...place} />
+      </ErrorBoundary>
+    )
+  );
 });
 
 function Tile({

@@ -2,6 +2,7 @@ import { createContext } from 'react';
 import type { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
+import { ownValue } from '@station/protocol/own-value';
 import { asProblem, type Problem } from '../../api/request.ts';
 import { createStore, type Store, type WritableStore } from '../../api/store.ts';
 
@@ -153,7 +154,7 @@ function noteState(control: Control, { id, state, stateAt }: Device): void {
   if (sent === undefined || stateAt === sent.stateAt) return;
   // Of a command that sets no value a state proves nothing.
   if (Object.keys(sent.values).length === 0) return;
-  if (Object.entries(sent.values).every(([name, value]) => state[name] === value)) settle(control, id, null);
+  if (Object.entries(sent.values).every(([name, value]) => ownValue(state, name) === value)) settle(control, id, null);
 }
 
 function conclude(control: Control, deviceId: string, outcome: Outcome): void {

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { DeviceTypeMap } from '../../api/devices.ts';
 import { useServices, useStore } from '../../api/services.ts';
+import { ErrorBoundary } from '../../ui/page.tsx';
 import { Skeleton } from '../../ui/card.tsx';
 import { LiveTile } from './device-tile.tsx';
 import { partsOf, type ZonePart } from './home-parts-decide.ts';
@@ -81,7 +82,11 @@ function ZoneSection({
   return (
     <section aria-labelledby={id}>
       <ZoneHead id={id} title={title} zone={mayManage && usable ? zone : null}>
-        {usable && <ZoneOffButton name={title} devices={all} types={types} />}
+        {usable && (
+          <ErrorBoundary instead={null}>
+            <ZoneOffButton name={title} devices={all} types={types} />
+          </ErrorBoundary>
+        )}
       </ZoneHead>
       {devices.length > 0 ? (
         <ul className={grid}>

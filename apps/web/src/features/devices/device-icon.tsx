@@ -1,5 +1,6 @@
 import { Cpu, Lightbulb, type LucideIcon, Radar, Thermometer, ToggleRight } from 'lucide-react';
 import { lazy, Suspense } from 'react';
+import { ownValue } from '@station/protocol/own-value';
 import { classNames } from '../../ui/class-names.ts';
 
 /** Those of the built-in types come with the first page, all others in a chunk of their own. */
@@ -16,7 +17,7 @@ const MoreIcon = lazy(async () => ({ default: (await import('./more-icons.tsx'))
  * meaning.
  */
 export function DeviceIcon({ icon, on }: { icon: string | undefined; on: boolean }) {
-  const Icon = icons[icon ?? ''];
+  const Icon = ownValue(icons, icon ?? '');
   return (
     <span
       aria-hidden

@@ -3,6 +3,7 @@ import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capability } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { isOutage } from '../../api/request.ts';
 import { type CapabilityValue, valueParts, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -69,7 +70,7 @@ export function DeviceNote({ device, shown }: { device: Device; shown: Controlle
 
 /** The age of a value that the latest report did not contain. */
 export function ValueAge({ device, capability }: { device: Device; capability: Capability }) {
-  const at = device.stateTimes[capability.key];
+  const at = ownValue(device.stateTimes, capability.key);
   return at === undefined ? null : <TimeAgo at={at} />;
 }
 

@@ -8,6 +8,7 @@ import type { Device } from '@station/protocol/devices';
 import { type DeviceTypeMap, useDevice } from '../../api/devices.ts';
 import { valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { ErrorBoundary } from '../../ui/page.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
@@ -279,7 +280,11 @@ function useRow(
       ) : (
         device.firmwareVersion
       ),
-    state: <RowState device={device} type={type} />,
+    state: (
+      <ErrorBoundary instead={<span className="block truncate">{t('device.broken', { name: device.name })}</span>}>
+        <RowState device={device} type={type} />
+      </ErrorBoundary>
+    ),
   };
 }
 

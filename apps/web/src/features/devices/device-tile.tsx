@@ -1,14 +1,16 @@
 import { ChevronRight, Ellipsis } from 'lucide-react';
-import { memo, useId, useState } from 'react';
+import { type CSSProperties, memo, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { type DeviceTypeMap, useDevice } from '../../api/devices.ts';
 import { capabilityName, type CapabilityValue, readingWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { classNames } from '../../ui/class-names.ts';
+import { ErrorBoundary } from '../../ui/page.tsx';
 import { DeviceIcon } from './device-icon.tsx';
 import { BigValue, DeviceNote, ValueAge, ValueSlider } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
@@ -16,8 +18,31 @@ import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 /** A tile of home. It is drawn again when its device changes, and not with the others. */
 export const LiveTile = memo(function LiveTile({ id, types, usable }: LiveTileProps) {
   const device = useDevice(id);
-  return device && <DeviceTile device={device} type={types.of(device)} usable={usable} />;
+  return (
+    device && (
+      <ErrorBoundary instead={<BrokenTile device={device} className="min-h-40 p-4" />}>
+        <DeviceTile device={device} type={types.of(device)} usable={usable} />
+      </ErrorBoundary>
+    )
+  );
 });
+
+/** One device that cannot be drawn takes no other away. */
+export function BrokenTile({ device, className, style }: { device: Device; className: string; style?: CSSProperties }) {
+  const { t } = useTranslation();
+  return (
+    <li
+      style={style}
+      className={classNames(
+        'relative overflow-hidden rounded-2xl border border-line bg-surface shadow-lift',
+        className,
+      )}
+    >
+      <p className="text-small break-words text-ink-soft">{t('device.broken', { name: device.name })}</p>
+      <DetailsLink device={device} />
+    </li>
+  );
+}
 
 export type LiveTileProps = {
   /** Of the device. */
@@ -175,7 +200,7 @@ function SecondValue({
   const second =
     slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
   if (!second) return null;
-  const hasOwnAge = device.stateTimes[second.capability.key] !== undefined;
+  const hasOwnAge = ownValue(device.stateTimes, second.capability.key) !== undefined;
   return (
     <p>
       {readingWords(t, locale, second)}

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TFunction } from 'i18next';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, readDeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { withMessages } from '../../api/devices.ts';
+import { formatNumber, valueParts } from '../../i18n/device-words.ts';
 import { viewOf } from './device-view.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
@@ -158,4 +160,26 @@ test('live messages change the one device they are about, and ask for the list w
   assert.ok(after({ type: 'device_changed', at, deviceId: 'd1' }).isIncomplete);
   assert.deepEqual(after({ type: 'device_removed', at, deviceId: 'd1' }).devices, []);
   assert.equal(after({ type: 'pong', at }).devices, devices);
+});
+
+test('a description and a state with names that every object has show nothing that is not a value', () => {
+  const keys = ['__proto__', 'constructor', 'toString'];
+  const hostile: DeviceType = {
+    type: 'lamp',
+    category: 'sensor',
+    capabilities: keys.map((key) => ({ key, kind: 'enum' as const, values: keys, valueNames: { x: { en: 'x' } } })),
+    commands: [],
+    events: [],
+  };
+  for (const { value } of viewOf(device('lamp', {}), hostile, undefined).readings) assert.equal(value, undefined);
+  const t = ((key: string) => key) as unknown as TFunction;
+  const [capability] = hostile.capabilities;
+  assert.ok(capability);
+  for (const value of keys) assert.deepEqual(valueParts(t, 'en', { capability, value }), { value, unit: null });
+  assert.deepEqual(valueParts(t, 'en', { capability, value: { a: { b: 1 } } }), { value: '–', unit: null });
+});
+
+test('a huge number is shown by its magnitude', () => {
+  assert.equal(formatNumber('en', { key: 'n', kind: 'number' }, 1e308), '1E308');
+  assert.equal(formatNumber('en', { key: 'n', kind: 'number' }, 123456), '123,456');
 });

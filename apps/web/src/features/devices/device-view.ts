@@ -2,6 +2,7 @@ import { useContext, useSyncExternalStore } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { Capability, CommandType, DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
 import { DeviceControlContext, type Values, type CommandState } from './device-control.ts';
 
@@ -29,7 +30,7 @@ export function viewOf(device: Device, type: DeviceType | undefined, command: Co
   const values: Values = { ...device.state, ...command?.values };
   const readings = [...(type?.capabilities ?? []), ...furtherCapabilities(device.state, type)].map((capability) => ({
     capability,
-    value: values[capability.key],
+    value: ownValue(values, capability.key),
   }));
   const settings = type === undefined ? [] : readings.flatMap((reading) => settingOf(reading, type) ?? []);
   const isPrimary = ({ capability }: CapabilityValue): boolean => capability.key === type?.primary?.capability;
@@ -80,7 +81,7 @@ function settingWithoutParameters(reading: CapabilityValue, type: DeviceType): S
   const options: readonly SettingValue[] = kind === 'boolean' ? [true, false] : (values ?? []);
   const commands = new Map(
     options.flatMap((value) => {
-      const command = type.commands.find((one) => hasNoParameters(one) && one.sets?.[key] === value);
+      const command = type.commands.find((one) => hasNoParameters(one) && ownValue(one.sets, key) === value);
       return command ? [[value, command.action] as const] : [];
     }),
   );

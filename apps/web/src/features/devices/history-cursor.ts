@@ -1,4 +1,5 @@
 import type { DeviceHistory, NumberHistory, NumberPoint } from '@station/protocol/device-history';
+import { ownValue } from '@station/protocol/own-value';
 import type { Span } from './history-span.ts';
 import { numberSeries, piecesOf, type Piece, spansOf, stepSeries } from './history-view.ts';
 
@@ -54,6 +55,6 @@ export function movedCursor(key: string, atMs: number | null, moments: readonly 
     Home: 0,
     End: last,
   };
-  const wanted = target[key];
+  const wanted = ownValue(target, key);
   return wanted === undefined ? null : (moments[Math.min(last, Math.max(0, wanted))] ?? null);
 }

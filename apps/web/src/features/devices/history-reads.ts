@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import type { Capability } from '@station/protocol/device-types';
 import type { DeviceHistory } from '@station/protocol/device-history';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import { historyKey } from '../../api/devices.ts';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -71,8 +72,8 @@ const keyOf = ({ device, capability }: Charted, { range, span }: Wanted): readon
 export function FollowReports({ charted, range }: { charted: Charted; range: Range }): null {
   const queries = useQueryClient();
   const { device, capability } = charted;
-  const at = device.stateTimes[capability.key] ?? device.stateAt;
-  const value = device.state[capability.key];
+  const at = ownValue(device.stateTimes, capability.key) ?? device.stateAt;
+  const value = ownValue(device.state, capability.key);
   const queryKey = keyOf(charted, { range, span: null });
   const isAnswered = queries.getQueryData(queryKey) !== undefined;
   useEffect(() => {

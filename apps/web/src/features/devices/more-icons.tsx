@@ -1,3 +1,4 @@
+import { ownValue } from '@station/protocol/own-value';
 import {
   AirVent,
   AlarmSmoke,
@@ -53,6 +54,6 @@ const icons: Readonly<Record<string, LucideIcon>> = {
 
 /** A chip for a name that is not known. */
 export function MoreIcon({ name }: { name: string }) {
-  const Icon = icons[name] ?? Cpu;
+  const Icon = ownValue(icons, name) ?? Cpu;
   return <Icon className="size-5" />;
 }

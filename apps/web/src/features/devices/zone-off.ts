@@ -1,6 +1,7 @@
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { ownValue } from '@station/protocol/own-value';
 import type { DeviceTypeMap } from '../../api/devices.ts';
 import type { CommandState, Values } from './device-control.ts';
 import { type Setting, viewOf } from './device-view.ts';
@@ -33,7 +34,7 @@ export function offCommandOf(
 }
 
 function hasTrue(values: Values): boolean {
-  for (const key in values) if (values[key] === true) return true;
+  for (const key in values) if (ownValue(values, key) === true) return true;
   return false;
 }
 

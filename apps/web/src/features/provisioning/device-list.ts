@@ -4,6 +4,7 @@ import { csvCell, textOfCell } from '@station/protocol/csv';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ManualProvisionings } from '@station/protocol/provisioning';
 import { isExternalId } from '@station/protocol/topics';
+import { ownValue } from '@station/protocol/own-value';
 import { isTypeName } from './label.ts';
 
 /** The most that the station takes at once (protocol, `ManualAdd`). */
@@ -52,7 +53,7 @@ export function readList(
   const seenOn = new Map<string, number>();
   const lines = rows.map(({ row, line }): ListLine => {
     const [id = '', type = '', name = '', zone = ''] = ['external_id', 'type', 'name', 'zone'].map((column) =>
-      textOfCell(row[column]?.trim() ?? ''),
+      textOfCell(ownValue(row, column)?.trim() ?? ''),
     );
     // A column may hold what the label says: type and id in one.
     const label = type === '' ? readAdvertisedName(id) : null;

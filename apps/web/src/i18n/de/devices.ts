@@ -8,6 +8,7 @@ export const devices = {
     offlineSince: 'Offline, zuletzt gesehen {{time}}',
     fault: 'Die Geräte konnten nicht gelesen werden',
     faulty: 'Sendet unlesbare Daten',
+    broken: '{{name}} kann nicht angezeigt werden: Was es meldet, ist fehlerhaft.',
     status: { online: 'online', offline: 'offline', unknown: 'noch nicht gesehen' },
     refused: {
       noAnswer: 'Keine Antwort. Ob es geklappt hat, ist nicht bekannt. Wenn nicht, versuche es noch einmal.',

@@ -8,6 +8,7 @@ export const devices = {
     offlineSince: 'Offline, last seen {{time}}',
     fault: 'The devices could not be read',
     faulty: 'Sends data that cannot be read',
+    broken: '{{name}} cannot be shown: what it reports has an error.',
     status: { online: 'online', offline: 'offline', unknown: 'not seen yet' },
     refused: {
       noAnswer: 'No answer, so it is not known whether it worked. If not, try again.',

@@ -8,6 +8,7 @@ export const devices = {
     offlineSince: 'Offline, ostatnio widziane {{time}}',
     fault: 'Nie udało się odczytać urządzeń',
     faulty: 'Wysyła nieczytelne dane',
+    broken: 'Nie można pokazać urządzenia {{name}}: jego dane zawierają błąd.',
     status: { online: 'online', offline: 'offline', unknown: 'jeszcze nie widziane' },
     refused: {
       noAnswer: 'Brak odpowiedzi, więc nie wiadomo, czy się udało. Jeśli nie, spróbuj ponownie.',
