@@ -29,7 +29,7 @@ function posixOf(source: string): string | null {
   if (/\(\?|\\[sSbB]|\[[^\]]*\\[[\]]/.test(source)) return null;
   let isInSet = false;
   return source.replaceAll(/^\^|\$$/g, '').replaceAll(/\\x[0-9a-f]{2}|\\?./g, (part) => {
-    const set = escapes[part];
+    const set = ownValue(escapes, part);
     if (part === '[' || part === ']') isInSet = part === '[';
     if (set !== undefined) return isInSet ? set : `[${set}]`;
     return part === '\\/' ? '/' : part;

@@ -1,4 +1,5 @@
 import type { BrokerLogins } from '@station/protocol/agent-backup';
+import { ownValue } from '@station/protocol/own-value';
 import { deviceTopicEnds, isExternalId, stationTopicEnds } from '@station/protocol/topics';
 
 /** The login that `deploy/mosquitto/start.sh` makes for the backend. */
@@ -98,10 +99,10 @@ const grants: Readonly<Record<string, readonly string[]>> = {
 function allowedOf(acl: unknown, username: string): Acl | null {
   if (!isRecord(acl) || acl['allow'] !== true) return null;
   const { acltype, topic } = acl;
-  if (typeof acltype !== 'string' || typeof topic !== 'string' || !Object.hasOwn(grants, acltype)) return null;
+  if (typeof acltype !== 'string' || typeof topic !== 'string') return null;
   const [station, stationId = '', device, name, ...end] = topic.split('/');
   const isOwn = station === 'station' && uuidPattern.test(stationId) && device === 'device' && name === username;
-  return isOwn && grants[acltype]?.includes(end.join('/')) === true
+  return isOwn && ownValue(grants, acltype)?.includes(end.join('/')) === true
     ? { acltype, topic, priority: 0, allow: true }
     : null;
 }

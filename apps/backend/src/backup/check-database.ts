@@ -1,5 +1,6 @@
 import { Kysely } from 'kysely';
 import type { BackupManifest } from '@station/protocol/backups';
+import { ownValue } from '@station/protocol/own-value';
 import { move } from '../adapters/backup-files.ts';
 import {
   copyRows,
@@ -37,7 +38,7 @@ export async function checkDatabase(file: string, manifest: BackupManifest): Pro
   if (damage !== null) throw new BackupRefused('damaged', new Error(damage));
   checkRows(file, manifest.stationId);
   const rows = Object.entries(countRows(file)).filter(([table]) => !table.startsWith('kysely_'));
-  if (!rows.every(([table, count]) => manifest.rows[table] === count)) throw notAsDescribed();
+  if (!rows.every(([table, count]) => ownValue(manifest.rows, table) === count)) throw notAsDescribed();
 }
 
 const notAsDescribed = (): BackupRefused =>

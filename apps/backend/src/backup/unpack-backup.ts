@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { constants, createZstdDecompress } from 'node:zlib';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
-import { ownValue } from '@station/protocol/own-value';
 import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decryptAge } from './age.ts';

@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { type CommandOptions, type CommandResult, runCommand } from '@station/kit/command';
 import { type Disk, exists, writeDurable } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
+import { ownValue } from '@station/protocol/own-value';
 import { readOperatorFiles, valuesOf, withComposeFiles } from './compose-env.ts';
 
 export type ComposeParts = {
@@ -131,7 +132,7 @@ async function describeProject(parts: ComposeParts, run: RunCompose, signal: Abo
     if (Value.Check(ConfigOutput, parsed)) {
       const { name, services } = parsed;
       const images = Object.values(services).flatMap(({ image }) => image ?? []);
-      const running = Object.keys(services).filter((service) => (replicasOf(services[service]) ?? 1) > 0);
+      const running = Object.keys(services).filter((service) => (replicasOf(ownValue(services, service)) ?? 1) > 0);
       const declared = [...new Set([...Object.keys(services), ...(await allServices(run, bounded))])];
       return { name, running, declared, images: [...new Set(images)] };
     }
