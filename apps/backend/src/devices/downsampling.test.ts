@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KyselyPlugin } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { DeviceReport } from '../core/device-events.ts';
@@ -193,3 +193,33 @@ for (const { code, what, isLeftOut } of [
     }
   });
 }
+
+test('an hour in which a device changed a value without a pause is summarised without reading all of it at once', async () => {
+  await using store = await openTestStore();
+  const clock = manualClock();
+  const start = clock.now() - (clock.now() % hourMs);
+  const devices = createDeviceStore({ db: store.db, clock });
+  const { id } = await devices.provision({ externalId: 'a', type: 'climate', name: 'Hall', zoneId: null });
+  await sql`
+    insert into device_transitions (device_id, capability, at, value)
+    select ${id}, 'open', cast(${start} as bigint) + 100 * i, case when i % 2 = 0 then 'true' else 'false' end
+    from (with recursive counted(i) as (select 0 union all select i + 1 from counted where i < 35999)
+      select i from counted) as numbers`.execute(store.db);
+  let most = 0;
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      most = Math.max(most, result.rows.length);
+      return result;
+    },
+  };
+  clock.advance(2 * hourMs);
+  await createHistoryStore({ store: { ...store, db: store.db.withPlugin(counting) }, clock }).downsample();
+  const left = await store.db.selectFrom('device_transitions').selectAll().execute();
+  assert.ok(left.length <= 361, `${left.length} rows are left`);
+  assert.equal(
+    left.reduce((sum, { changes }) => sum + (changes ?? 1), 0),
+    36_000,
+  );
+  assert.ok(most < 1_000, `one statement read ${most} rows`);
+});

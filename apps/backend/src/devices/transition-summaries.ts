@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Store } from '../store/database.ts';
+import type { DatabaseTransaction } from '../store/schema.ts';
 import { replaceTransitions } from '../store/device-transitions.ts';
 import { statusCapability } from '../store/transition-fold.ts';
 import { deleteRows } from '../store/history-rows.ts';
@@ -83,22 +84,51 @@ async function busyValues({ db }: Parts, hour: number, maxRows: number): Promise
   return rows;
 }
 
+/** Read at a time: in an hour a device may change a value a million times, which is too much for the memory. */
+const windowMs = 60_000;
+
 async function summarise(parts: Parts, value: Value, hour: Span, spanMs: number): Promise<void> {
   const gaps = await readGaps(parts, { ...value, ...hour });
   await parts.db.transaction().execute(async (transaction) => {
-    const read = await readTransitions({ ...parts, db: transaction }, { ...value, ...hour });
-    let index = (read[0]?.at ?? Infinity) < hour.fromMs ? 1 : 0;
-    let held: Transition | null = index === 1 ? read[0]! : null;
-    for (let fromMs = hour.fromMs; fromMs < hour.toMs; fromMs += spanMs) {
-      const first = index;
-      while ((read[index]?.at ?? Infinity) < fromMs + spanMs) index++;
-      const inside = read.slice(first, index);
-      const rows = summarised({ fromMs, toMs: fromMs + spanMs }, held, inside, gaps);
-      held = inside.at(-1) ?? held;
-      if (rows === null) continue;
-      await replaceTransitions(transaction, parts.kind, { ...value, fromMs, toMs: fromMs + spanMs }, rows);
+    const width = Math.max(spanMs, windowMs);
+    /** Before the span, as it was reported: what stands there now may be a summary. */
+    let held: Transition | null = null;
+    for (let fromMs = hour.fromMs; fromMs < hour.toMs; fromMs += width) {
+      const window = { fromMs, toMs: Math.min(fromMs + width, hour.toMs) };
+      const read = await readTransitions({ ...parts, db: transaction }, { ...value, ...window });
+      const isBefore = (read[0]?.at ?? Infinity) < fromMs;
+      if (isBefore && fromMs === hour.fromMs) held = read[0] ?? null;
+      const rows = isBefore ? read.slice(1) : read;
+      held = await summariseSpans({ ...parts, db: transaction }, { value, window, spanMs, held, rows, gaps });
     }
   });
+}
+
+type Window = {
+  value: Value;
+  window: Span;
+  spanMs: number;
+  held: Transition | null;
+  rows: readonly Transition[];
+  gaps: readonly Span[];
+};
+
+/** @returns the last transition. */
+async function summariseSpans(
+  { db, kind }: { db: DatabaseTransaction; kind: Parts['kind'] },
+  { value, window, spanMs, held: before, rows: read, gaps }: Window,
+): Promise<Transition | null> {
+  let held = before;
+  let index = 0;
+  for (let { fromMs } = window; fromMs < window.toMs; fromMs += spanMs) {
+    const first = index;
+    while ((read[index]?.at ?? Infinity) < fromMs + spanMs) index++;
+    const inside = read.slice(first, index);
+    const rows = summarised({ fromMs, toMs: fromMs + spanMs }, held, inside, gaps);
+    held = inside.at(-1) ?? held;
+    if (rows !== null) await replaceTransitions(db, kind, { ...value, fromMs, toMs: fromMs + spanMs }, rows);
+  }
+  return held;
 }
 
 /**
