@@ -20,6 +20,7 @@ import type { FindSight } from '../core/sight.ts';
 import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { HubClient, SocketHub } from './hub.ts';
+import { createMessageBudget } from './message-budget.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
 
 type ConnectionDependencies = {
@@ -54,7 +55,8 @@ function serveConnection(
   stream: ByteStream,
   dependencies: ConnectionDependencies & ConnectionPlaces,
 ): Connection {
-  const { hub, clients, logger } = dependencies;
+  const { hub, clients, clock, logger } = dependencies;
+  const mayTake = createMessageBudget(clock.monotonic);
   const outbox = createOutbox(sendingSocket(socket, stream), () => {
     logger.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tryLater, 'Too far behind');
@@ -75,7 +77,19 @@ function serveConnection(
     termination ??= setTimeout(() => socket.terminate(), closeGraceMs);
   }
 
+  /** What came before the end is still read, and costs nothing any more. */
+  const takes = (): boolean => {
+    if (termination !== undefined) return false;
+    if (mayTake()) return true;
+    close(closeCodes.badMessage, 'Too many messages');
+    socket.terminate();
+    return false;
+  };
+
+  // The library answers each.
+  socket.on('ping', takes);
   socket.on('message', (data, isBinary) => {
+    if (!takes()) return;
     handleMessage(session, data, isBinary).catch((error: unknown) => {
       logger.event('unexpected_error', { where: '/ws', message: String(error) });
       close(1011, 'Something went wrong here');

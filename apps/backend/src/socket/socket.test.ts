@@ -141,6 +141,22 @@ test('a member with a thousand connections ends only their own oldest ones', asy
   for (const { socket } of [...members, ownersPage, another]) socket.terminate();
 });
 
+test('a member who sends messages without a pause is disconnected, also with pings of the protocol', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  for (const flood of ['message', 'ping'] as const) {
+    const client = await open(running);
+    send(client, { type: 'auth', token: accessToken });
+    await client.next('hello');
+    for (let count = 0; count < 1_000; count += 1) {
+      if (flood === 'ping') client.socket.ping();
+      else send(client, { type: 'ping' });
+    }
+    assert.ok([1006, 1008].includes(await client.closed));
+    assert.ok(client.messages.length < 200);
+  }
+});
+
 test('a page of another site is refused', async () => {
   await using running = await runBackend();
   const { host } = new URL(running.backend.url);
