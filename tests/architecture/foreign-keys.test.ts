@@ -20,7 +20,8 @@ function findPlaces(config: string, text?: { file: string; content: string }): s
     compiler.readFile = (name) => (name === text.file ? text.content : readFile(name));
     compiler.fileExists = (name) => name === text.file || fileExists(name);
   }
-  const program = ts.createProgram(text === undefined ? read.fileNames : [text.file], read.options, compiler);
+  const product = read.fileNames.filter((name) => isProduct(name.slice(root.length + 1)));
+  const program = ts.createProgram(text === undefined ? product : [text.file], read.options, compiler);
   const checker = program.getTypeChecker();
   const places: string[] = [];
   for (const file of program.getSourceFiles()) {
