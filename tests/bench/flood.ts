@@ -6,9 +6,7 @@
  * devices are compared with quiet times between, in turns: the disk of a shared machine is faster at one time than at
  * another. See docs/benchmarks.md.
  */
-import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
+import { readdir, stat, statfs } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,9 +14,11 @@ import { parseArgs } from 'node:util';
 import { makeLogins } from '@station/simulators/devices/devices-file';
 import { createMosquitto } from '../rig/mosquitto.ts';
 import { run } from '../rig/program.ts';
+import { limitOf } from '../rig/strangers.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 import type { FloodRequest, FloodResult, PacedResult, ReadResult } from './load/flood-load.ts';
 import { cores, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
+import { makeMemoryLimit } from './load/memory-limit.ts';
 import { raisePriority } from './load/priority.ts';
 import { buildBackend, startStationBackend, stationId, type StationBackend } from './load/station-backend.ts';
 import { percentile, round } from './load/statistics.ts';
@@ -46,31 +46,6 @@ async function mountDisk(workspace: Workspace): Promise<string> {
   await run('mount', ['-o', 'loop', image, folder]);
   workspace.own({ [Symbol.asyncDispose]: async () => void (await run('umount', [folder])) });
   return folder;
-}
-
-/**
- * Makes a control group with the memory limit of the backend's container. Call it before the start of what goes in: it is removed last.
- * @returns puts a process in, and says the limit. Null: this machine has no such control group.
- */
-async function makeMemoryLimit(workspace: Workspace): Promise<(pid: number) => Promise<number | null>> {
-  const compose = await readFile(join(import.meta.dirname, '../../deploy/docker-compose.yml'), 'utf8');
-  const [, megabytes] = /container_name: station-backend[\s\S]*?mem_limit: (\d+)m/.exec(compose) ?? [];
-  assert.ok(megabytes, 'the compose file limits the memory of the backend');
-  const [root, file] = existsSync('/sys/fs/cgroup/memory')
-    ? ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes']
-    : ['/sys/fs/cgroup', 'memory.max'];
-  const group = join(root, `station-flood-${process.pid}`);
-  workspace.own({ [Symbol.asyncDispose]: () => rmdir(group).catch(() => undefined) });
-  return async (pid) => {
-    try {
-      await mkdir(group);
-      await writeFile(join(group, file), String(Number(megabytes) * mebibyte));
-      await writeFile(join(group, 'cgroup.procs'), String(pid));
-      return Number(megabytes);
-    } catch {
-      return null;
-    }
-  };
 }
 
 /** Watches what the database and its copies take. */
@@ -175,7 +150,7 @@ async function main(): Promise<number> {
     MQTT_PASSWORD: mosquitto.password,
   };
   const dataDir = join(disk, 'data');
-  const limitMemory = await makeMemoryLimit(workspace);
+  const limitMemory = await makeMemoryLimit(workspace, { name: 'flood', megabytes: await limitOf('backend') });
   const backend = await startStationBackend(workspace, {
     name: 'flood',
     program,
