@@ -1,5 +1,6 @@
 import { describeError } from '@station/kit/station-error';
 import { createAgentClient } from './adapters/agent-client.ts';
+import { createStorageProcess } from './adapters/storage-process.ts';
 import { type Foundations } from './backend-foundations.ts';
 import { readAgentPart, returnAgentPart } from './backup/agent-part.ts';
 import type { RunJob } from './backup/attempt-job.ts';
@@ -11,6 +12,7 @@ import { confirmRestore } from './backup/finish-restore.ts';
 import { runBackupProcess } from './backup/run-backup-process.ts';
 import { removeLeftovers } from './backup/scratch.ts';
 import { createVerifiedStore } from './backup/verified-store.ts';
+import type { Storage } from './core/backup-destination.ts';
 import type { BackendConfig } from './config.ts';
 import type { Host } from './core/host.ts';
 import { type SettingsStore } from './provisioning/settings-store.ts';
@@ -19,10 +21,12 @@ export function keeperParts(
   { config, host, store, station, stationId, conditions, stationEvents: events, trustedTime }: Foundations,
   engine: BackupEngine,
   settings: SettingsStore,
+  storage: Storage = createStorageProcess(),
 ): KeeperParts {
   const { clock, logger, random } = host;
   return {
     ...{ engine, station, stationId, conditions, events, trustedTime, clock, logger, random },
+    storage,
     dataDir: config.dataDir,
     backupDir: config.backupDir,
     settings: createBackupSettings(settings),

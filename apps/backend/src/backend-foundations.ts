@@ -5,6 +5,7 @@ import { closeCodes } from '@station/protocol/socket';
 import { readDiskSpace } from './adapters/disk-space.ts';
 import type { Automations } from './automations/automations.ts';
 import type { BackupEngine } from './backup/backup-engine.ts';
+import type { Storage } from './core/backup-destination.ts';
 import type { RunJob } from './backup/attempt-job.ts';
 import type { BackupKeeper } from './backup/backup-keeper.ts';
 import { finishRestore } from './backup/finish-restore.ts';
@@ -69,6 +70,8 @@ export type BackendHooks = {
   radio?: Radio;
   /** Used by tests only, instead of a process at the lowest priority, which a busy machine lets wait for minutes. */
   runBackupJob?: RunJob;
+  /** Storage of backups that others may control; absent: in processes of their own. */
+  storage?: Storage;
   /** Used by tests only. */
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };

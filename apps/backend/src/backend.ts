@@ -140,7 +140,7 @@ async function startFeatures(
     }),
   );
   const backups = opened.use(openBackups(foundations, hooks.runBackupJob));
-  const backupKeeper = opened.use(startBackupKeeper(keeperParts(foundations, backups, wifi.settings)));
+  const backupKeeper = opened.use(startBackupKeeper(keeperParts(foundations, backups, wifi.settings, hooks.storage)));
   const notifications = opened.use(openNotifications(opened, foundations, { mqtt, cloud, settings: wifi.settings }));
   const history = createHistoryStore({ store, trustedTime: foundations.trustedTime, clock });
   opened.use(startHousekeeping({ history, also: [automations.prune], leadership, clock, logger }));

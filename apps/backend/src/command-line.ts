@@ -3,7 +3,7 @@ import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
 import { createAgentClient } from './adapters/agent-client.ts';
-import { lowerPriority, serveJob, jobArgument } from './adapters/backup-process.ts';
+import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './adapters/backup-process.ts';
 import { readAgentPart } from './backup/agent-part.ts';
 import { type BackupCommand, isBackupCommand, runBackupCommand } from './backup/backup-command.ts';
 import type { BackupJob, JobOptions } from './backup/backup-job.ts';
@@ -45,7 +45,8 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   const [command, ...options] = args;
   if (command === '--help' && options.length === 0) return print(help, 0);
   // Started by the backend itself; the job comes over standard input.
-  if (command === jobArgument && options.length === 0) return serveJob(runJob).then(() => 0);
+  if (command === jobArgument && options.length === 0) return serveJob(runJob, { isUrgent: false }).then(() => 0);
+  if (command === urgentJobArgument && options.length === 0) return serveUrgentJob();
   if (command === 'doctor' && options.every((option) => option === '--json' || option === '--quick')) {
     return examine(env, { isJson: options.includes('--json'), isQuick: options.includes('--quick') });
   }
@@ -56,6 +57,12 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
   process.stderr.write(`station-backend: unknown arguments: ${args.join(' ')}\n\n${help}`);
   return exitUsage;
+}
+
+async function serveUrgentJob(): Promise<number> {
+  const { runStorageJob } = await import('./adapters/storage-process.ts');
+  await serveJob(runStorageJob, { isUrgent: true });
+  return 0;
 }
 
 /** A job of the backend that runs in a process of its own. */

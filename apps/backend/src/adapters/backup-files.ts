@@ -1,7 +1,8 @@
-import { constants, createReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { openRegularFile } from './regular-file.ts';
 
 /** Files of any size, read and written as streams. */
 
@@ -9,17 +10,19 @@ const chunkBytes = 1024 * 1024;
 /** Written in pieces, so that the last fsync does not stop everything else on an SD card for long. */
 const syncEveryBytes = 32 * 1024 * 1024;
 
-/** @throws the file system's error. */
-export function readChunks(path: string): AsyncIterable<Buffer> {
-  return createReadStream(path, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>;
+/** Of a regular file; anything else is refused. @throws the file system's error. */
+export async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  await using file = await openRegularFile(path);
+  yield* file.createReadStream({ highWaterMark: chunkBytes, autoClose: false }) as AsyncIterable<Buffer>;
 }
 
 /**
- * Writes a new file that only its owner may read. Resolved means that its content is on disk; its name is once the folder is synced.
+ * Writes a new file that only its owner may read; what has its name is removed, and not written to. Resolved means that its content is on disk; its name is once the folder is synced.
  * @returns its size in bytes. @throws the file system's error, or that of `content`.
  */
 export async function writeChunks(path: string, content: AsyncIterable<Uint8Array>): Promise<number> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  await rm(path, { force: true });
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   await using file = await open(path, flags, 0o600);
   let written = 0;
   let unsynced = 0;
@@ -51,6 +54,12 @@ export async function fileBytes(path: string): Promise<number | null> {
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, blocks, bsize } = await statfs(folder).catch(() => statfs(dirname(folder)));
   return blocks === 0 ? Infinity : bavail * bsize;
+}
+
+/** Free bytes, of which a tenth of the disk is left to everything else. */
+export async function spareBytes(folder: string): Promise<number> {
+  const { bavail, blocks, bsize } = await statfs(folder).catch(() => statfs(dirname(folder)));
+  return blocks === 0 ? Infinity : (bavail - blocks / 10) * bsize;
 }
 
 /** True when both are on one disk. */

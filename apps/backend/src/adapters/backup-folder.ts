@@ -1,23 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, constants, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Disk, nodeDisk, writeDurable } from '@station/kit/durable-files';
-import type { BackupPlace } from '@station/protocol/backup-api';
 import { ownValue } from '@station/protocol/own-value';
-import { type BackupDestination, DestinationFault } from '../core/backup-destination.ts';
+import {
+  DestinationFault,
+  type FolderState,
+  isBackupFileName,
+  listedBackups,
+  type StorageTarget,
+  type StoredBackup,
+} from '../core/backup-destination.ts';
 import { hashFile } from './backup-hash.ts';
+import { openRegularFile } from './regular-file.ts';
+import type { StorageDriver } from './storage-driver.ts';
 
 /** Written on the disk when it is chosen. Without it another disk is mounted there, or none. */
 const markName = '.station-backups.json';
-
-export type FolderState = 'ready' | 'not_mounted' | 'not_writable';
+const mostMarkBytes = 4096;
+/** More than a station ever leaves in its folder: somebody else filled it. */
+const mostEntries = 200_000;
 
 /** The mark of a folder; null: it has none, or cannot be read. */
 async function readFolderMark(folder: string): Promise<string | null> {
   try {
-    const { id } = JSON.parse(await readFile(join(folder, markName), 'utf8')) as { id?: unknown };
+    await using file = await openRegularFile(join(folder, markName));
+    if ((await file.stat()).size > mostMarkBytes) return null;
+    const { id } = JSON.parse(await file.readFile('utf8')) as { id?: unknown };
     return typeof id === 'string' ? id : null;
   } catch {
     return null;
@@ -25,7 +37,7 @@ async function readFolderMark(folder: string): Promise<string | null> {
 }
 
 /** Marks a folder, so that it is recognised later; one that has a mark keeps it. @throws DestinationFault. */
-export async function markFolder(folder: string, disk: Disk = nodeDisk): Promise<string> {
+async function markFolder(folder: string, disk: Disk = nodeDisk): Promise<string> {
   const state = await folderState(folder, null);
   if (state !== 'ready') throw new DestinationFault(state);
   const kept = await readFolderMark(folder);
@@ -36,7 +48,7 @@ export async function markFolder(folder: string, disk: Disk = nodeDisk): Promise
 }
 
 /** @param mark as `markFolder` gave it; null: any folder will do. */
-export async function folderState(folder: string, mark: string | null): Promise<FolderState> {
+async function folderState(folder: string, mark: string | null): Promise<FolderState> {
   try {
     if (!(await stat(folder)).isDirectory()) return 'not_mounted';
   } catch {
@@ -51,37 +63,39 @@ export async function folderState(folder: string, mark: string | null): Promise<
 
 /**
  * A folder on a disk of this machine, or a share that is mounted. Its mark is looked for at each use: a stick that was pulled out leaves an
- * empty folder behind, on the disk of the station.
+ * empty folder behind, on the disk of the station. Only regular files are ever opened: a stick may come from anybody.
  */
-export function createBackupFolder(options: {
-  place: BackupPlace;
-  folder: string;
-  stationId: string;
-  mark: string | null;
-}): BackupDestination {
-  const { place, folder, stationId, mark } = options;
+export function createBackupFolder({
+  folder,
+  stationId,
+  mark,
+}: Extract<StorageTarget, { kind: 'folder' }>): StorageDriver {
   const own = join(folder, stationId);
   const ready = async (): Promise<void> => {
     // Without a mark it is the station's own disk, which is always there; on a new station the folder is missing.
     const state = mark === null ? 'ready' : await folderState(folder, mark);
     if (state !== 'ready') throw new DestinationFault(state);
     await mkdir(own, { recursive: true, mode: 0o700 });
+    // A link would lead to other files of this machine.
+    if (!(await lstat(own)).isDirectory()) throw new DestinationFault('not_writable');
   };
   return {
-    place,
+    prepare: () => asFault(ready),
     list: () =>
       asFault(async () => {
         await ready();
-        const names = (await readdir(own)).filter((name) => name.endsWith('.age'));
-        return Promise.all(names.map(async (name) => ({ name, bytes: (await stat(join(own, name))).size })));
+        return listedBackups(await filesIn(own));
       }),
-    put: (path, name, signal) =>
+    put: (path, name, { signal, onProgress }) =>
       asFault(async () => {
         await ready();
         const temporary = join(own, `.${name}.part`);
         try {
-          await using file = await open(temporary, 'w', 0o600);
-          await pipeline(createReadStream(path), file.createWriteStream({ autoClose: false }), { signal });
+          await rm(temporary, { force: true });
+          await using file = await open(temporary, 'wx', 0o600);
+          await pipeline(createReadStream(path), counted(onProgress), file.createWriteStream({ autoClose: false }), {
+            signal,
+          });
           await file.sync();
         } catch (error) {
           await rm(temporary, { force: true });
@@ -89,13 +103,14 @@ export function createBackupFolder(options: {
         }
         await rename(temporary, join(own, name));
         await nodeDisk.sync(own);
-        const sums = await Promise.all([hashFile(createReadStream(path)), hashFile(createReadStream(join(own, name)))]);
+        const there = await openRegularFile(join(own, name));
+        const sums = await Promise.all([hashFile(createReadStream(path)), hashFile(there.createReadStream())]);
         if (sums[0] !== sums[1]) throw new DestinationFault('altered');
       }),
-    read: (name) =>
+    read: (name): Promise<Readable> =>
       asFault(async () => {
         await ready();
-        const file = await open(join(own, name), 'r');
+        const file = await openRegularFile(join(own, name));
         return file.createReadStream();
       }),
     remove: (name) =>
@@ -104,8 +119,32 @@ export function createBackupFolder(options: {
         await rm(join(own, name), { force: true });
         await nodeDisk.sync(own);
       }),
+    state: () => folderState(folder, mark),
+    mark: () => markFolder(folder),
   };
 }
+
+async function filesIn(folder: string): Promise<StoredBackup[]> {
+  const files: StoredBackup[] = [];
+  let seen = 0;
+  for await (const { name } of await opendir(folder, { bufferSize: 1_000 })) {
+    if (++seen > mostEntries) break;
+    if (!isBackupFileName(name)) continue;
+    const found = await lstat(join(folder, name)).catch(() => null);
+    if (found?.isFile() === true) files.push({ name, bytes: found.size });
+  }
+  return files;
+}
+
+const counted = (onProgress: (doneBytes: number) => void) =>
+  async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let done = 0;
+    for await (const chunk of source) {
+      done += chunk.length;
+      onProgress(done);
+      yield chunk;
+    }
+  };
 
 const faultOf: Readonly<Record<string, DestinationFault['reason']>> = {
   ENOSPC: 'no_space',
@@ -118,6 +157,7 @@ const faultOf: Readonly<Record<string, DestinationFault['reason']>> = {
   EIO: 'not_mounted',
   ENODEV: 'not_mounted',
   ESTALE: 'not_mounted',
+  ELOOP: 'failed',
 };
 
 async function asFault<T>(action: () => Promise<T>): Promise<T> {

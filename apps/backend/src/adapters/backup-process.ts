@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -9,8 +10,9 @@ type JobMessage<Progress, Outcome> = { progress: Progress } | { outcome: Outcome
 
 /** Keeps the process small beside the backend in one container. */
 const nodeFlags = ['--max-semi-space-size=2', '--max-old-space-size=96'];
-/** Argument of the backend's program that makes it do one job. */
+/** Arguments of the backend's program that make it do one job: at the lowest priority, or at once. */
 export const jobArgument = 'backup-job';
+export const urgentJobArgument = 'urgent-job';
 const maxNoteBytes = 4_000;
 /** For a process that was told to end, and for one that was killed. */
 const endsWithinMs = 5_000;
@@ -29,15 +31,18 @@ export async function runInProcess<Progress, Outcome>(
     onProgress: (progress: Progress) => void;
     signal: AbortSignal;
     mostSilenceMs?: (last: Progress | null) => number;
+    /** Somebody waits for it, so it has the usual priority. What the job writes to descriptor 3 is the content. */
+    urgent?: { content: Writable | null };
   },
 ): Promise<Outcome> {
-  const { program, onProgress, signal, mostSilenceMs = () => Infinity } = options;
-  const child = spawn(process.execPath, [...nodeFlags, program, jobArgument], {
+  const { program, onProgress, signal, mostSilenceMs = () => Infinity, urgent } = options;
+  const child = spawn(process.execPath, [...nodeFlags, program, urgent ? urgentJobArgument : jobArgument], {
     env: {},
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+    stdio: ['pipe', 'pipe', 'pipe', urgent?.content ? 'pipe' : 'ignore'],
+  }) as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
+  if (urgent?.content) (child.stdio[3] as Readable).pipe(urgent.content, { end: false });
   // Before it has threads: each of them begins with this priority.
-  if (child.pid !== undefined) lowerPriorityOf(child.pid);
+  if (child.pid !== undefined && !urgent) lowerPriorityOf(child.pid);
   let note = '';
   child.stderr.on('data', (chunk: Buffer) => {
     note = (note + chunk.toString('utf8')).slice(-maxNoteBytes);
@@ -60,6 +65,7 @@ export async function runInProcess<Progress, Outcome>(
   using _stopping = endOnAbort(child, signal);
   try {
     const how = await howItEnded(child);
+    if (how === hangs) throw new JobHangsError();
     if (patience.isOver()) throw new JobTooSlowError();
     if (outcome === undefined) throw new Error(`The process of the backup ended (${how}): ${note.trim()}`);
     return outcome;
@@ -71,12 +77,17 @@ export async function runInProcess<Progress, Outcome>(
 /** The process reported no progress for longer than it may. */
 export class JobTooSlowError extends Error {}
 
+/** The kernel does not let its process go: it is inside a file system that does not answer. */
+export class JobHangsError extends Error {}
+
+const hangs = 'it hangs';
+
 /** Resolves also when the kernel does not let a killed process go, as inside a file system that hangs. */
 function howItEnded(child: ChildProcess): Promise<string> {
   return new Promise<string>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, name) => resolve(name ?? `exit code ${code}`));
-    child.once(wasKilled, () => setTimeout(() => resolve('it hangs'), endsWithinMs).unref());
+    child.once(wasKilled, () => setTimeout(() => resolve(hangs), endsWithinMs).unref());
   });
 }
 
@@ -124,8 +135,9 @@ function endOnAbort(child: ChildProcess, signal: AbortSignal): Disposable {
 /** The child's side: reads the job, and writes what it reports. The signal aborts when the parent has ended or cancels. */
 export async function serveJob<Job, Progress, Outcome>(
   work: (job: Job, options: { onProgress: (progress: Progress) => void; signal: AbortSignal }) => Promise<Outcome>,
+  { isUrgent }: { isUrgent: boolean },
 ): Promise<void> {
-  lowerPriority();
+  if (!isUrgent) lowerPriority();
   const ending = new AbortController();
   const lines = createInterface({ input: process.stdin });
   const first = Promise.withResolvers<string>();

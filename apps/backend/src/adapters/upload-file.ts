@@ -1,16 +1,9 @@
-import { constants, createWriteStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 
 /** Writes a piece at its place in a file that only its owner may read; what was behind it is cut off. */
 export async function writePieceAt(path: string, offset: number, piece: Uint8Array): Promise<void> {
   await using file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   await file.truncate(offset);
   for (let at = 0; at < piece.length;) at += (await file.write(piece, at, piece.length - at, offset + at)).bytesWritten;
-}
-
-/** Writes a stream to a new file that only its owner may read. @throws the error of either. */
-export async function writeStream(path: string, content: Readable): Promise<void> {
-  await pipeline(content, createWriteStream(path, { mode: 0o600 }));
 }

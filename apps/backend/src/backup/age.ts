@@ -44,7 +44,7 @@ export async function* encryptAge(
   const nonce = randomBytes(payloadNonceBytes);
   yield nonce;
   const key = payloadKey(fileKey, nonce);
-  const reader = createByteReader(plain);
+  await using reader = createByteReader(plain);
   let chunk = await reader.read(chunkBytes);
   for (let counter = 0; ; counter++) {
     const next = chunk.length < chunkBytes ? Buffer.alloc(0) : await reader.read(chunkBytes);
@@ -59,7 +59,7 @@ export async function* encryptAge(
  *   before an error is authentic, but not complete.
  */
 export async function* decryptAge(sealed: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Buffer> {
-  const reader = createByteReader(sealed);
+  await using reader = createByteReader(sealed);
   const fileKey = await readHeader(reader, passphrase);
   const nonce = await reader.read(payloadNonceBytes);
   if (nonce.length < payloadNonceBytes) throw incomplete();

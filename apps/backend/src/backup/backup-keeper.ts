@@ -7,9 +7,7 @@ import { describeError, StationError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackupPlace, BackupSettingsPut, BackupTrouble, BackupView } from '@station/protocol/backup-api';
 import { backupRefusals } from '@station/protocol/backups';
-import { folderState, markFolder } from '../adapters/backup-folder.ts';
-import { makeFolder, removeTree } from '../adapters/backup-files.ts';
-import { DestinationFault } from '../core/backup-destination.ts';
+import { DestinationFault, type FolderState, type StorageTarget } from '../core/backup-destination.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { StationEvents } from '../core/station-events.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
@@ -19,6 +17,7 @@ import { nextNight, nightDue } from './backup-schedule.ts';
 import { type BackupSettingsStore, changedSettings, type KeptSettings, shownSettings } from './backup-settings.ts';
 import {
   folderOf,
+  type Listing,
   listBackups,
   removeExpired,
   type BackupTarget,
@@ -40,7 +39,10 @@ export type BackupKeeper = AsyncDisposable & {
   /** The work that `begin` started last; resolves when it has ended. */
   ended(): Promise<void>;
   targets(): Promise<BackupTarget[]>;
+  /** Ends what runs: a backup, a check, or the transfer of a file. */
   cancel(): void;
+  /** Aborts when transfers are cancelled, or the backend stops. */
+  transfers(): AbortSignal;
 };
 
 export type KeeperParts = TargetParts & {
@@ -57,7 +59,14 @@ export type KeeperParts = TargetParts & {
   random: () => number;
 };
 
-type Keeper = KeeperParts & { sending: BackupPlace | null; work: Promise<void> | null; stopping: AbortController };
+type Keeper = KeeperParts & {
+  sending: BackupPlace | null;
+  work: Promise<void> | null;
+  stopping: AbortController;
+  transfers: AbortController;
+  /** The one that runs, or the last one. */
+  listing: { ended: boolean; result: Promise<Listing> } | null;
+};
 
 const turnMs = 60_000;
 const oldAfterMs = 3 * 24 * 3600_000;
@@ -65,7 +74,8 @@ const oldAfterMs = 3 * 24 * 3600_000;
 export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
   const { clock, engine, logger, random, settings, isSupported } = parts;
   const stopping = new AbortController();
-  const keeper: Keeper = { ...parts, sending: null, work: null, stopping };
+  const transfers = new AbortController();
+  const keeper: Keeper = { ...parts, sending: null, work: null, stopping, transfers, listing: null };
   const running = isSupported
     ? runLoop({
         turn: () => turn(keeper),
@@ -83,7 +93,8 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
     begin: (passphrase) => begin(keeper, passphrase),
     ended: async () => keeper.work ?? undefined,
     targets: async () => targetsOf(parts, await settings.read()),
-    cancel: () => engine.cancel(),
+    cancel: () => cancel(keeper),
+    transfers: () => AbortSignal.any([stopping.signal, keeper.transfers.signal]),
     [Symbol.asyncDispose]: async () => {
       stopping.abort(new Error('The backend stops'));
       engine.cancel();
@@ -91,6 +102,12 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
       await keeper.work;
     },
   };
+}
+
+function cancel(keeper: Keeper): void {
+  keeper.engine.cancel();
+  keeper.transfers.abort(new Error('Cancelled'));
+  keeper.transfers = new AbortController();
 }
 
 async function turn(keeper: Keeper): Promise<number> {
@@ -141,6 +158,7 @@ function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Prom
   const work = makeAndNote(keeper, kept, passphrase).finally(() => {
     keeper.work = null;
     keeper.sending = null;
+    keeper.listing = null;
   });
   keeper.work = work.catch(() => undefined);
   return work;
@@ -176,13 +194,17 @@ async function makeOne(
   passphrase: string,
 ): Promise<Omit<BackupTrouble, 'at'> | null> {
   const { verified, station, trustedTime, clock, stopping } = keeper;
+  const cancelling = AbortSignal.any([stopping.signal, keeper.transfers.signal]);
   const targets = targetsOf(keeper, kept);
   const found = await usableFolder(keeper, kept);
+  const making = targets.find(({ destination }) => destination.place === found.place)?.destination;
+  const faultOfFolder = await making?.prepare().then(noFault, asReason);
+  if (faultOfFolder !== undefined) return { place: found.place, reason: faultOfFolder };
   const folder = folderOf(keeper, found.place);
-  await makeFolder(folder);
   const name = backupFileName((await station.read()).name, isoTime(clock.now()));
   const path = join(folder, name);
   const refused = await makeAndVerify(keeper, path, passphrase);
+  if (refused !== null) await making?.remove(name).catch(asReason);
   if (refused !== null) {
     const isAway = found.place === 'folder' && (await usableFolder(keeper, kept)).place === 'station';
     // Pulled out meanwhile: now the backup goes to the station.
@@ -195,7 +217,7 @@ async function makeOne(
     try {
       if (destination.place === 'webdav') {
         keeper.sending = 'webdav';
-        await destination.put(path, name, stopping.signal);
+        await destination.put(path, name, cancelling);
         await verified.add('webdav', name, clock.now());
       }
       // A folder that is not there is the trouble that is noted already.
@@ -203,6 +225,7 @@ async function makeOne(
       if (isThere && trustedTime.areAgesTrue()) await removeExpired(target, verified, clock.now());
     } catch (error) {
       if (!(error instanceof DestinationFault)) throw error;
+      if (cancelling.aborted) return { place: null, reason: 'cancelled' };
       trouble ??= { place: destination.place, reason: error.reason };
     }
   }
@@ -218,30 +241,45 @@ async function makeAndVerify(
   const made = await engine.make(path, passphrase);
   if (made.kind === 'refused') return made.reason;
   const checked = await engine.verify(path, passphrase);
-  if (checked.kind !== 'refused') return null;
-  await removeTree(path);
-  return checked.reason;
+  return checked.kind === 'refused' ? checked.reason : null;
+}
+
+const noFault = (): undefined => undefined;
+
+/** Why a destination did not do it. @throws any other error. */
+function asReason(error: unknown): DestinationFault['reason'] {
+  if (error instanceof DestinationFault) return error.reason;
+  throw error;
+}
+
+/** Of BACKUP_DIR. @param mark null: any folder will do. */
+async function stateOf(keeper: Keeper, backupDir: string, mark: string | null): Promise<FolderState> {
+  const target: StorageTarget = { kind: 'folder', folder: backupDir, stationId: keeper.stationId, mark };
+  const asked = keeper.storage.ask(target, 'state', {}, { signal: keeper.stopping.signal });
+  return asked.catch((error: unknown) => (asReason(error) === 'not_writable' ? 'not_writable' : 'not_mounted'));
 }
 
 /** The folder, or the station's own disk while the folder is not there: the backup is then made all the same. */
 async function usableFolder(
-  { backupDir }: Keeper,
+  keeper: Keeper,
   { folderMark }: KeptSettings,
 ): Promise<{ place: 'station' | 'folder'; trouble: Omit<BackupTrouble, 'at'> | null }> {
   if (folderMark === null) return { place: 'station', trouble: null };
-  const state = backupDir === null ? 'not_mounted' : await folderState(backupDir, folderMark);
+  const { backupDir } = keeper;
+  const state = backupDir === null ? 'not_mounted' : await stateOf(keeper, backupDir, folderMark);
   if (state === 'ready') return { place: 'folder', trouble: null };
   return { place: 'station', trouble: { place: 'folder', reason: state } };
 }
 
 async function change(keeper: Keeper, put: BackupSettingsPut): Promise<void> {
-  const { settings, backupDir, clock } = keeper;
+  const { settings, clock } = keeper;
   const kept = await settings.read();
-  const folderMark = put.folder ? await chooseFolder(backupDir, kept) : null;
+  const folderMark = put.folder ? await chooseFolder(keeper, kept) : null;
   const next = changedSettings(kept, put, folderMark);
   if (next.nightly && next.passphrase === null)
     throw new StationError('conflict', 'Nightly backups need a passphrase.');
   await settings.write(next);
+  keeper.listing = null;
   const state = await settings.readState();
   const now = clock.now();
   if (state === null || (next.nightly && !kept.nightly))
@@ -249,10 +287,12 @@ async function change(keeper: Keeper, put: BackupSettingsPut): Promise<void> {
 }
 
 /** The disk that is there now is marked, unless the one of before is only away. */
-async function chooseFolder(backupDir: string | null, { folderMark }: KeptSettings): Promise<string> {
+async function chooseFolder(keeper: Keeper, { folderMark }: KeptSettings): Promise<string> {
+  const { backupDir, stationId, storage, stopping } = keeper;
   if (backupDir === null) throw new StationError('conflict', 'BACKUP_DIR is not set.');
   try {
-    return await markFolder(backupDir);
+    const target: StorageTarget = { kind: 'folder', folder: backupDir, stationId, mark: null };
+    return await storage.ask(target, 'mark', {}, { signal: stopping.signal });
   } catch (error) {
     if (!(error instanceof DestinationFault)) throw error;
     if (folderMark !== null) return folderMark;
@@ -261,7 +301,7 @@ async function chooseFolder(backupDir: string | null, { folderMark }: KeptSettin
 }
 
 async function view(keeper: Keeper): Promise<BackupView> {
-  const { engine, settings, verified, station, backupDir, isSupported, clock } = keeper;
+  const { engine, settings, station, isSupported, clock } = keeper;
   const kept = await settings.read();
   const state = await settings.readState();
   const { time_zone: timeZone } = await station.read();
@@ -270,8 +310,7 @@ async function view(keeper: Keeper): Promise<BackupView> {
     kept.nightly && kept.passphrase !== null ? Math.max(nextNight(kept.at, timeZone, after), clock.now()) : null;
   return {
     settings: shownSettings(kept),
-    ...(await listBackups(targetsOf(keeper, kept), verified)),
-    folder: backupDir === null ? 'unset' : await folderState(backupDir, kept.folderMark),
+    ...(await currentListing(keeper, kept)),
     isWorking: keeper.work !== null || engine.progress() !== null,
     progress: engine.progress(),
     sending: keeper.sending,
@@ -279,4 +318,19 @@ async function view(keeper: Keeper): Promise<BackupView> {
     nextAt: nextAt === null || nextAt === Infinity ? null : isoTime(nextAt),
     isSupported,
   };
+}
+
+/** One at a time; while a backup is made, the last one will do. Each starts processes. */
+function currentListing(keeper: Keeper, kept: KeptSettings): Promise<Listing> {
+  const { listing, work, backupDir, verified } = keeper;
+  if (listing !== null && (!listing.ended || work !== null)) return listing.result;
+  const list = async (): Promise<Listing> => ({
+    ...(await listBackups(targetsOf(keeper, kept), verified)),
+    folder: backupDir === null ? 'unset' : await stateOf(keeper, backupDir, kept.folderMark),
+  });
+  const made = { ended: false, result: list() };
+  const end = (): void => void (made.ended = true);
+  made.result.then(end, end);
+  keeper.listing = made;
+  return made.result;
 }

@@ -1,6 +1,6 @@
 /** Names of backup files: `station-<name>-<time>.age`, of which the time sorts. */
 
-const namePattern = /^station-(.*)-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z\.age$/;
+const namePattern = /^station-([a-z0-9-]{1,60})-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z\.age$/;
 const maxNameLength = 40;
 
 /** @param at ISO 8601 in UTC. */

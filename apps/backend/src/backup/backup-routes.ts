@@ -9,6 +9,7 @@ import {
   BackupView,
   UploadId,
 } from '@station/protocol/backup-api';
+import { exactly } from '../adapters/limited-copy.ts';
 import { DestinationFault } from '../core/backup-destination.ts';
 import { fitting } from '../http/pages.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -93,7 +94,8 @@ function registerDownload(app: HttpServer, { keeper, links }: BackupRoutesParts)
       const { content, bytes } = await asAnswer(async () => {
         const found = (await target.destination.list()).find((file) => file.name === name);
         if (found === undefined) throw new StationError('not_found', 'There is no such backup.');
-        return { content: await target.destination.read(name), bytes: found.bytes };
+        const { bytes } = found;
+        return { content: exactly(await target.destination.read(name, keeper.transfers()), bytes), bytes };
       });
       return reply
         .headers({ 'content-disposition': `attachment; filename="${name}"`, 'content-length': bytes })

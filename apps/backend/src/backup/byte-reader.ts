@@ -1,5 +1,5 @@
-/** Reads a stream of chunks in pieces of the caller's sizes. */
-export type ByteReader = {
+/** Reads a stream of chunks in pieces of the caller's sizes; its disposal ends the stream. */
+export type ByteReader = AsyncDisposable & {
   /** The next `count` bytes; fewer at the end of the stream. */
   read(count: number): Promise<Buffer>;
   /** The next `count` bytes in pieces; ends early at the end of the stream. */
@@ -28,6 +28,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>): ByteReader 
   };
 
   return {
+    [Symbol.asyncDispose]: async () => void (await chunks.return?.()),
     read: async (count) => {
       if (rest.length >= count) return take(count);
       const parts: Buffer[] = [take(count)];

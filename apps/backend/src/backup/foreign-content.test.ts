@@ -44,14 +44,14 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
   { name: 'an empty key', reason: 'not_accepted', ...withFile('settings-key', Buffer.alloc(0)) },
   { name: 'a key of megabytes', reason: 'not_accepted', ...withFile('settings-key', Buffer.alloc(5_000_000, 0x41)) },
   {
-    name: 'a device type of gigabytes',
+    name: 'a device type of many megabytes',
     reason: 'not_accepted',
-    zeros: { name: 'device-types/zero.json', bytes: 8_000 * 1024 * 1024 },
+    zeros: { name: 'device-types/zero.json', bytes: 16 * 1024 * 1024 },
   },
   {
-    name: "an agent's part of gigabytes",
+    name: "an agent's part of many megabytes",
     reason: 'not_accepted',
-    zeros: { name: 'agent.json', bytes: 8_000 * 1024 * 1024 },
+    zeros: { name: 'agent.json', bytes: 16 * 1024 * 1024 },
   },
   {
     name: 'a database larger than the disk',

@@ -2,9 +2,13 @@ import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { BackupPlace, BackupView, StoredBackupView } from '@station/protocol/backup-api';
-import { createBackupFolder } from '../adapters/backup-folder.ts';
-import { createWebdav } from '../adapters/backup-webdav.ts';
-import { type BackupDestination, DestinationFault } from '../core/backup-destination.ts';
+import { storageHere } from '../adapters/storage-here.ts';
+import {
+  type BackupDestination,
+  DestinationFault,
+  type Storage,
+  type StorageTarget,
+} from '../core/backup-destination.ts';
 import { readBackupName } from './backup-name-decide.ts';
 import type { KeptSettings } from './backup-settings.ts';
 import { chooseExpired, type Keep } from './retention-decide.ts';
@@ -16,26 +20,53 @@ const keptOnStation: Keep = { daily: 1, weekly: 0 };
 /** A destination in use, and how many files it keeps. */
 export type BackupTarget = { destination: BackupDestination; keep: Keep };
 
-export type TargetParts = { dataDir: string; backupDir: string | null; stationId: string };
+export type TargetParts = {
+  dataDir: string;
+  backupDir: string | null;
+  stationId: string;
+  /** For what others may control. */
+  storage: Storage;
+};
 
 /** Folder of the backups on the station's own disk. */
 const ownFolder = (dataDir: string): string => join(dataDir, 'backups');
 
 /** Where new files are made: path of the folder in which a destination of this machine keeps them. */
-export const folderOf = ({ dataDir, backupDir, stationId }: TargetParts, place: 'station' | 'folder'): string =>
-  join(place === 'folder' && backupDir !== null ? backupDir : ownFolder(dataDir), stationId);
+export const folderOf = (
+  { dataDir, backupDir, stationId }: Omit<TargetParts, 'storage'>,
+  place: 'station' | 'folder',
+): string => join(place === 'folder' && backupDir !== null ? backupDir : ownFolder(dataDir), stationId);
 
 /** The destinations that the settings name; the station's own disk is always one. */
-export function targetsOf({ dataDir, backupDir, stationId }: TargetParts, settings: KeptSettings): BackupTarget[] {
+export function targetsOf(
+  { dataDir, backupDir, stationId, storage }: TargetParts,
+  settings: KeptSettings,
+): BackupTarget[] {
   const { keep, folderMark, webdav } = settings;
-  const own = createBackupFolder({ place: 'station', folder: ownFolder(dataDir), stationId, mark: null });
+  const ownTarget = { kind: 'folder', folder: ownFolder(dataDir), stationId, mark: null } as const;
+  const own = destinationOf('station', ownTarget, storageHere);
   const targets: BackupTarget[] = [{ destination: own, keep: keptOnStation }];
   if (backupDir !== null && folderMark !== null) {
-    const folder = createBackupFolder({ place: 'folder', folder: backupDir, stationId, mark: folderMark });
-    targets.push({ destination: folder, keep });
+    const target = { kind: 'folder', folder: backupDir, stationId, mark: folderMark } as const;
+    targets.push({ destination: destinationOf('folder', target, storage), keep });
   }
-  if (webdav !== null) targets.push({ destination: createWebdav(webdav, stationId), keep });
+  if (webdav !== null) {
+    const target = { kind: 'webdav', ...webdav, stationId } as const;
+    targets.push({ destination: destinationOf('webdav', target, storage), keep });
+  }
   return targets;
+}
+
+function destinationOf(place: BackupPlace, target: StorageTarget, storage: Storage): BackupDestination {
+  const { signal } = new AbortController();
+  return {
+    place,
+    prepare: async () => void (await storage.ask(target, 'prepare', {}, { signal })),
+    list: () => storage.ask(target, 'list', {}, { signal }),
+    put: async (path, name, ending) => void (await storage.ask(target, 'put', { path, name }, { signal: ending })),
+    read: (name, ending) => storage.read(target, name, { signal: ending }),
+    remove: async (name) => void (await storage.ask(target, 'remove', { name }, { signal })),
+  };
 }
 
 const idOf = (place: BackupPlace, name: string): string => `${place}:${name}`;
@@ -47,6 +78,8 @@ export function findTarget(targets: readonly BackupTarget[], id: string): { targ
   if (target === undefined) throw new StationError('not_found', 'There is no such backup.');
   return { target, name };
 }
+
+export type Listing = Pick<BackupView, 'backups' | 'faults' | 'folder'>;
 
 /** All files of all destinations, newest first. A destination that does not answer is a fault and no failure. */
 export async function listBackups(

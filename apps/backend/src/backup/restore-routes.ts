@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { join } from 'node:path';
 import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import {
@@ -18,8 +17,6 @@ import {
 } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
 import { backupRefusals, type RestorePart } from '@station/protocol/backups';
-import { makeFolder } from '../adapters/backup-files.ts';
-import { writeStream } from '../adapters/upload-file.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { BackupEngine } from './backup-engine.ts';
 import type { BackupOutcome } from './backup-job.ts';
@@ -27,12 +24,12 @@ import type { BackupKeeper } from './backup-keeper.ts';
 import { readBackupName } from './backup-name-decide.ts';
 import { asAnswer } from './backup-routes.ts';
 import { doubtsOf } from './doubts-decide.ts';
-import { findTarget } from './kept-backups.ts';
+import { fetchBackup } from './fetch-backup.ts';
 import type { Uploads } from './uploads.ts';
 
 export type RestoreRoutesParts = {
   engine: BackupEngine;
-  keeper: Pick<BackupKeeper, 'targets'>;
+  keeper: Pick<BackupKeeper, 'targets' | 'transfers'>;
   uploads: Uploads;
   stationId: string;
   /** Folder for a copy of a backup that is not on this machine. */
@@ -142,15 +139,6 @@ async function readPiece(request: FastifyRequest): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A backup of a destination as a file of this machine, where the next upload or start removes it. */
-async function fetchBackup({ keeper, copies }: RestoreRoutesParts, id: string): Promise<Omit<BackupFile, 'own'>> {
-  const { target, name } = findTarget(await keeper.targets(), id);
-  const path = join(copies, name);
-  await makeFolder(copies);
-  await asAnswer(async () => writeStream(path, await target.destination.read(name)));
-  return { path, name };
-}
-
 /** A file of this machine. `own`: id of this station; null: it has no owner yet. */
 type BackupFile = { path: string; name: string; own: string | null };
 type RestoreOf = {
@@ -167,7 +155,7 @@ async function findFile(
 ): Promise<Omit<BackupFile, 'own'>> {
   if ((upload === undefined) === (backup === undefined))
     throw new StationError('bad_request', 'Name an upload or a backup.');
-  return upload === undefined ? fetchBackup(parts, backup!) : parts.uploads.complete(upload);
+  return upload === undefined ? asAnswer(() => fetchBackup(parts, backup!)) : parts.uploads.complete(upload);
 }
 
 /** @throws StationError backup_refused. */

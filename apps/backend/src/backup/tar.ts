@@ -45,7 +45,7 @@ export async function readTar(
   source: AsyncIterable<Uint8Array>,
   onFile: (file: TarFile, content: AsyncIterable<Buffer>) => Promise<void>,
 ): Promise<void> {
-  const reader = createByteReader(source);
+  await using reader = createByteReader(source);
   for (;;) {
     const header = await reader.read(block);
     if (header.length < block) throw notAnArchive();

@@ -15,7 +15,8 @@ export async function startWebdavServer(login: { username: string; password: str
     const end = (status: number, content?: string | Buffer) => void response.writeHead(status).end(content);
     if (request.headers.authorization !== expected) {
       response.setHeader('www-authenticate', 'Basic realm="files"');
-      return end(401);
+      // As the page of a real server for people.
+      return end(401, '<!DOCTYPE html><title>Unauthorized</title>');
     }
     const path = pathOf(request.url ?? '/');
     switch (request.method ?? '') {

@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream';
+
+/** Of each answer that is no file. Ten thousand files of a folder fit. */
+const mostAnswerBytes = 4 * 1024 * 1024;
+const mostEntries = 10_000;
+const mostRedirects = 3;
+export const silenceMs = 60_000;
+
+/** What the server sent is more than any answer has, or of a form that only harms. */
+export class AnswerRefusedError extends Error {}
+
+type FetchOptions = { method?: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal };
+
+/**
+ * `fetch` for a server that may be hostile. Answers have a limit and are free of entities; nothing is sent to another origin, and no login.
+ * The content of a file (GET) is not read here.
+ * @throws AnswerRefusedError, or the error of `fetch`.
+ */
+export async function limitedFetch(url: string, options: FetchOptions): Promise<Response> {
+  let target = new URL(url);
+  for (let redirects = 0; ; redirects++) {
+    const isStream = options.body instanceof Readable;
+    const response = await fetch(target, {
+      ...options,
+      redirect: 'manual',
+      ...(isStream ? { duplex: 'half' } : {}),
+    } as RequestInit);
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (location === null) return options.method === 'GET' && response.ok ? response : readAnswer(response);
+    await response.body?.cancel();
+    const next = URL.parse(location, target);
+    if (next === null || next.origin !== target.origin || isStream || redirects === mostRedirects)
+      throw new AnswerRefusedError('The server redirects to another address');
+    target = next;
+  }
+}
+
+async function readAnswer(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  if (!response.ok) {
+    // A page for people, of which only the status counts.
+    await response.body?.cancel();
+    return new Response(null, { status, headers });
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > mostAnswerBytes) throw new AnswerRefusedError('The answer of the server is too large');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new AnswerRefusedError('The answer of the server defines entities');
+  const entries = text.match(/<([\w-]+:)?response[\s>]/gi)?.length ?? 0;
+  if (entries > mostEntries) throw new AnswerRefusedError('The folder of the server has too many files');
+  // These have no body (Fetch standard, "null body status").
+  const isEmpty = [204, 205].includes(status);
+  return new Response(isEmpty ? null : text, { status, headers });
+}
+
+/** Passes chunks on. @throws when the next one takes too long. */
+export async function* withoutSilence<T>(source: AsyncIterable<T>, mostMs: number): AsyncGenerator<T> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await within(chunks.next(), mostMs);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a source that is silent does not end either.
+    void Promise.resolve(chunks.return?.()).catch(() => undefined);
+  }
+}
+
+async function within<T>(promise: Promise<T>, mostMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The transfer is silent')), mostMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
