@@ -35,9 +35,12 @@ export async function limitedFetch(url: string, options: FetchOptions): Promise<
   }
 }
 
+/** Of RFC 4918: the only answer whose content counts, apart from a file. */
+const multiStatus = 207;
+
 async function readAnswer(response: Response): Promise<Response> {
   const { status, headers } = response;
-  if (!response.ok) {
+  if (status !== multiStatus) {
     // A page for people, of which only the status counts.
     await response.body?.cancel();
     return new Response(null, { status, headers });
@@ -53,9 +56,7 @@ async function readAnswer(response: Response): Promise<Response> {
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new AnswerRefusedError('The answer of the server defines entities');
   const entries = text.match(/<([\w-]+:)?response[\s>]/gi)?.length ?? 0;
   if (entries > mostEntries) throw new AnswerRefusedError('The folder of the server has too many files');
-  // These have no body (Fetch standard, "null body status").
-  const isEmpty = [204, 205].includes(status);
-  return new Response(isEmpty ? null : text, { status, headers });
+  return new Response(text, { status, headers });
 }
 
 /** Passes chunks on. @throws when the next one takes too long. */

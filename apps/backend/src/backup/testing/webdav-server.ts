@@ -26,13 +26,13 @@ export async function startWebdavServer(login: { username: string; password: str
       case 'PUT':
         if (!folders.has(path.slice(0, path.lastIndexOf('/')))) return end(409);
         files.set(path, body);
-        return end(201);
+        return end(201, createdPage);
       case 'MOVE': {
         const content = files.get(path);
         if (content === undefined) return end(404);
         files.delete(path);
         files.set(pathOf(new URL(String(request.headers['destination']), 'http://x').pathname), content);
-        return end(201);
+        return end(201, createdPage);
       }
       case 'GET': {
         const content = files.get(path);
@@ -64,6 +64,9 @@ export async function startWebdavServer(login: { username: string; password: str
     },
   };
 }
+
+/** As Apache answers. */
+const createdPage = '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN"><html><title>201 Created</title></html>';
 
 const pathOf = (url: string): string => decodeURI(url.split('?')[0] ?? '').replace(/\/+$/, '');
 
