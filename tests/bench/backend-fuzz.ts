@@ -1,7 +1,7 @@
 // npm run bench -- backend-fuzz [--count N] [--seed N] [--postgres]
 // Mutated MQTT messages, REST requests and WebSocket frames against a backend in its own process. Required: no crash, no answer with an
 // internal error, no message without an answer, a correct device served all the time, and memory that does not grow with the inputs.
-// Odd states and events whose effect a model predicts: REST must show exactly that.
+// Altered backups: each is refused in words. Odd states and events whose effect a model predicts: REST must show exactly that.
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { createPostgres } from '../rig/postgres.ts';
 import { waitFor } from '../rig/program.ts';
 import { createWorkspace } from '../rig/workspace.ts';
 import { imageFlags } from './load/station-backend.ts';
+import { fuzzBackups } from './fuzz/backup-fuzz.ts';
 import { createFindings } from './fuzz/findings.ts';
 import { fuzzMqtt } from './fuzz/mqtt-fuzz.ts';
 import { fuzzRest, type Caller } from './fuzz/rest-fuzz.ts';
@@ -28,6 +29,8 @@ const { values } = parseArgs({
 });
 const [count, seed] = [Number(values.count), Number(values.seed)];
 const rounds = 5;
+/** Altered backups in each round; each takes longer than a hundred messages. */
+const backupsEach = 6;
 /** The first ones send messages; requests may rename, command and remove the others. */
 const [talking, modelled, devices] = [24, 12, 300];
 /**
@@ -83,6 +86,8 @@ for (let round = 0; round < rounds; round++) {
   await checkGoodDevice(round, 'REST');
   await fuzzSocket({ ...part, url: station.url, token: people.ownerToken, count: share(0.2) });
   await checkGoodDevice(round, '/ws');
+  const folder = join(workspace.folder, 'backups');
+  if (!values.postgres) await fuzzBackups({ ...part, count: backupsEach, folder, dataDir: station.dataDir });
   const now = await memoryOf(station.pid());
   memory.push(now);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
