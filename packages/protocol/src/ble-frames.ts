@@ -23,7 +23,7 @@ export const maxLineBytes = 64 * 1024;
 
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' });
 /** Upper case, as BlueZ writes it. */
-const BleAddress = Type.String({ pattern: '^([0-9A-F]{2}:){5}[0-9A-F]{2}$' });
+export const BleAddress = Type.String({ pattern: '^([0-9A-F]{2}:){5}[0-9A-F]{2}$' });
 
 const StartScan = Type.Object({ event: Type.Literal('start_scan'), service_uuid: Uuid });
 const StopScan = Type.Object({ event: Type.Literal('stop_scan') });

@@ -29,6 +29,7 @@ export const errorCodes = {
   /** A backup is being restored to a station without an owner. */
   restore_in_progress: 409,
   no_wifi_credentials: 409,
+  candidate_ambiguous: 409,
   passkeys_unavailable: 409,
   payload_too_large: 413,
   command_too_large: 413,

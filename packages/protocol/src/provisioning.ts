@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { bleErrors } from './ble-frames.ts';
+import { BleAddress, bleErrors } from './ble-frames.ts';
 import { DeviceName } from './devices.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
@@ -101,11 +101,13 @@ export type ProvisioningView = Static<typeof ProvisioningView>;
 
 /**
  * POST /provisioning/add and /api/provisioning/add (station role admin) → 202 ProvisioningStarted. Errors: 404 not_found (no such
- * candidate), 409 conflict (this device is being added), 409 no_wifi_credentials, 503 unavailable (no radio).
+ * candidate), 409 candidate_ambiguous (several candidates have this id, and no address was given), 409 conflict (this device is being
+ * added), 409 no_wifi_credentials, 503 unavailable (no radio). What is written goes to the address of the candidate alone.
  */
 export const ProvisioningAdd = Type.Object(
   {
     externalId: ExternalId,
+    address: Type.Optional(BleAddress),
     name: Type.Optional(DeviceName),
     zoneId: Type.Optional(Nullable(Id)),
     wifi: Type.Optional(Wifi),

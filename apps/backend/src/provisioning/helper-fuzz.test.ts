@@ -86,9 +86,12 @@ test(`${batches * linesABatch} damaged lines of the helper: no crash, no restart
     remote.sendText(`${lines.join('\n')}\n`);
     remote.send({ event: 'scan_stopped' });
     remote.send({ event: 'scan_started' });
-    remote.send(advertisement({ name: `SH_light_batch${batch}`, rssi: -30 }));
     const trace = `seed ${seed}, batch ${batch}`;
-    await until(`the next good frame is read (${trace})`, () => radio.find(`batch${batch}`) !== null);
+    await until(`the next good frame is read (${trace})`, () => {
+      // Again and again, as a device does: of one address only so many are read in a second.
+      remote.send(advertisement({ name: `SH_light_batch${batch}`, rssi: -30 }));
+      return radio.find(`batch${batch}`).length > 0;
+    });
     assert.equal(radio.report().state, 'scanning', trace);
     assert.ok(radio.candidates().length <= maxCandidates, trace);
   }

@@ -94,6 +94,33 @@ test('what cannot be added is refused, and nothing is written', async () => {
   assert.equal((await all.running.http.inject('/api/provisioning')).statusCode, 401);
 });
 
+test('of two that say they are one device a person chooses by the address, and only that one gets the password', async () => {
+  const twins = [
+    { address: 'AA:AA:AA:AA:AA:01', rssi: -70 },
+    { address: 'EE:EE:EE:EE:EE:01', rssi: -30 },
+  ];
+  await using all = await provisioningStation({ radio: simulateRadio(...twins) });
+  const refused = await all.call('POST', '/api/provisioning/add', { externalId: 'lamp-1', wifi });
+  assert.deepEqual([refused.statusCode, refused.json().code], [409, 'candidate_ambiguous']);
+  const elsewhere = { externalId: 'lamp-2', address: 'AA:AA:AA:AA:AA:01', wifi };
+  assert.equal((await all.call('POST', '/api/provisioning/add', elsewhere)).statusCode, 404);
+  assert.deepEqual((await all.view()).provisionings, []);
+  await all.add('lamp-1', { wifi, address: 'AA:AA:AA:AA:AA:01' });
+  assert.equal((await all.write()).command.address, 'AA:AA:AA:AA:AA:01');
+});
+
+test('a twin that comes while the radio is busy gets nothing', async () => {
+  await using all = await provisioningStation();
+  all.radio.isPaused = true;
+  const address = all.radio.seen[0]?.address;
+  await all.add('lamp-1');
+  const [lamp] = all.radio.seen;
+  assert.ok(lamp);
+  all.radio.seen = [{ ...lamp, address: 'EE:EE:EE:EE:EE:01', rssi: -10 }];
+  all.radio.isPaused = false;
+  assert.equal((await all.write()).command.address, address);
+});
+
 test('a payload that is too large fails before anything is made', async () => {
   await using all = await provisioningStation({ env: { DEVICE_MQTT_HOST: `${'x'.repeat(300)}.example` } });
   const id = await all.add();

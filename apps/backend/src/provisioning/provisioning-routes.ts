@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
 import {
+  type Candidate,
   DeviceLoginSheet,
   ManualAdd,
   manualHandshakeWithinMs,
@@ -89,8 +90,7 @@ async function add(
     throw invalid('/wifi/ssid', `must have at most ${maxSsidBytes} bytes in UTF-8`);
   }
   if (radio.report().state === 'unavailable') throw new StationError('unavailable', 'The radio is not available.');
-  const candidate = radio.find(externalId);
-  if (candidate === null) throw new StationError('not_found', 'No device with this id is in range.');
+  const candidate = chosen(radio.find(externalId), request.body.address);
   const wifi = given ?? (await readWifi(parts));
   if (wifi === null) {
     throw new StationError('no_wifi_credentials', 'The agent has forwarded no network. Send its name and password.');
@@ -108,6 +108,17 @@ async function add(
   if (rows === null || row === undefined) throw beingAdded();
   provisionings.begun(rows);
   return reply.code(202).send({ provisioningId: row.id, status: row.status });
+}
+
+/** Anybody can advertise an id: of several candidates with this id nobody but a person knows which is theirs. */
+function chosen(candidates: readonly Candidate[], address: string | undefined): Candidate {
+  const [candidate, ...others] = candidates.filter((one) => address === undefined || one.address === address);
+  if (candidate === undefined) throw new StationError('not_found', 'No device with this id is in range.');
+  if (others.length === 0) return candidate;
+  throw new StationError(
+    'candidate_ambiguous',
+    'Several devices say that they have this id. Choose one by its address and signal, and send its address.',
+  );
 }
 
 async function addManually(

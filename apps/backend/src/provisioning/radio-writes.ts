@@ -8,7 +8,7 @@ import type { Radio } from './radio.ts';
 export type WriteParts = {
   store: ProvisioningStore;
   expected: Pick<Expected, 'announce'>;
-  radio: Pick<Radio, 'find' | 'write'>;
+  radio: Pick<Radio, 'write'>;
   uuids: { serviceUuid: string; characteristicUuid: string };
   stationId: string;
   /** Where devices of this network reach the broker. */
@@ -41,7 +41,8 @@ export function createRadioWrites(parts: WriteParts, onChange: () => void): Radi
       const token = store.secrets(row)?.token;
       const text = await payload(row, token);
       if (text === null) return false;
-      const address = radio.find(row.external_id)?.address ?? row.address ?? '';
+      // Never another one that says it is this device: it would get the password of the Wi-Fi.
+      const address = row.address ?? '';
       const write: Write = { row, token, aborting: new AbortController(), state: { kind: 'running' } };
       writes.set(row.id, write);
       const onStart = (): void => void noteStart(parts, row).catch(() => undefined);

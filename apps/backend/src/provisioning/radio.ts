@@ -36,8 +36,8 @@ export type Radio = AsyncDisposable & {
   report(): RadioReport;
   /** Those that people see. The same on every replica. */
   candidates(): readonly Candidate[];
-  /** The strongest candidate with this external id. */
-  find(externalId: string): Candidate | null;
+  /** Candidates with this external id: anybody can advertise it. */
+  find(externalId: string): readonly Candidate[];
   /**
    * One write after another; waits while the radio is paused. Resolves exactly once, never rejects; within 45 s of `onStart`.
    * @param options.signal gives up a write that has not started (`stopping`).
@@ -119,7 +119,7 @@ export async function startRadio(options: RadioOptions): Promise<StartedRadio> {
   return {
     report: radio.told.report,
     candidates: radio.told.candidates,
-    find: (externalId) => strongest(radio.told.candidates().filter((candidate) => candidate.externalId === externalId)),
+    find: (externalId) => radio.told.candidates().filter((candidate) => candidate.externalId === externalId),
     write: (command, writeOptions) => write(radio, command, writeOptions),
     recheck: () => recheck(radio),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -317,9 +317,3 @@ function changeWrites(radio: RunningRadio, by: number): void {
   radio.writes += by;
   update(radio);
 }
-
-const strongest = (candidates: readonly Candidate[]): Candidate | null =>
-  candidates.reduce<Candidate | null>(
-    (best, next) => (best === null || (next.rssi ?? -200) > (best.rssi ?? -200) ? next : best),
-    null,
-  );

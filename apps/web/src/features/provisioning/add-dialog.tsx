@@ -16,7 +16,10 @@ import { useAdd } from './provisioning.ts';
 
 /** The device that somebody chose. */
 export type Wanted = {
-  candidate: Pick<Candidate, 'externalId' | 'defaultName' | 'deviceId' | 'protocol'>;
+  candidate: Pick<Candidate, 'externalId' | 'defaultName' | 'deviceId' | 'protocol'> & {
+    /** Null: it was not seen, or several say that they are this device. */
+    address: string | null;
+  };
   /** Of a try that failed; null: its own. */
   name: string | null;
   zoneId: string | null;
@@ -58,6 +61,7 @@ export function AddDialog({
     if (!isGood || add.isPending) return;
     const toBody = async (): Promise<ProvisioningAdd> => ({
       externalId: candidate.externalId,
+      ...(candidate.address !== null && { address: candidate.address }),
       name: wantedName,
       zoneId: await zone.resolve(),
       ...(asksWifi && { wifi: network }),

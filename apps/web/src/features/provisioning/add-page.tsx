@@ -102,10 +102,14 @@ function Near({ view, parts, usable }: { view: ProvisioningView; parts: DevicePa
 const manualAgain = ({ externalId, deviceType, name }: Provisioning): string =>
   `/add/manual?${new URLSearchParams({ id: externalId, type: deviceType ?? '', name }).toString()}`;
 
-/** A device that failed may not be visible now: it is asked for by its id all the same, and the station says so. */
+/**
+ * A device that failed may not be visible now: it is asked for by its id all the same, and the station says so. So it is when several say that
+ * they are this device: then one is chosen in the list.
+ */
 const wantedAgain = (failed: Provisioning, candidates: readonly Candidate[]): Wanted => ({
-  candidate: candidates.find(({ externalId }) => externalId === failed.externalId) ?? {
+  candidate: onlyOne(candidates.filter(({ externalId }) => externalId === failed.externalId)) ?? {
     externalId: failed.externalId,
+    address: null,
     defaultName: failed.name,
     deviceId: null,
     protocol: failed.method === 'improv' ? 'improv' : 'station',
@@ -114,6 +118,9 @@ const wantedAgain = (failed: Provisioning, candidates: readonly Candidate[]): Wa
   zoneId: failed.zoneId,
   isAgain: true,
 });
+
+const onlyOne = ([first, second]: readonly Candidate[]): Candidate | undefined =>
+  second === undefined ? first : undefined;
 
 /** A list of an installer can be long. */
 const shownAtOnce = 6;

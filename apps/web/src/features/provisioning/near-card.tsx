@@ -9,7 +9,7 @@ import { dot } from '../../i18n/words.ts';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
 import type { DeviceParts } from './device-parts.ts';
-import { arrange, type NearRow, type Signal, signalOf } from './nearby.ts';
+import { arrange, doubtfulIds, type NearRow, type Signal, signalOf } from './nearby.ts';
 import { candidateName, radioNote } from './provisioning-words.ts';
 
 /** How long the list is sorted by strength, from the first device on; then every row keeps its place. */
@@ -33,6 +33,7 @@ export function NearCard({
   const { t } = useTranslation();
   const rows = useRows(view.candidates).filter(({ candidate }) => !hidden.has(candidate.externalId));
   const note = radioNote(t, view.radio);
+  const doubtful = doubtfulIds(rows);
   const near = rows.filter(({ isLost }) => !isLost).length;
   return (
     <Card title={t('provisioning.near.title')}>
@@ -48,12 +49,22 @@ export function NearCard({
           </div>
         </div>
       )}
+      {doubtful.size > 0 && (
+        <div role="alert" className="flex gap-4 not-last:mb-4">
+          <ToneDisc tone="attention" />
+          <div className="min-w-0">
+            <h3 className="font-strong">{t('provisioning.near.doubt')}</h3>
+            <p className="text-ink-soft">{t('provisioning.near.doubtHelp')}</p>
+          </div>
+        </div>
+      )}
       {rows.length > 0 && (
         <ul className="-mx-2 divide-y divide-line md:-mx-3">
           {rows.map((row) => (
             <Row
-              key={row.candidate.externalId}
+              key={row.candidate.address}
               row={row}
+              isDoubtful={doubtful.has(row.candidate.externalId)}
               Icon={Icon}
               // While the radio is paused, a device waits for its turn.
               usable={usable && !row.isLost && view.radio.state !== 'unavailable'}
@@ -114,11 +125,14 @@ function Nothing({ searching }: { searching: boolean }) {
 
 function Row({
   row: { candidate, isLost },
+  isDoubtful,
   Icon,
   usable,
   onChoose,
 }: {
   row: NearRow;
+  /** Another one says that it is this device. */
+  isDoubtful: boolean;
   Icon: DeviceParts['Icon'];
   usable: boolean;
   /** Called with its name in the reader's language. */
@@ -149,6 +163,13 @@ function Row({
             {type}
             {candidate.protocol === 'station' && `${dot}${candidate.externalId}`}
           </span>
+          {isDoubtful && (
+            <span className="block text-small break-words text-attention">
+              {t('provisioning.near.doubt')}
+              {dot}
+              {candidate.address}
+            </span>
+          )}
           {yours !== null && <span className="block text-small break-words text-accent">{yours}</span>}
         </span>
         {isLost ? (

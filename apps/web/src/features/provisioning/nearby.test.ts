@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate, Provisioning } from '@station/protocol/provisioning';
-import { arrange, shownProvisionings, signalOf } from './nearby.ts';
+import { arrange, doubtfulIds, shownProvisionings, signalOf } from './nearby.ts';
 
 const near = (externalId: string, rssi: number | null, address = externalId): Candidate => ({
   address,
@@ -31,10 +31,16 @@ test('later nothing moves: new ones come last, and a lost one keeps its place wh
   assert.deepEqual(idsOf(arrange(second, [], false)), []);
 });
 
-test('a device with several addresses is one row, the strongest', () => {
-  const [row, ...others] = arrange([], [near('a', -80, '1'), near('a', -50, '2')], false);
-  assert.equal(row?.candidate.address, '2');
-  assert.deepEqual(others, []);
+test('two devices that say they are one are two rows, and a stronger one takes the place of no other', () => {
+  const first = arrange([], [near('a', -80, '1'), near('b', -70, '3')], true);
+  assert.deepEqual([...doubtfulIds(first)], []);
+  const second = arrange(first, [near('a', -80, '1'), near('a', -30, '2'), near('b', -70, '3')], false);
+  assert.deepEqual(
+    second.map(({ candidate }) => candidate.address),
+    ['3', '1', '2'],
+  );
+  assert.deepEqual([...doubtfulIds(second)], ['a']);
+  assert.deepEqual([...doubtfulIds(arrange(second, [near('a', -80, '1')], false))], []);
 });
 
 test('the signal in words', () => {

@@ -8,14 +8,14 @@ export type NearRow = { candidate: Candidate; isLost: boolean };
  * at the end, and one that is lost stays until no other row is below it.
  */
 export function arrange(rows: readonly NearRow[], candidates: readonly Candidate[], isSorting: boolean): NearRow[] {
-  const near = strongestOfEach(candidates);
+  const near = new Map(candidates.map((candidate) => [candidate.address, candidate]));
   if (isSorting) return [...near.values()].sort(byStrength).map(toRow);
   const kept = rows.map((row) => {
-    const candidate = near.get(row.candidate.externalId);
+    const candidate = near.get(row.candidate.address);
     return candidate ? toRow(candidate) : { ...row, isLost: true };
   });
-  const known = new Set(rows.map(({ candidate }) => candidate.externalId));
-  const added = [...near.values()].filter(({ externalId }) => !known.has(externalId)).sort(byStrength);
+  const known = new Set(rows.map(({ candidate }) => candidate.address));
+  const added = [...near.values()].filter(({ address }) => !known.has(address)).sort(byStrength);
   const all = [...kept, ...added.map(toRow)];
   return all.slice(0, all.findLastIndex(({ isLost }) => !isLost) + 1);
 }
@@ -25,14 +25,10 @@ const strength = ({ rssi }: Candidate): number => rssi ?? Number.NEGATIVE_INFINI
 const byStrength = (a: Candidate, b: Candidate): number =>
   strength(a) === strength(b) ? 0 : strength(b) > strength(a) ? 1 : -1;
 
-/** A device may advertise under several addresses. */
-function strongestOfEach(candidates: readonly Candidate[]): Map<string, Candidate> {
-  const near = new Map<string, Candidate>();
-  for (const candidate of candidates) {
-    const other = near.get(candidate.externalId);
-    if (other === undefined || byStrength(candidate, other) < 0) near.set(candidate.externalId, candidate);
-  }
-  return near;
+/** External ids that several devices nearby say they have: only a person knows which is theirs. */
+export function doubtfulIds(rows: readonly NearRow[]): ReadonlySet<string> {
+  const near = rows.filter(({ isLost }) => !isLost).map(({ candidate }) => candidate.externalId);
+  return new Set(near.filter((id, index) => near.indexOf(id) !== index));
 }
 
 export type Signal = 'strong' | 'good' | 'weak' | 'unknown';

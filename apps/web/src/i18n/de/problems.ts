@@ -172,6 +172,7 @@ export const problems = {
     setup_already_done: 'Diese Station ist schon eingerichtet. Melde dich an.',
     restore_in_progress:
       'Auf dieser Station wird ein Backup wiederhergestellt. Warte, bis sie neu gestartet ist, und melde dich dann an.',
+    candidate_ambiguous: 'Mehrere Geräte geben sich als dieses aus. Wähle eines in der Liste.',
     no_wifi_credentials: 'Die Station kennt kein WLAN. Gib Name und Passwort ein.',
     command_too_large: 'Das ist zu lang für dieses Gerät. Kürze es und versuche es noch einmal.',
     payload_too_large: 'Das ist zu viel auf einmal. Kürze es und versuche es noch einmal.',

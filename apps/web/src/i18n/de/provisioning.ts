@@ -15,6 +15,9 @@ export const provisioning = {
     noType: 'Typ noch nicht bekannt',
     yours: 'Schon deins: {{name}}',
     lost: 'Nicht mehr sichtbar',
+    doubt: 'Mehrere Geräte geben sich als dieses aus',
+    doubtHelp:
+      'Jedes Gerät, das du wählst, erfährt das Passwort deines WLANs. Halte deines nah an die Station und wähle das stärkste. Gehört dir nur eines, ahmt es vielleicht jemand in der Nähe nach: Füge es auf einem anderen Weg hinzu.',
     signal: { strong: 'Starkes Signal', good: 'Gutes Signal', weak: 'Schwaches Signal', unknown: 'Signal unbekannt' },
   },
   radio: {

@@ -168,6 +168,7 @@ export const problems = {
     nothing_to_roll_back: 'There is no earlier release to go back to.',
     setup_already_done: 'This station is already set up. Log in instead.',
     restore_in_progress: 'A backup is being restored to this station. Wait until it has started again, then log in.',
+    candidate_ambiguous: 'Several devices say that they are this one. Choose one in the list.',
     no_wifi_credentials: 'The station knows no Wi-Fi network. Enter its name and password.',
     command_too_large: 'That is too long for this device. Shorten it and try again.',
     payload_too_large: 'That is too much at once. Shorten it and try again.',

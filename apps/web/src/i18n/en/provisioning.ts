@@ -15,6 +15,9 @@ export const provisioning = {
     noType: 'Type not known yet',
     yours: 'Already yours: {{name}}',
     lost: 'No longer visible',
+    doubt: 'Several devices say that they are this one',
+    doubtHelp:
+      'Each device that you choose learns the password of your Wi-Fi. Hold yours close to the station, and choose the strongest. If only one is yours, somebody nearby may imitate it: add it in another way.',
     signal: { strong: 'Strong signal', good: 'Good signal', weak: 'Weak signal', unknown: 'Signal not known' },
   },
   radio: {

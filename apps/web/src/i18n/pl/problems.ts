@@ -170,6 +170,7 @@ export const problems = {
     setup_already_done: 'Ta stacja jest już skonfigurowana. Zaloguj się.',
     restore_in_progress:
       'Na tej stacji trwa przywracanie kopii zapasowej. Poczekaj, aż uruchomi się ponownie, i zaloguj się.',
+    candidate_ambiguous: 'Kilka urządzeń podaje się za to jedno. Wybierz jedno z listy.',
     no_wifi_credentials: 'Stacja nie zna żadnej sieci Wi-Fi. Wpisz jej nazwę i hasło.',
     command_too_large: 'To jest za długie dla tego urządzenia. Skróć i spróbuj ponownie.',
     payload_too_large: 'To za dużo naraz. Skróć i spróbuj ponownie.',

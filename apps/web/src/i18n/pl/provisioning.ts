@@ -17,6 +17,9 @@ export const provisioning = {
     noType: 'Typ jeszcze nieznany',
     yours: 'Już twoje: {{name}}',
     lost: 'Już niewidoczne',
+    doubt: 'Kilka urządzeń podaje się za to jedno',
+    doubtHelp:
+      'Każde wybrane urządzenie pozna hasło do Twojej sieci Wi-Fi. Trzymaj swoje blisko stacji i wybierz najsilniejsze. Jeśli tylko jedno jest Twoje, ktoś w pobliżu może je podrabiać: dodaj je w inny sposób.',
     signal: { strong: 'Silny sygnał', good: 'Dobry sygnał', weak: 'Słaby sygnał', unknown: 'Sygnał nieznany' },
   },
   radio: {
