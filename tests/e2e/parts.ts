@@ -90,6 +90,7 @@ export const parts: readonly Part[] = [
   gate(
     part('trust/flood', `${backend}/http`, `${backend}/mqtt`, 'deploy/proxy', 'deploy/mosquitto', 'packages/kit/src'),
   ),
+  gate(part('trust/radio', `${backend}/provisioning`, 'apps/ble-helper')),
   part('trust/guest', `${backend}/people`, `${backend}/devices`),
   part('trust/mirror', `${agent}/stack`, `${agent}/core`),
   part('trust/stolen-card', `${agent}/core`, `${backend}/adapters`, 'packages/kit/src'),

@@ -45,8 +45,8 @@ export const isAdvertising = (device: Discovered, uuids: readonly string[]): boo
   uuids.some(
     (uuid) =>
       device.service_uuids.includes(uuid) ||
-      uuid in device.service_data ||
-      (uuid === improvServiceUuid && improvServiceDataUuid in device.service_data),
+      Object.hasOwn(device.service_data, uuid) ||
+      (uuid === improvServiceUuid && Object.hasOwn(device.service_data, improvServiceDataUuid)),
   );
 
 export type Sent = { atMs: number; content: string };

@@ -4,6 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import { BusError } from '@station/kit/message-bus';
 import { runLoop } from '@station/kit/loop';
+import { createRepeatFilter } from '@station/kit/repeat-filter';
 import { createBackoff } from '@station/kit/retry';
 import { createWaker } from '@station/kit/wakeable';
 import { decideReport, discoveredOf, isAdvertisement, isAdvertising, type Sent } from './advertisement-decide.ts';
@@ -53,6 +54,8 @@ export function createScan(options: Options): Scan {
   const waker = createWaker(clock);
   const stepped = createEmitter<void>();
   const sent = new Map<string, Sent>();
+  /** A neighbour may make up ten thousand addresses a second. */
+  const filter = createRepeatFilter();
   const searches: string[] = [];
   const triedPower = new Set<string>();
   const blocked = new Set<string>();
@@ -153,7 +156,7 @@ export function createScan(options: Options): Scan {
     const frame = discoveredOf(device, (bytes) => Buffer.from(bytes).toString('base64'));
     if (frame === null || !isAdvertising(frame, session.uuids)) return;
     const due = decideReport(frame, sent.get(path), clock.monotonic());
-    if (due === null) return;
+    if (due === null || !filter.admits(frame.address, clock.monotonic(), sent.has(path))) return;
     sent.set(path, due);
     send(frame);
   };

@@ -88,7 +88,7 @@ function endOf(child: ChildProcess): Promise<string> {
 }
 
 /** Lines that are processed in one slice of time: a flood must not take the backend's time. The pipe then fills up. */
-const maxLinesPerSlice = 250;
+const maxLinesPerSlice = 1_000;
 const sliceMs = 50;
 /** Bytes between two looks at the number of lines. */
 const stepBytes = 4 * 1024;

@@ -19,6 +19,7 @@ function supervise(program: string, environment: Record<string, string> = {}): S
   const helper = startBleHelper({
     serviceUuid: advertisement().service_uuids[0]!,
     start: (listener) => startHelperProcess({ program, environment, ...listener }),
+    admits: () => true,
     onDiscovered: (frame) => found.push(frame),
     onChanged: () => undefined,
     clock: systemClock,

@@ -1,4 +1,4 @@
-import { Value } from 'typebox/value';
+import { Compile } from 'typebox/compile';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter, type RateLimitedCounter } from '@station/kit/rate-limited-counter';
@@ -42,6 +42,8 @@ export type BleHelper = AsyncDisposable & {
 type Options = {
   serviceUuid: string;
   start: (listener: HelperListener) => HelperProcess;
+  /** Whether an advertisement of this address is read: there may be more of them than anybody can read. */
+  admits: (address: string) => boolean;
   onDiscovered: (frame: Discovered) => void;
   /** The report changed. */
   onChanged: () => void;
@@ -255,10 +257,15 @@ function endSession(supervision: Supervision, session: Session, how: string): vo
   onChanged();
 }
 
+/** The address of an advertisement as the helper writes it, found without reading the line: there may be ten thousand a second. */
+const advertised = /^\{"event":"discovered","address":"([0-9A-F:]{17})"/;
+
 function onLine(supervision: Supervision, session: Session, line: string): void {
   const { badLines } = supervision;
+  const address = advertised.exec(line)?.[1];
+  if (address !== undefined && !supervision.admits(address)) return;
   const frame = parsed(line);
-  if (!Value.Check(HelperEvent, frame)) return badLines.count('not a frame', '');
+  if (!helperEvent.Check(frame)) return badLines.count('not a frame', '');
   switch (frame.event) {
     case 'ready':
       return onReady(supervision, session);
@@ -273,6 +280,9 @@ function onLine(supervision: Supervision, session: Session, line: string): void 
       return onWriteResult(supervision, frame);
   }
 }
+
+const helperEvent = Compile(HelperEvent);
+const helperNote = Compile(HelperNote);
 
 function parsed(line: string): unknown {
   try {
@@ -305,7 +315,7 @@ function onWriteResult(supervision: Supervision, { address, ok, error }: WriteRe
 function onNote(supervision: Supervision, session: Session, line: string): void {
   const { badLines, notes, logger, onChanged } = supervision;
   const note = parsed(line);
-  if (!Value.Check(HelperNote, note)) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
+  if (!helperNote.Check(note)) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
   switch (note.note) {
     case 'radio':
       if (note.state === session.radio) return;

@@ -1,6 +1,6 @@
 import type { Discovered } from '@station/protocol/ble-frames';
 import type { Candidate } from '@station/protocol/provisioning';
-import { byWorth, isLost, isSameDevice, isToldNow, type Kept, maxCandidates } from './candidate-decide.ts';
+import { byWorth, isLost, isSameDevice, isSettled, isToldNow, type Kept, maxCandidates } from './candidate-decide.ts';
 
 /** The cache of candidates of the replica that scans. */
 export type CandidateBook = {
@@ -19,9 +19,21 @@ export type CandidateBook = {
   /** Tells all of them again, for a replica that started later. */
   retell(): void;
   candidates(): readonly Candidate[];
+  has(address: string): boolean;
 };
 
-type Entry = Kept & { candidate: Candidate; isDirty: boolean };
+type Entry = Kept & { candidate: Candidate; isDirty: boolean; countedAtMs: number };
+
+/** What is told beyond this many at once is told little by little: each is a message to every browser. */
+const toldAtOnce = 50;
+const toldPerSecond = 10;
+
+/** Nearly a second: advertisements do not come to the millisecond. */
+const countEveryMs = 900;
+
+/** Which is told first: one that is there to stay, then what was never told, then what was told longest ago. */
+const byUrgency = (a: Entry, b: Entry): number =>
+  Number(isSettled(b)) - Number(isSettled(a)) || (a.toldAtMs ?? -Infinity) - (b.toldAtMs ?? -Infinity) || 0;
 
 export function createCandidateBook(parts: {
   tell: (candidate: Candidate) => void;
@@ -31,6 +43,16 @@ export function createCandidateBook(parts: {
   const { tell, tellLost, monotonic } = parts;
   const entries = new Map<string, Entry>();
 
+  let allowance = toldAtOnce;
+  let allowedAtMs = monotonic();
+  const mayTell = (): boolean => {
+    const nowMs = monotonic();
+    allowance = Math.min(toldAtOnce, allowance + ((nowMs - allowedAtMs) / 1_000) * toldPerSecond);
+    allowedAtMs = nowMs;
+    if (allowance < 1) return false;
+    allowance -= 1;
+    return true;
+  };
   const tellNow = (entry: Entry, isChanged: boolean): void => {
     entry.isDirty = false;
     if (isChanged && entry.toldAtMs !== null) entry.changeToldAtMs = monotonic();
@@ -45,24 +67,37 @@ export function createCandidateBook(parts: {
   const makeRoom = (kept: Kept): boolean => {
     if (entries.size < maxCandidates) return true;
     const [address, worst] = entries.entries().reduce((a, b) => (byWorth(b[1], a[1]) < 0 ? b : a));
-    if (byWorth(kept, worst) < 0) return false;
+    if (isSettled(worst) && !isSettled(kept)) return false;
     drop(address);
     return true;
   };
   const add = (candidate: Candidate, heardAtMs: number, toldAtMs: number | null): void => {
-    const kept = { heardAtMs, rssi: candidate.rssi, toldAtMs, changeToldAtMs: null };
+    const kept: Kept = {
+      heardAtMs,
+      firstHeardAtMs: heardAtMs,
+      heardSeconds: 1,
+      rssi: candidate.rssi,
+      toldAtMs,
+      changeToldAtMs: null,
+    };
     if (!makeRoom(kept)) return;
-    const entry = { ...kept, candidate, isDirty: false };
+    const entry: Entry = { ...kept, candidate, isDirty: false, countedAtMs: heardAtMs };
     entries.set(candidate.address, entry);
-    if (toldAtMs === null) tellNow(entry, true);
+    if (toldAtMs !== null) return;
+    if (mayTell()) tellNow(entry, true);
+    else entry.isDirty = true;
   };
   const update = (entry: Entry, candidate: Candidate): void => {
     const isChanged = !isSameDevice(entry.candidate, candidate);
     entry.heardAtMs = monotonic();
+    if (entry.heardAtMs - entry.countedAtMs >= countEveryMs) {
+      entry.heardSeconds += 1;
+      entry.countedAtMs = entry.heardAtMs;
+    }
     // An unknown signal does not replace a known one.
     entry.candidate = { ...candidate, rssi: candidate.rssi ?? entry.rssi };
     entry.rssi = entry.candidate.rssi;
-    if (isToldNow(entry, isChanged, monotonic())) tellNow(entry, isChanged);
+    if (isToldNow(entry, isChanged, monotonic()) && mayTell()) tellNow(entry, isChanged);
     else entry.isDirty = true;
   };
   return {
@@ -74,9 +109,10 @@ export function createCandidateBook(parts: {
     },
     sweep: (listeningSinceMs) => {
       let isWaiting = false;
-      for (const [address, entry] of entries) {
-        if (isLost(entry, listeningSinceMs, monotonic())) drop(address);
-        else if (entry.isDirty && isToldNow(entry, false, monotonic())) tellNow(entry, false);
+      for (const [address, entry] of entries) if (isLost(entry, listeningSinceMs, monotonic())) drop(address);
+      const dirty = [...entries.values()].filter((entry) => entry.isDirty).sort(byUrgency);
+      for (const entry of dirty) {
+        if (isToldNow(entry, false, monotonic()) && mayTell()) tellNow(entry, false);
         isWaiting ||= entry.isDirty;
       }
       return isWaiting;
@@ -88,6 +124,7 @@ export function createCandidateBook(parts: {
     retell: () => {
       for (const entry of entries.values()) tellNow(entry, false);
     },
+    has: (address) => entries.has(address),
     candidates: () => [...entries.values()].map(({ candidate }) => candidate),
   };
 }

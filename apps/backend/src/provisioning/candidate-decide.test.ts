@@ -101,7 +101,14 @@ test('an unknown signal is null, and what no advertisement can hold is dropped',
   assert.ok(JSON.stringify(candidate).length < 2_000);
 });
 
-const kept: Kept = { heardAtMs: 100_000, rssi: -60, toldAtMs: 100_000, changeToldAtMs: null };
+const kept: Kept = {
+  heardAtMs: 100_000,
+  firstHeardAtMs: 100_000,
+  heardSeconds: 1,
+  rssi: -60,
+  toldAtMs: 100_000,
+  changeToldAtMs: null,
+};
 
 test('the first news and a change are told at once, a signal and further changes once a second', () => {
   assert.equal(isToldNow({ ...kept, toldAtMs: null }, true, 100_000), true);
@@ -120,9 +127,9 @@ test('a device is lost after 30 s of listening, or two minutes in which the radi
   assert.equal(isLost(kept, null, 220_000), true);
 });
 
-test('the weaker goes first, then the older', () => {
-  const strong = { ...kept, rssi: -40 };
-  const silent = { ...kept, rssi: null };
-  const older = { ...kept, heardAtMs: 1 };
-  assert.deepEqual([strong, kept, silent, older].sort(byWorth), [silent, older, kept, strong]);
+test('what was not heard over time goes first, then the older; the signal does not count', () => {
+  const settled = { ...kept, heardAtMs: 1_000, firstHeardAtMs: -1_000, heardSeconds: 3, rssi: -90 };
+  const brief = { ...kept, firstHeardAtMs: 99_000, heardSeconds: 2, rssi: -20 };
+  const older = { ...kept, heardAtMs: 2_000, firstHeardAtMs: 2_000, rssi: -20 };
+  assert.deepEqual([settled, brief, older].sort(byWorth), [older, brief, settled]);
 });

@@ -25,12 +25,14 @@ export const maxCandidates = 500;
 const maxUuids = 16;
 const maxDataEntries = 8;
 const maxDataLength = 700;
+/** Of the name; ids and types of this family are shorter. */
+const maxNameLength = 140;
 
 /** @returns null for a device that does not wait to be set up: other programs on this machine scan too. */
 export function toCandidate(frame: Discovered, known: Known, lastSeenAt: string): Candidate | null {
   const protocol = protocolOf(frame, known.serviceUuid);
   if (protocol === null) return null;
-  const name = plainText(frame.name);
+  const name = plainText(frame.name).slice(0, maxNameLength).trim();
   const { externalId, type } = identityOf({ ...frame, name }, protocol, known);
   return {
     address: frame.address,
@@ -55,8 +57,9 @@ function protocolOf(
   { service_uuids: uuids, service_data: data }: Discovered,
   serviceUuid: string,
 ): Candidate['protocol'] | null {
-  if (uuids.includes(serviceUuid) || serviceUuid in data) return 'station';
-  return uuids.includes(improvServiceUuid) || improvServiceDataUuid in data ? 'improv' : null;
+  const has = (uuid: string): boolean => Object.hasOwn(data, uuid);
+  if (uuids.includes(serviceUuid) || has(serviceUuid)) return 'station';
+  return uuids.includes(improvServiceUuid) || has(improvServiceDataUuid) ? 'improv' : null;
 }
 
 /** dBm of a real receiver; 127 and the like mean that it is not known. */
@@ -116,6 +119,9 @@ const identityText = ({ rssi: _rssi, lastSeenAt: _lastSeenAt, ...rest }: Candida
 /** What is kept about one candidate. Times are monotonic, milliseconds. */
 export type Kept = {
   heardAtMs: number;
+  firstHeardAtMs: number;
+  /** Seconds in which it was heard. */
+  heardSeconds: number;
   rssi: number | null;
   /** When it was last told; null: not yet told since it was found. */
   toldAtMs: number | null;
@@ -136,5 +142,13 @@ export function isLost({ heardAtMs }: Kept, listeningSinceMs: number | null, now
   return isSilent || nowMs - heardAtMs >= lostWithoutListeningMs;
 }
 
-/** Which of two is dropped first: the weaker, then the one that was heard earlier. Negative: `a`. */
-export const byWorth = (a: Kept, b: Kept): number => (a.rssi ?? -200) - (b.rssi ?? -200) || a.heardAtMs - b.heardAtMs;
+const settledAfterMs = 2_000;
+const settledSeconds = 3;
+
+/** Heard again and again over time. Made-up addresses, however many and strong, never take the place of such a device. */
+export const isSettled = ({ heardAtMs, firstHeardAtMs, heardSeconds }: Kept): boolean =>
+  heardSeconds >= settledSeconds && heardAtMs - firstHeardAtMs >= settledAfterMs;
+
+/** Which of two is dropped first: one that is not settled, then the one that was heard earlier. Negative: `a`. */
+export const byWorth = (a: Kept, b: Kept): number =>
+  Number(isSettled(a)) - Number(isSettled(b)) || a.heardAtMs - b.heardAtMs;

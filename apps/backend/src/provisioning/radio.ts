@@ -2,6 +2,7 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
+import { createRepeatFilter } from '@station/kit/repeat-filter';
 import { constantBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
@@ -158,9 +159,11 @@ function createRadio(options: RadioOptions): RunningRadio {
     stopping: new AbortController(),
   };
   if (startProcess === null) return radio;
+  const filter = createRepeatFilter();
   radio.helper = startBleHelper({
     serviceUuid,
     start: startProcess,
+    admits: (address) => filter.admits(address, clock.monotonic(), radio.book.has(address)),
     onDiscovered: (frame) => onDiscovered(radio, frame),
     onChanged: () => update(radio),
     clock,
