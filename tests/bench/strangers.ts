@@ -108,10 +108,20 @@ async function attack(target: Target, load: Pinned) {
 
 async function openTargets(workspace: Workspace): Promise<Target[]> {
   const program = await buildBackend(workspace);
-  const limited = async (name: string, megabytes: number, pid: number): Promise<number> => {
-    const limitMemory = await makeMemoryLimit(workspace, { name, megabytes });
-    if ((await limitMemory(pid)) === null) process.stdout.write(`${name}: no control group, only measured\n`);
-    return megabytes;
+  // Before the programs: a group is removed when what was in it has ended.
+  const megabytes: Record<string, number> = {
+    backend: await limitOf('backend'),
+    proxy: await limitOf('proxy'),
+    broker: await limitOf('mqtt'),
+    agent: await unitLimit(),
+  };
+  const groups = new Map<string, (pid: number) => Promise<number | null>>();
+  for (const [name, limit] of Object.entries(megabytes))
+    groups.set(name, await makeMemoryLimit(workspace, { name, megabytes: limit }));
+  const limited = async (name: string, pid: number): Promise<number> => {
+    const limit = (await groups.get(name)?.(pid)) ?? null;
+    if (limit === null) process.stdout.write(`${name}: no control group, only measured\n`);
+    return megabytes[name] ?? 0;
   };
   const mosquitto = await createMosquitto(workspace);
   const brokerUrl = `mqtt://127.0.0.1:${mosquitto.port}`;
@@ -156,7 +166,7 @@ async function openTargets(workspace: Workspace): Promise<Target[]> {
     {
       name: 'backend',
       pid: backend.daemon.pid,
-      limit: await limited('backend', await limitOf('backend'), backend.daemon.pid),
+      limit: await limited('backend', backend.daemon.pid),
       to: at(backendPort),
       attacks: httpAttacks(backendPort),
       ask: askHttp(backend.url),
@@ -164,7 +174,7 @@ async function openTargets(workspace: Workspace): Promise<Target[]> {
     {
       name: 'proxy',
       pid: proxy.pid(),
-      limit: await limited('proxy', await limitOf('proxy'), proxy.pid()),
+      limit: await limited('proxy', proxy.pid()),
       to: at(port),
       attacks: httpAttacks(port),
       ask: askHttp(`http://127.0.0.1:${port}`),
@@ -172,7 +182,7 @@ async function openTargets(workspace: Workspace): Promise<Target[]> {
     {
       name: 'broker',
       pid: mosquitto.pid(),
-      limit: await limited('broker', await limitOf('mqtt'), mosquitto.pid()),
+      limit: await limited('broker', mosquitto.pid()),
       to: at(mosquitto.port),
       attacks: [
         { name: 'connections', count: 500, unfinished: { head: '' } },
@@ -183,7 +193,7 @@ async function openTargets(workspace: Workspace): Promise<Target[]> {
     {
       name: 'agent',
       pid: agentPid,
-      limit: await limited('agent', await unitLimit(), agentPid),
+      limit: await limited('agent', agentPid),
       to: { path: agent.socketPath },
       attacks: [
         { name: 'connections', count: 500, unfinished: { head: '' } },
