@@ -220,8 +220,25 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
     await tile('Tomatoes').getByText('%').first().waitFor({ timeout: timeoutMs });
     assert.deepEqual(
       (await cloudTypes()).find(({ type }) => type === 'soil-probe'),
-      soilType,
+      { ...soilType, deviceIds: [id] },
     );
+  });
+
+  it('a device that reports what it likes takes nothing from the page', async () => {
+    const { device } = await addVirtualDevice('Strange', soilType, false);
+    const handshake = { type: 'soil-probe', firmwareVersion: '1', chip: 'c' };
+    const capabilities = [{ key: '__proto__', kind: 'boolean' }];
+    await device.publish('handshake', { ...handshake, capabilities, primary: { capability: '__proto__' } });
+    const values = {
+      ...Object.fromEntries([['__proto__', true]]),
+      constructor: 'x',
+      n: 1e308,
+      deep: { a: { b: [1] } },
+    };
+    await device.publish('state', { state: values });
+    await page.goto('/');
+    await tile('Strange').getByText('1E308').first().waitFor({ timeout: timeoutMs });
+    await tile('Tomatoes').getByText('%').first().waitFor({ timeout: timeoutMs });
   });
 
   it('the owner changes the file, and later takes it away: the device stays, with its values', async () => {

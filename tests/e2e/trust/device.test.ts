@@ -129,6 +129,39 @@ describe('a hijacked device', { timeout: 600_000 }, () => {
     assert.deepEqual(await station.logged('unexpected_error'), []);
   });
 
+  it('describes itself as it likes: nothing of another device changes, and names such as __proto__ are lost', async () => {
+    const client = await logIn('describing');
+    const topic = deviceTopic(stationId, loginOf(hijacked).externalId, 'handshake');
+    const key = '{"key":"__proto__","kind":"boolean"}';
+    const described = (type: string, capability: string): string =>
+      `{"type":"${type}","firmwareVersion":"9.9.9","chip":"c","capabilities":[${capability}],"commands":[]}`;
+    for (const type of ['light', ...Array.from({ length: 230 }, (_, index) => `junk-${index}`)])
+      await client.publishAsync(topic, described(type, '{"key":"off","kind":"boolean"}'), { qos: 1 });
+    await client.publishAsync(topic, described('light', key), { qos: 1 });
+    await client.publishAsync(ownTopic('state'), '{"state":{"__proto__":{"polluted":1},"constructor":1,"on":true}}', {
+      qos: 1,
+    });
+    type Shown = { externalId: string; state: object; firmwareVersion: string };
+    const shown = async (): Promise<Shown | undefined> =>
+      ((await (await call('GET', '/api/devices')).json()) as Shown[]).find(
+        ({ externalId }) => externalId === loginOf(hijacked).externalId,
+      );
+    await waitFor('its state', async () => Object.keys((await shown())?.state ?? {}).includes('on'));
+    assert.deepEqual(
+      Object.keys((await shown())?.state ?? {}).filter((name) => name in Object.prototype),
+      [],
+    );
+    const types = (await (await call('GET', '/api/device-types')).json()) as { type: string; commands: object[] }[];
+    assert.deepEqual(
+      types.filter(({ type }) => type.startsWith('junk-')),
+      [],
+    );
+    assert.equal(types.filter(({ type }) => type === 'light').length, 1);
+    await expectService();
+    await client.endAsync(true);
+    assert.deepEqual(await station.logged('unexpected_error'), []);
+  });
+
   it('takes the session of another client at the broker by its client id: it reads nothing of it', async () => {
     const { externalId, token: password } = loginOf(other);
     const login = { username: externalId, password, clientId: 'known', reconnectPeriod: 0 };
