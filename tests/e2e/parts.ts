@@ -81,7 +81,7 @@ export const parts: readonly Part[] = [
   part('backend/doctor', `${backend}/doctor`, `${backend}/command-line.ts`, 'packages/kit/src/doctor.ts'),
   gate(part('backend/mosquitto', `${backend}/mqtt`, 'deploy/mosquitto', 'packages/protocol/src')),
   gate(part('backend/late-commands', `${backend}/mqtt`, `${backend}/devices`)),
-  part('trust/backup-file', `${backend}/backup`, `${backend}/store/migrations`),
+  gate(part('trust/backup-file', `${backend}/backup`, `${backend}/store/migrations`)),
   part('trust/storage', `${backend}/backup`, `${backend}/adapters`),
   part('trust/cloud', `${backend}/cloud`),
   part('trust/container', 'deploy', `${backend}/system`, `${agent}/http`),
