@@ -3,6 +3,7 @@ import { connect as connectSocket } from 'node:net';
 import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
+import { willGraceMs } from './availability-decide.ts';
 import { readMetrics, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
@@ -148,4 +149,17 @@ test('a device whose login ended is disconnected, and its login is refused', asy
   running.backend.deviceEvents.emit({ kind: 'login_ended', deviceId: login.id, externalId: 'lamp-1' });
   await closed;
   await assert.rejects(connectDevice(addressOf(running), login));
+});
+
+test('the last will of an older connection says nothing while the device has a newer one', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using first = await connectDevice(addressOf(running), login, { clientId: 'esp-1' });
+  await using second = await connectDevice(addressOf(running), login, { clientId: 'esp-2' });
+  await second.publish('heartbeat', { status: 'online' });
+  first.client.stream.destroy();
+  await new Promise((resolve) => setTimeout(resolve, willGraceMs + 2000));
+  assert.equal((await rowOf(running, login)).status, 'online');
+  second.client.stream.destroy();
+  await until('the last connection to count', async () => (await rowOf(running, login)).status === 'offline');
 });

@@ -159,10 +159,15 @@ function takePublished(
       dropped.drop('foreign_device', topic);
       return done();
     }
+    // The last will of an older connection says nothing of a device that has a newer one.
+    if (client?.closed === true && parsed?.end === 'heartbeat' && isConnected(state, parsed.externalId)) return done();
     const handle = (): void => whenHandled(handler.onMessage({ topic, payload }), done);
     state.reading.whenDue(name ?? '', topic.length + payload.length, handle);
   };
 }
+
+const isConnected = ({ clients }: BrokerState, name: string): boolean =>
+  [...(clients.get(name) ?? [])].some((client) => !client.closed);
 
 function followClients(broker: Aedes, { names, clients }: BrokerState): void {
   broker.on('client', (client) => {
