@@ -45,9 +45,6 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
     seen: async () => new Set<string>(),
   };
   const app = createHttpServer({ logger: recordedLog() });
-  app.decorateRequest('user', null);
-  app.decorateRequest('deviceId', null);
-  app.decorateRequest('sight', null);
   app.addHook('onRequest', async (request) => {
     request.user = { userId: nobody, role, sessionId: '', issuedAt: 0, expiresAt: 0 };
     request.sight = wholeStation;
@@ -132,9 +129,6 @@ test('of what devices say about themselves, somebody with some zones gets what c
     return { deviceType: { ...light, type: 'fan', capabilities: [{ key, kind: 'text' as const }] }, deviceIds };
   };
   const app = createHttpServer({ logger: recordedLog() });
-  app.decorateRequest('sight', null);
-  app.decorateRequest('user', null);
-  app.decorateRequest('deviceId', null);
   app.addHook('onRequest', async (request) => {
     request.sight = request.headers['x-sees'] === 'all' ? wholeStation : { zones: new Set(['hall']) };
   });

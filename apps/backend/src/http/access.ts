@@ -58,9 +58,6 @@ type AccessHooks = {
  * an undeclared query or body.
  */
 export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
-  app.decorateRequest('user', null);
-  app.decorateRequest('deviceId', null);
-  app.decorateRequest('sight', null);
   app.addHook('onRoute', (route) => {
     const rule = route.config?.access;
     const methods = [route.method].flat();

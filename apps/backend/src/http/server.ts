@@ -107,6 +107,11 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   // The server only reads JSON bodies.
   app.removeContentTypeParser('text/plain');
 
+  // Who asks; the access rules find it out.
+  app.decorateRequest('user', null);
+  app.decorateRequest('deviceId', null);
+  app.decorateRequest('sight', null);
+
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...apiHeaders, 'x-request-id': request.id });
   });
