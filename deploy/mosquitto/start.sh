@@ -51,7 +51,8 @@ unset MQTT_PASSWORD
 # login on the ports of devices. Otherwise a device that takes the id of another client ends its connection.
 own_ids=
 [ -z "${MQTT_INNER_PORT:-}" ] || own_ids='use_username_as_clientid true'
-# A house has up to 500 devices. So many packets of 330 kB fit into memory_limit. The port of the backend has no limit.
+# A house has up to 500 devices. So many packets of 330 kB on both ports of devices fit into the memory of the container (512 MiB). The
+# `memory_limit` of Mosquitto does not: 2.0.11 ends when its logins are changed. The port of the backend has no limit.
 bounds='max_connections 600'
 
 # print_config: the configuration with the listeners of this station.

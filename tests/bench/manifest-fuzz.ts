@@ -39,6 +39,7 @@ const manifest = {
 type Trial = () => Promise<string | null> | string | null;
 type Kind = { name: string; share: number; trial: Trial };
 
+const services = { running: ['backend', 'frontend'], declared: ['backend', 'frontend', 'proxy'] };
 const faults: string[] = [];
 let done = 0;
 const perKind: Record<string, number> = {};
@@ -75,8 +76,6 @@ async function runKind({ name, share, trial }: Kind): Promise<void> {
   perKind[name] = wanted;
   process.stderr.write(`${name}: ${wanted} in ${((performance.now() - started) / 1000).toFixed(1)} s\n`);
 }
-
-const services = { running: ['backend', 'frontend'], declared: ['backend', 'frontend', 'proxy'] };
 
 function tryManifest(): string | null {
   const text = mutateDocument(manifest, random);

@@ -109,10 +109,11 @@ describe('the process of the helper', () => {
     helper.send(startScan);
     await helper.until(() => helper.events.length > lights.length);
     helper.child.stdout?.pause();
-    const rounds = 60;
+    // Of one device the helper reads 20 in two seconds.
+    const rounds = 19;
     for (let round = 1; round <= rounds; round += 1) {
       for (const light of lights) {
-        light.serviceData = { [service]: Buffer.from(`${round} ${'x'.repeat(200)}`) };
+        light.serviceData = { [service]: Buffer.from(`${round} ${'x'.repeat(1000)}`) };
         fake.advertise(light);
       }
       // The helper takes them one by one.
@@ -132,7 +133,8 @@ describe('the process of the helper', () => {
       [...data].map((value) => value.toString().split(' ')[0]),
       lights.map(() => String(rounds)),
     );
-    assert.ok(helper.events.length - before < (rounds * lights.length) / 4, 'frames replace each other');
+    const frames = helper.events.length - before;
+    assert.ok(frames < (rounds * lights.length) / 2, `frames replace each other: ${frames}`);
   });
 
   it('works through a proxy of another user', async (t) => {
