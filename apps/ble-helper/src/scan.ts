@@ -156,7 +156,9 @@ export function createScan(options: Options): Scan {
     const frame = discoveredOf(device, (bytes) => Buffer.from(bytes).toString('base64'));
     if (frame === null || !isAdvertising(frame, session.uuids)) return;
     const due = decideReport(frame, sent.get(path), clock.monotonic());
-    if (due === null || !filter.admits(frame.address, clock.monotonic(), sent.has(path))) return;
+    if (due === null) return;
+    // Frames of one device replace each other while nobody reads, so the latest of a known one is never refused.
+    if (!sent.has(path) && !filter.admits(frame.address, clock.monotonic(), false)) return;
     sent.set(path, due);
     send(frame);
   };

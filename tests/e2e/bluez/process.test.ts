@@ -109,11 +109,10 @@ describe('the process of the helper', () => {
     helper.send(startScan);
     await helper.until(() => helper.events.length > lights.length);
     helper.child.stdout?.pause();
-    // Of one device the helper reads 20 in two seconds.
-    const rounds = 19;
+    const rounds = 60;
     for (let round = 1; round <= rounds; round += 1) {
       for (const light of lights) {
-        light.serviceData = { [service]: Buffer.from(`${round} ${'x'.repeat(1000)}`) };
+        light.serviceData = { [service]: Buffer.from(`${round} ${'x'.repeat(200)}`) };
         fake.advertise(light);
       }
       // The helper takes them one by one.
@@ -133,8 +132,7 @@ describe('the process of the helper', () => {
       [...data].map((value) => value.toString().split(' ')[0]),
       lights.map(() => String(rounds)),
     );
-    const frames = helper.events.length - before;
-    assert.ok(frames < (rounds * lights.length) / 2, `frames replace each other: ${frames}`);
+    assert.ok(helper.events.length - before < (rounds * lights.length) / 4, 'frames replace each other');
   });
 
   it('works through a proxy of another user', async (t) => {
