@@ -61,26 +61,32 @@ describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
     localAddress: string,
     login: { email: string; password: string },
     headers: Record<string, string> = {},
-  ): Promise<{ status: number; token: string; device: string }> => {
+  ): Promise<{ status: number; code: string; token: string; device: string }> => {
     const asked = request({
       ...{ host: stationAddress, port, localAddress, agent: false, method: 'POST', path: '/api/auth/login' },
       headers: { 'content-type': 'application/json', ...headers },
     });
     asked.end(JSON.stringify(login));
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    const body = JSON.parse(await text(answer)) as { accessToken?: string };
+    const body = JSON.parse(await text(answer)) as { accessToken?: string; code?: string };
     const device = answer.headers['set-cookie']?.find((cookie) => cookie.startsWith('station_device=')) ?? '';
-    return { status: answer.statusCode ?? 0, token: body.accessToken ?? '', device: device.split(';')[0] ?? '' };
+    return {
+      status: answer.statusCode ?? 0,
+      code: body.code ?? '',
+      token: body.accessToken ?? '',
+      device: device.split(';')[0] ?? '',
+    };
   };
   /** @returns how many of the guesses were compared with a password. */
   const guess = async (count: number, one: (index: number) => ReturnType<typeof tryLogin>): Promise<number> => {
-    const statuses = (await Promise.all(times(count).map(one))).map(({ status }) => status);
-    // 429 and 503 are refused before a password is compared: too many failures, and too many that wait for it.
+    const codes = (await Promise.all(times(count).map(one))).map(({ code }) => code);
+    // The last two are refused before a password is compared: too many failures, and too many that wait for it.
+    const expected = ['invalid_credentials', 'too_many_requests', 'busy'];
     assert.deepEqual(
-      statuses.filter((status) => ![401, 429, 503].includes(status)),
+      codes.filter((code) => !expected.includes(code)),
       [],
     );
-    return statuses.filter((status) => status === 401).length;
+    return codes.filter((code) => code === 'invalid_credentials').length;
   };
   const wrongFor = (email: string) => ({ email, password: 'a guess at a password' });
 
