@@ -153,9 +153,9 @@ async function begin(keeper: Keeper, { kind, trigger, to }: OperationRequest): P
   run.healthyAtMs = null;
   run.meter.expect(null);
   const { installed } = journal;
-  const { running } = await engine.services();
   // A rollback goes back to what was installed, which was made to fit then.
-  const { release, ignored } = kind === 'update' ? fitRelease(to, installed, running) : { release: to, ignored: [] };
+  const { release, ignored } =
+    kind === 'update' ? fitRelease(to, installed, (await engine.services()).running) : { release: to, ignored: [] };
   const beside = await pinUnlisted(engine, installed, release);
   if (ignored.length > 0) keeper.logger.event('release_services_ignored', { version: to.version, services: ignored });
   await record(keeper, { kind: 'begin', operation: { kind, trigger, id, to: release }, beside });
