@@ -95,13 +95,15 @@ async function attack(target: Target, load: Pinned) {
     void flooding.finally(() => (isOver = true)).catch(() => undefined);
     const times = await askFor(target, () => isOver);
     during.push(...times);
-    const [opened, p99] = [await flooding, round(percentile(times, 99))];
+    const opened = await flooding;
+    const p99 = round(percentile(times, 99));
     const peak = await peakOf(target.pid).catch(() => Infinity);
     process.stdout.write(`${target.name}, ${name}: ${opened} made, p99 ${p99} ms, peak ${round(peak, 0)} MiB\n`);
   }
   // The process that was attacked is still the same one, and within its memory.
   const peak = await peakOf(target.pid).catch(() => Infinity);
-  const [quietMs, duringMs] = [round(percentile(quiet, 99)), round(percentile(during, 99))];
+  const quietMs = round(percentile(quiet, 99));
+  const duringMs = round(percentile(during, 99));
   const failed = during.filter((time) => time === Infinity).length;
   return { name: target.name, peak: round(peak, 0), limit: target.limit, quietMs, duringMs, failed };
 }

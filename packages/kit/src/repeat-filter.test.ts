@@ -13,7 +13,8 @@ test('a few keys are admitted at once', () => {
 test('of ten thousand new keys a second few are admitted, and one that comes each second is from its second time on', () => {
   const filter = createRepeatFilter();
   const admitted: boolean[] = [];
-  let [others, next] = [0, 0];
+  let others = 0;
+  let next = 0;
   for (let second = 0; second < 20; second += 1) {
     for (let count = 0; count < 10_000; count += 1) {
       const nowMs = second * 1_000 + count / 10;

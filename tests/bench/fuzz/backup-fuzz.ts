@@ -50,7 +50,8 @@ export async function fuzzBackups(options: {
   const { seed, findings, count, folder, dataDir } = options;
   const random = createRandom(seed);
   await mkdir(folder, { recursive: true });
-  const [good, altered] = [join(folder, 'good.age'), join(folder, 'altered.age')];
+  const good = join(folder, 'good.age');
+  const altered = join(folder, 'altered.age');
   const job = { onProgress: () => undefined, signal: new AbortController().signal };
   const made = await runBackupJob(
     { work: 'make', dataDir, to: good, passphrase, version: '1.0.0', at: Date.now(), agent: null },

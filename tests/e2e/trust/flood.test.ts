@@ -44,7 +44,8 @@ describe('a flood of strangers', { timeout: 600_000 }, () => {
     assert.equal(answer.status, 200, await answer.text());
   };
   const expectMemory = async (service: string, pid: number): Promise<void> => {
-    const [peak, limit] = [await peakOf(pid), await limitOf(service)];
+    const peak = await peakOf(pid);
+    const limit = await limitOf(service);
     assert.ok(peak < 0.9 * limit, `${service} had ${peak.toFixed(0)} MiB of ${limit}`);
   };
   const at = (port: number) => ({ port, host: '127.0.0.1' });

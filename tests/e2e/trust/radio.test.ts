@@ -10,7 +10,8 @@ import { install, type Installation } from '../backend/installation.ts';
 
 // A neighbour in range of the radio advertises whatever it likes. The BLE helper is replaced by one that stands for the air.
 
-const [own, twin] = ['AA:AA:AA:AA:AA:01', 'EE:EE:EE:EE:EE:01'];
+const own = 'AA:AA:AA:AA:AA:01';
+const twin = 'EE:EE:EE:EE:EE:01';
 const wifi = { ssid: 'HomeNet', password: 'the-wifi-password' };
 
 describe('a neighbour in range of the radio', { timeout: 600_000 }, () => {
@@ -78,7 +79,8 @@ describe('a neighbour in range of the radio', { timeout: 600_000 }, () => {
   it('makes up ten thousand addresses a second: the device of the owner is there, and is added', async () => {
     await neighbour('flood');
     await waitFor('the flood', async () => (await addresses()).length > 20);
-    const [before, since] = [messages, performance.now()];
+    const before = messages;
+    const since = performance.now();
     for (let look = 0; look < 12; look += 1) {
       assert.ok((await addresses()).includes(own), `look ${look}`);
       await new Promise((resolve) => setTimeout(resolve, 500));

@@ -12,7 +12,10 @@ const rights = (name: string) => [
 ];
 const secret = (of: string) => ({ password: `${of}-password`, salt: 'salt-salt', iterations: 101 });
 const device = (username: string, of = username, more: object = {}) => ({
-  ...{ username, textName: '', ...secret(of), roles: [{ rolename: `device-${username}` }] },
+  username,
+  textName: '',
+  ...secret(of),
+  roles: [{ rolename: `device-${username}` }],
   ...more,
 });
 const role = (name: string, acls: unknown = rights(name)) => ({ rolename: `device-${name}`, acls });

@@ -106,7 +106,8 @@ test('what a backup says of itself passes the checks of the station, and nothing
 
 test('what the station would not read is left out of a restore, and named', async () => {
   await using old = await station();
-  const [good, file] = [join(old.dataDir, 'a.age'), join(old.dataDir, 'altered.age')];
+  const good = join(old.dataDir, 'a.age');
+  const file = join(old.dataDir, 'altered.age');
   await backedUp(old, good);
   await alterBackup(good, file, passphrase, {
     edit: ({ files }) => {

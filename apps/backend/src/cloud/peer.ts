@@ -112,7 +112,10 @@ function receivePlain(frame: Record<string, unknown>, { onIgnored, onMessage }: 
   const { type } = frame;
   if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
   const message = type === 'identity_sync' ? withMembers(frame) : frame;
-  if (!ownValue(messageChecks, type)?.Check(message)) return void onIgnored('bad_shape');
+  if (!ownValue(messageChecks, type)?.Check(message)) {
+    onIgnored('bad_shape');
+    return undefined;
+  }
   return onMessage(message as unknown as CloudMessage);
 }
 

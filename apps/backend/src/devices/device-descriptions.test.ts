@@ -21,7 +21,8 @@ async function withDescriptions() {
   const logger = recordedLog();
   const events = createDeviceEvents(logger);
   const clock = steppedClock();
-  const [refused, described]: [string[], string[]] = [[], []];
+  const refused: string[] = [];
+  const described: string[] = [];
   const log = { refused: (faults: readonly string[]) => void refused.push(faults.join()), added: () => undefined };
   const open = () => openDeviceDescriptions({ db: store.db, events, log, clock, logger });
   starting.use(events.subscribe((event) => event.kind === 'described' && described.push(event.deviceId)));
@@ -29,7 +30,14 @@ async function withDescriptions() {
   const descriptions = starting.use(await open());
   const running = starting.move();
   return {
-    ...{ db: store.db, events, clock, descriptions, open, refused, described, logger },
+    db: store.db,
+    events,
+    clock,
+    descriptions,
+    open,
+    refused,
+    described,
+    logger,
     add: async (externalId: string) => {
       const device = { externalId, type: 'door-lock', name: externalId, zoneId: null };
       return { id: (await devices.provision(device)).id, type: 'door-lock' };
@@ -43,7 +51,8 @@ async function withDescriptions() {
 test('each device has its own description, and only the latest one', async () => {
   await using all = await withDescriptions();
   const { descriptions, first, clock } = all;
-  const [honest, hijacked] = [await all.add('honest'), await all.add('hijacked')];
+  const honest = await all.add('honest');
+  const hijacked = await all.add('hijacked');
   await descriptions.take(honest, lock('locked'));
   await descriptions.take(hijacked, lock('unlocked'));
   assert.deepEqual([first(honest.id), first(hijacked.id)], ['locked', 'unlocked']);
@@ -64,7 +73,8 @@ test('each device has its own description, and only the latest one', async () =>
 
 test('devices of one make share an entry', async () => {
   await using all = await withDescriptions();
-  const [one, other] = [await all.add('one'), await all.add('other')];
+  const one = await all.add('one');
+  const other = await all.add('other');
   for (const device of [one, other]) await all.descriptions.take(device, lock('locked'));
   assert.deepEqual(
     all.descriptions.all().map(({ deviceIds }) => deviceIds),
@@ -75,7 +85,8 @@ test('devices of one make share an entry', async () => {
 
 test('a description is gone with its device, and with a handshake that has none', async () => {
   await using all = await withDescriptions();
-  const [silent, removed] = [await all.add('silent'), await all.add('removed')];
+  const silent = await all.add('silent');
+  const removed = await all.add('removed');
   for (const device of [silent, removed]) await all.descriptions.take(device, lock('locked'));
   await all.db.deleteFrom('devices').where('id', '=', removed.id).execute();
   all.events.emit({ kind: 'removed', deviceId: removed.id, externalId: 'removed' });

@@ -6,8 +6,17 @@ import { createCandidateBook } from './candidate-book.ts';
 import { maxCandidates } from './candidate-decide.ts';
 
 const candidate = (address: string, rssi: number): Candidate => ({
-  ...{ address, name: 'SH_light_lamp7', rssi, service_uuids: [], service_data: {}, protocol: 'station' },
-  ...{ externalId: 'lamp7', deviceType: 'light', defaultName: 'Light LAMP', deviceId: null, lastSeenAt: 'now' },
+  address,
+  name: 'SH_light_lamp7',
+  rssi,
+  service_uuids: [],
+  service_data: {},
+  protocol: 'station',
+  externalId: 'lamp7',
+  deviceType: 'light',
+  defaultName: 'Light LAMP',
+  deviceId: null,
+  lastSeenAt: 'now',
 });
 const madeUp = (index: number): string =>
   (index + 0xc0_00_00_00_00_00).toString(16).toUpperCase().match(/../g)?.join(':') ?? '';

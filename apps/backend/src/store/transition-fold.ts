@@ -65,7 +65,8 @@ export function createTransitionFold(): TransitionFold {
   return {
     state: ({ deviceId, at, isOverRate = false }, before, taken) => {
       for (const capability of Object.keys(taken)) {
-        const [was, is] = [ownValue(before, capability), ownValue(taken, capability)];
+        const was = ownValue(before, capability);
+        const is = ownValue(taken, capability);
         // The fast path: most values are numbers, or as before.
         if (was === is || (typeof is === 'number' && (typeof was === 'number' || was === undefined))) continue;
         const value = transitionValue(is);

@@ -63,10 +63,16 @@ function answer(what: Hostility, request: IncomingMessage, response: ServerRespo
   const path = decodeURI(request.url ?? '/');
   const reply = (status: number, body = ''): void =>
     void response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
-  if (what === 'redirect') return void response.writeHead(307, { location: `${elsewhere}${request.url}` }).end();
+  if (what === 'redirect') {
+    response.writeHead(307, { location: `${elsewhere}${request.url}` }).end();
+    return;
+  }
   if (request.method === 'PROPFIND') return propfind(what, path, request.headers['depth'] === '1', response, reply);
   if (request.method === 'GET' && what === 'endless file') return flood(response, Buffer.alloc(256 * 1024, 65));
-  if (request.method === 'GET' && what === 'silent file') return void response.writeHead(200).flushHeaders();
+  if (request.method === 'GET' && what === 'silent file') {
+    response.writeHead(200).flushHeaders();
+    return;
+  }
   if (request.method === 'PUT' && what === 'silent upload') return;
   request.on('end', () => reply(request.method === 'GET' ? 404 : 201));
 }
@@ -88,7 +94,8 @@ function propfind(
       return flood(response, Buffer.from(entry(`/x/${'a'.repeat(200)}`, 1).repeat(200)));
     case 'silent listing':
       response.writeHead(207, { 'content-type': 'application/xml' });
-      return void response.write(start);
+      response.write(start);
+      return;
     case 'entities': {
       const levels = Array.from({ length: 8 }, (_, at) => `<!ENTITY a${at + 1} "${`&a${at};`.repeat(10)}">`);
       const type = `<!DOCTYPE d [<!ENTITY a0 "${'x'.repeat(1000)}">${levels.join('')}]>`;
