@@ -16,7 +16,15 @@ export const delayRules = {
   subnet: { free: 40 },
   site: { free: 50 },
   account: { free: 60 },
+  newcomer: { free: 100 },
 } as const satisfies Record<string, DelayRule>;
+
+/** Failures of an account in one network below which the network counts as a newcomer: a mistyped password is one. */
+const newcomerFailures = 3;
+
+/** @param pair the failures of this account in this network, those that are forgotten left out. */
+export const accountRule = (pair: number): DelayRule =>
+  Math.round(pair) < newcomerFailures ? delayRules.newcomer : delayRules.account;
 
 const firstDelayMs = 30_000;
 /** The longest delay, and the time in which one failure is forgotten: someone who keeps guessing keeps it. */

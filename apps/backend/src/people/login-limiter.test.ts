@@ -82,7 +82,7 @@ test('guesses at an account from everywhere do not delay its owner in a network 
       limiter,
       times(300, (index) => [account, `198.51.100.${index % 250}`]),
     ),
-    60,
+    100,
   );
   assert.equal((await limiter.attempt(by(account, '203.0.113.5'))).allowed, false, 'a network not known before');
   assert.equal(
@@ -93,6 +93,20 @@ test('guesses at an account from everywhere do not delay its owner in a network 
     5,
     'a known one has its own attempts',
   );
+});
+
+test('a neighbour with many addresses keeps the owner out of no other network, with a mistyped password too', async () => {
+  const guesses = (addresses: number) =>
+    times(5 * addresses, (index): [string, string] => [account, `198.51.100.${index % addresses}`]);
+  for (const addresses of [12, 20]) {
+    const limiter = newLimiter();
+    assert.equal(await allowedOf(limiter, guesses(addresses)), 60);
+    assert.equal((await limiter.attempt(by(account, '198.51.100.1'))).allowed, false, 'the neighbour waits');
+    const own = times(4, (): [string, string] => [account, '203.0.113.5']);
+    assert.equal(await allowedOf(limiter, own), 3, `${addresses} addresses`);
+    await limiter.succeeded(by(account, '203.0.113.5'), null);
+    assert.equal((await limiter.attempt(by(account, '203.0.113.5'))).allowed, true, 'after a log-in');
+  }
 });
 
 test('a delay outlasts a restart, also beside a clock that jumps back; it ends with a log-in', async () => {

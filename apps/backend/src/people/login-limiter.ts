@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { networkOf, widerNetworksOf } from '../core/client-network.ts';
 import { hashToken } from '../core/secrets.ts';
-import { delayLeft, delayRules, failuresAt, type FailureCount } from './login-decide.ts';
+import { accountRule, delayLeft, delayRules, failuresAt, type FailureCount } from './login-decide.ts';
 import type { LoginMemory } from './login-memory.ts';
 
 /** Whether an attempt is allowed. `retryAfterMs`: time until the next one is. */
@@ -62,7 +62,12 @@ export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: Lo
   /** @returns the longest delay of these keys. Counts the attempt at each of them when there is none. */
   const count = async (keys: readonly Key[]): Promise<number> => {
     const now = clock.monotonic();
-    const delayMs = Math.max(...keys.map(({ key, kind }) => delayLeft(counts.get(key) ?? none, delayRules[kind], now)));
+    const pair = keys.find(({ kind }) => kind === 'pair');
+    const forAccount = accountRule(pair === undefined ? 0 : countOf(pair.key, now).failures);
+    const delays = keys.map(({ key, kind }) =>
+      delayLeft(counts.get(key) ?? none, kind === 'account' ? forAccount : delayRules[kind], now),
+    );
+    const delayMs = Math.max(...delays);
     if (delayMs > 0) return delayMs;
     const kept = keys.filter(({ key, kind }) => {
       const failures = countOf(key, now).failures + 1;
@@ -112,7 +117,7 @@ const decided = (delayMs: number, isKnown: boolean): LimiterDecision =>
 
 const none: FailureCount = { failures: 0, at: 0 };
 
-type Kind = keyof typeof delayRules;
+type Kind = Exclude<keyof typeof delayRules, 'newcomer'>;
 type Key = { kind: Kind; key: string };
 
 function keysOfNetwork(account: string | null, address: string): Key[] {
