@@ -105,6 +105,7 @@ export const parts: readonly Part[] = [
   part('update/image-pin', `${agent}/stack`, `${agent}/adapters/docker`),
   part('update/port-80-lock', `${agent}/stack`, `${agent}/portal`),
   part('update/private-registry', `${agent}/stack`, `${agent}/adapters/docker`),
+  gate(part('world/held-database', `${backend}/adapters`, `${backend}/store`)),
   gate(part('world/partial-release', `${agent}/stack`, 'packages/protocol/src/release-manifest.ts')),
   gate(part('update/offline', `${agent}/stack`)),
   gate(part('update/bad-input', `${agent}/stack`, `${agent}/core`, 'packages/protocol/src')),

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { findFreePort } from '@station/kit/free-port';
 import type { LoggedEvent } from './testing/recorded-log.ts';
+import type { BackendHealth } from '@station/protocol/rest';
 import { runProgram } from './testing/running-program.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 import { until } from './testing/until.ts';
@@ -59,6 +62,35 @@ test('a database that cannot be opened: exit 1 and a line that says why', async 
   await using program = runProgram({ PORT: '0', DATA_DIR: '/dev/null/station' });
   assert.equal(await program.exit, 1);
   assert.equal(program.lines.at(-1)?.event, 'backend_start_failed');
+});
+
+test('another program has locked the database at the start: the reason is answered until it lets go', async () => {
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const env = { PORT: String(await findFreePort()), MQTT_PORT: '0', DATA_DIR: dataDir };
+  const url = `http://127.0.0.1:${env.PORT}`;
+  const hasStarted = ({ lines }: ReturnType<typeof runProgram>): boolean =>
+    lines.some(({ event }) => event === 'backend_started');
+  {
+    await using before = runProgram(env);
+    await until('the program has started', () => hasStarted(before));
+  }
+  using other = new DatabaseSync(join(dataDir, 'station.sqlite'));
+  other.exec('begin immediate');
+  await using program = runProgram(env);
+  const asked = async (path: string) => fetch(`${url}${path}`).catch(() => null);
+  await until('it answers', async () => (await asked('/api/health')) !== null);
+  const health = await asked('/api/health');
+  assert.deepEqual(
+    [health?.status, ((await health?.json()) as BackendHealth).reasons],
+    [503, { database: 'locked', mqtt: 'not connected' }],
+  );
+  const setUp = await asked('/api/auth/setup');
+  assert.deepEqual([setUp?.status, ((await setUp?.json()) as { code: string }).code], [503, 'storage_locked']);
+  assert.deepEqual([program.child.exitCode, hasStarted(program)], [null, false]);
+  other.exec('rollback');
+  await until('the program has started', () => hasStarted(program));
+  assert.equal((await asked('/api/health'))?.status, 200);
 });
 
 test('a port for devices that is taken: exit 1 and a line that says so', async () => {

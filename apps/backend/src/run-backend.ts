@@ -6,8 +6,10 @@ import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { startQuietCollection } from './adapters/quiet-collection.ts';
-import { startBackend } from './backend.ts';
+import { type Backend, startBackend } from './backend.ts';
+import { storageFaultOf } from './core/storage-faults.ts';
 import { envToConfig, secretsOf } from './config.ts';
+import { serveUntilStorageWorks } from './storage-wait.ts';
 
 /** EX_CONFIG of sysexits.h. */
 const exitConfigInvalid = 78;
@@ -42,13 +44,17 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         logger.event('backend_stopping', { signal: reason instanceof Stopping ? reason.message : 'unknown' });
         setTimeout(() => process.exit(exitFailed), stopDeadlineMs).unref();
       });
-      const backend = await startBackend(config, host, {
+      const hooks = {
         onDamage: () => stop(exitFailed),
         // The process manager restarts the backend; the station is unclaimed then.
         onReset: () => stop(0),
         onRestart: () => stop(0),
         hasReadThread: true,
-      });
+      };
+      const backend = await startOnStorage(
+        () => startBackend(config, host, hooks),
+        () => serveUntilStorageWorks(config, host, signal),
+      );
       logger.event('backend_started', {
         version: config.version,
         address: backend.url,
@@ -59,6 +65,18 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
   } catch (error) {
     logger.event('backend_start_failed', { message: describeError(error) });
     return exitFailed;
+  }
+}
+
+/** A start that fails because nothing can be written is repeated when something can: meanwhile people are told why. */
+async function startOnStorage(start: () => Promise<Backend>, waitForStorage: () => Promise<void>): Promise<Backend> {
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (storageFaultOf(error) === null) throw error;
+      await waitForStorage();
+    }
   }
 }
 

@@ -20,6 +20,7 @@ export const backendEvents = {
   backend_started: event('info', { version: text, address: text, startMs: Type.Number() }),
   backend_stopping: event('info', { signal: text }),
   backend_start_failed: event('error', { message: text }),
+  backend_waits_for_storage: event('error', { reason: text }),
   unexpected_error: event('error', { where: text, message: text }),
   request: event('debug', { requestId: text, method: text, url: text, statusCode: count, durationMs: Type.Number() }),
   request_failed: event('error', { requestId: text, method: text, url: text, message: text, stack: maybeText }),

@@ -59,6 +59,7 @@ export const errorCodes = {
   shutting_down: 503,
   storage_full: 503,
   storage_unwritable: 503,
+  storage_locked: 503,
   busy: 503,
   unavailable: 503,
   disk_space_low: 507,

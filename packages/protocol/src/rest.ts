@@ -44,8 +44,16 @@ const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' })
 const TimeZone = Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, e.g. Europe/Kyiv.' });
 const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 
-/** Why the backend cannot write. `unreachable`, `no answer`: a database on a server. */
-const storageFaults = ['disk full', 'read-only', 'input/output error', 'damaged', 'unreachable', 'no answer'] as const;
+/** Why the backend cannot write. `unreachable`, `no answer`: a database on a server. `locked`: by another program. */
+const storageFaults = [
+  'disk full',
+  'read-only',
+  'input/output error',
+  'damaged',
+  'locked',
+  'unreachable',
+  'no answer',
+] as const;
 export type StorageFault = (typeof storageFaults)[number];
 
 /**

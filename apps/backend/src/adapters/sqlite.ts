@@ -1,24 +1,9 @@
-import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import {
-  CompiledQuery,
-  createQueryId,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  IdentifierNode,
-  type QueryCompiler,
-  type QueryResult,
-  RawNode,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  type TransactionSettings,
-} from 'kysely';
+import { backup, DatabaseSync } from 'node:sqlite';
 
 /** An open database file. */
 export type SqliteDatabase = DatabaseSync;
 
-/** How long a write waits for another process (an old backend that is still stopping) before it fails. */
+/** How long opening a file waits for another process (an old backend that is still stopping) before it fails. */
 const busyTimeoutMs = 5_000;
 /** Value of `pragma auto_vacuum` (sqlite.org/pragma.html). */
 const incrementalVacuum = 2;
@@ -59,6 +44,12 @@ export function openSqliteReader(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
   database.exec('pragma query_only = on; pragma cache_size = -2000; pragma trusted_schema = off;');
   return database;
+}
+
+/** @throws SQLite's error when the file cannot be written now, for example because another program has locked it. */
+export function tryWriteLock(file: string): void {
+  using database = new DatabaseSync(file, { timeout: 0 });
+  database.exec('begin immediate; rollback;');
 }
 
 /**
@@ -151,32 +142,9 @@ export function pragma(database: SqliteDatabase, name: string): unknown {
   return row === undefined ? null : Object.values(row)[0];
 }
 
-const cachedStatements = 200;
 /** SQLite result codes (sqlite.org/rescode.html) that mean the file itself is broken. */
 const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
-
-/**
- * Kysely on `node:sqlite`: Kysely's own SQLite compiler and introspection over one synchronous connection.
- *
- * - Kysely hands the connection to one user at a time, so a transaction never mixes with other queries; code inside a
- *   transaction must therefore await nothing but its queries.
- * - A transaction begins IMMEDIATE: it takes the write lock at once and waits for it up to the connection's time-out,
- *   instead of failing in the middle when another process wrote meanwhile (sqlite.org/lang_transaction.html).
- * - SQLite rolls back schema changes too, so a migration is one transaction.
- * - Booleans are written as 0 and 1; SQLite has no boolean.
- *
- * @param database open; the dialect closes it.
- * @param onError called with each error of SQLite.
- */
-export function createSqliteDialect(database: DatabaseSync, onError: (error: unknown) => void): Dialect {
-  return {
-    createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => createDriver(database, onError),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  };
-}
 
 /** True when SQLite says that the file is not a database or is damaged. */
 export function isDamage(error: unknown): error is Error {
@@ -184,94 +152,4 @@ export function isDamage(error: unknown): error is Error {
   // The low byte is the primary code; the rest makes it an extended one.
   const primary = error.errcode & 0xff;
   return primary === sqliteCorrupt || primary === sqliteNotADatabase;
-}
-
-class TransactionalSqliteAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
-
-function createDriver(database: DatabaseSync, onError: (error: unknown) => void): Driver {
-  const connection = createConnection(database, onError);
-  const run = async (sql: string): Promise<void> => {
-    await connection.executeQuery(CompiledQuery.raw(sql));
-  };
-  const onSavepoint = async (command: string, name: string, compile: QueryCompiler['compileQuery']): Promise<void> => {
-    const node = RawNode.create([`${command} `, ''], [IdentifierNode.create(name)]);
-    await connection.executeQuery(compile(node, createQueryId()));
-  };
-  return {
-    init: async () => undefined,
-    acquireConnection: async () => connection,
-    releaseConnection: async () => undefined,
-    beginTransaction: (_, settings: TransactionSettings) =>
-      run(settings.accessMode === 'read only' ? 'begin' : 'begin immediate'),
-    commitTransaction: () => run('commit'),
-    rollbackTransaction: async () => {
-      // Some errors (disk full, I/O) roll back automatically; a second rollback would hide them.
-      if (database.isTransaction) await run('rollback');
-    },
-    savepoint: (_, name, compile) => onSavepoint('savepoint', name, compile),
-    rollbackToSavepoint: (_, name, compile) => onSavepoint('rollback to', name, compile),
-    releaseSavepoint: (_, name, compile) => onSavepoint('release', name, compile),
-    destroy: async () => database.close(),
-  };
-}
-
-function createConnection(database: DatabaseSync, onError: (error: unknown) => void): DatabaseConnection {
-  const prepare = createStatementCache(database);
-  const guarded = <T>(action: () => T): T => {
-    try {
-      return action();
-    } catch (error) {
-      onError(error);
-      throw error;
-    }
-  };
-  return {
-    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> =>
-      guarded(() => {
-        const { statement, returnsRows } = prepare(sql);
-        const values = parameters.map(toSqlite);
-        if (returnsRows) return { rows: statement.all(...values) as R[] };
-        const { changes, lastInsertRowid } = statement.run(...values);
-        return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
-      }),
-    streamQuery: async function* <R>({ sql, parameters }: CompiledQuery, chunkSize: number) {
-      // A separate statement: the cached one may be reused while this one is still read.
-      let rows: R[] = [];
-      for (const row of database.prepare(sql).iterate(...parameters.map(toSqlite))) {
-        rows.push(row as R);
-        if (rows.length < chunkSize) continue;
-        yield { rows };
-        rows = [];
-      }
-      if (rows.length > 0) yield { rows };
-    },
-  };
-}
-
-type Prepared = { statement: StatementSync; returnsRows: boolean };
-
-/** Statements by their text; the least recently used is evicted first. */
-function createStatementCache(database: DatabaseSync): (sql: string) => Prepared {
-  const cache = new Map<string, Prepared>();
-  return (sql) => {
-    let prepared = cache.get(sql);
-    if (prepared === undefined) {
-      const statement = database.prepare(sql);
-      prepared = { statement, returnsRows: statement.columns().length > 0 };
-      const oldest = cache.keys().next();
-      if (cache.size >= cachedStatements && !oldest.done) cache.delete(oldest.value);
-    } else {
-      cache.delete(sql);
-    }
-    cache.set(sql, prepared);
-    return prepared;
-  };
-}
-
-function toSqlite(value: unknown): SQLInputValue {
-  return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
 }

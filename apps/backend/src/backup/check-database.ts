@@ -12,13 +12,13 @@ import {
 } from '../adapters/sqlite-schema.ts';
 import {
   countRows,
-  createSqliteDialect,
   findDamageInCopy,
   isDamage,
   openSqliteFile,
   readTextsOf,
   type SqliteDatabase,
 } from '../adapters/sqlite.ts';
+import { createSqliteDialect } from '../adapters/sqlite-dialect.ts';
 import { migrate, type StationMigration } from '../store/migrate.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { BackupRefused } from './backup-refused.ts';

@@ -4,6 +4,8 @@ import { ownValue } from '@station/protocol/own-value';
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const sqliteFaults: Readonly<Record<number, StorageFault>> = {
+  5: 'locked',
+  6: 'locked',
   8: 'read-only',
   10: 'input/output error',
   11: 'damaged',
@@ -61,21 +63,30 @@ function ownFaultOf(error: Error): StorageFault | null {
 export function storageError(error: unknown): StationError | null {
   if (error instanceof StationError) return null;
   const fault = storageFaultOf(error);
+  return fault === null ? null : errorOfFault(fault, error);
+}
+
+export function errorOfFault(fault: StorageFault, cause?: unknown): StationError {
+  const options = { cause };
   switch (fault) {
-    case null:
-      return null;
     case 'disk full':
-      return new StationError('storage_full', 'The disk of the station is full. Free some space, then try again.', {
-        cause: error,
-      });
+      return new StationError(
+        'storage_full',
+        'The disk of the station is full. Free some space, then try again.',
+        options,
+      );
+    case 'locked':
+      return new StationError(
+        'storage_locked',
+        'Another program has locked the database of the station. Save or close what is open in it, then try again.',
+        options,
+      );
     case 'unreachable':
-      return new StationError('unavailable', 'The database does not answer now.', { cause: error });
+      return new StationError('unavailable', 'The database does not answer now.', options);
     case 'read-only':
     case 'input/output error':
     case 'damaged':
     case 'no answer':
-      return new StationError('storage_unwritable', `The station cannot write to its storage (${fault}).`, {
-        cause: error,
-      });
+      return new StationError('storage_unwritable', `The station cannot write to its storage (${fault}).`, options);
   }
 }

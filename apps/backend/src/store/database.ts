@@ -10,7 +10,8 @@ import { type DatabaseSpace, spaceOfPostgres, spaceOfSqlite } from './database-s
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
-import { createSqliteDialect, isDamage } from '../adapters/sqlite.ts';
+import { isDamage } from '../adapters/sqlite.ts';
+import { createSqliteDialect } from '../adapters/sqlite-dialect.ts';
 import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
 
 export type Store = AsyncDisposable & {

@@ -15,7 +15,7 @@ export type StorageHealth = AsyncDisposable & {
   written(): void;
   /**
    * Why nothing can be written now; null: writes succeed. Writes a row to find out, unless a write succeeded within the last seconds.
-   * Answers within about two seconds and never rejects.
+   * Answers within about three seconds and never rejects.
    */
   check(): Promise<StorageFault | null>;
 };
@@ -31,7 +31,7 @@ type StorageHealthParts = {
 const provenMs = 5_000;
 /** How often it is tried while writes fail. */
 const probeEveryMs = 1_000;
-const answerTimeoutMs = 2_000;
+const answerTimeoutMs = 1_000;
 
 type State = StorageHealthParts & {
   failure: { fault: StorageFault; atMs: number } | null;

@@ -205,6 +205,8 @@ export const problems = {
       'Die Festplatte der Station ist voll, deshalb lässt sich nichts speichern. Gib Speicherplatz frei und versuche es dann noch einmal.',
     storage_unwritable:
       'Die Station kann nicht auf ihren Speicher schreiben, deshalb lässt sich nichts speichern. Prüfe Festplatte oder SD-Karte und versuche es dann noch einmal.',
+    storage_locked:
+      'Ein anderes Programm sperrt die Datenbank der Station, deshalb kann nichts gespeichert werden. Speichere oder schließe, was darin offen ist, und versuche es noch einmal.',
     busy: 'Die Station ist mit anderen Anfragen beschäftigt. Versuche es gleich noch einmal.',
     compose_project_unreadable:
       'Die Dateien des Stacks auf der Station sind nicht lesbar. Der Grund steht im Protokoll des Agents.',

@@ -195,6 +195,8 @@ export const problems = {
     storage_full: 'The disk of the station is full, so nothing can be saved. Free some space, then try again.',
     storage_unwritable:
       'The station cannot write to its storage, so nothing can be saved. Check its disk or SD card, then try again.',
+    storage_locked:
+      'Another program has locked the database of the station, so nothing can be saved. Save or close what is open in it, then try again.',
     busy: 'The station is busy with other requests. Try again in a moment.',
     compose_project_unreadable: 'The files of the stack on the station cannot be read. The agent’s log says why.',
     unavailable: 'The station is not ready yet. Try again in a moment.',

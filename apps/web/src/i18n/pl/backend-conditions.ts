@@ -12,6 +12,8 @@ export const backendCondition = {
     'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają na miejsce. Zwolnij miejsce na jej dysku; dalej pójdzie automatycznie.',
   storage_unwritable:
     'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają ({{reason}}). Sprawdź jej dysk, kartę SD lub serwer bazy danych; dalej pójdzie automatycznie.',
+  storage_locked:
+    'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają: inny program zablokował bazę danych. Zapisz lub zamknij to, co jest w nim otwarte; dalej pójdzie automatycznie.',
   storage_low:
     'Wolne jest około {{freeMb}} MB. Zanim skończy się miejsce, usunięta zostanie najstarsza historia; stany urządzeń są zawsze zapisywane. Zwolnij trochę miejsca albo użyj większego dysku.',
   backup_failed: 'Stacja spróbuje ponownie w ciągu godziny. Ustawienia → Kopia zapasowa pokazują, co poszło nie tak.',

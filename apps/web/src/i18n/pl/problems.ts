@@ -199,6 +199,8 @@ export const problems = {
     storage_full: 'Dysk stacji jest pełny, więc nie można nic zapisać. Zwolnij trochę miejsca i spróbuj ponownie.',
     storage_unwritable:
       'Stacja nie może zapisywać w swojej pamięci, więc nie można nic zapisać. Sprawdź jej dysk lub kartę SD i spróbuj ponownie.',
+    storage_locked:
+      'Inny program zablokował bazę danych stacji, więc nic nie można zapisać. Zapisz lub zamknij to, co jest w nim otwarte, i spróbuj ponownie.',
     busy: 'Stacja jest zajęta innymi żądaniami. Spróbuj ponownie za chwilę.',
     compose_project_unreadable: 'Nie można odczytać plików stosu na stacji. Przyczyna jest w dzienniku agenta.',
     unavailable: 'Stacja nie jest jeszcze gotowa. Spróbuj ponownie za chwilę.',
