@@ -116,7 +116,7 @@ describe('a device with an update command', () => {
     'a wrong size': [{}, { size: 50_000 }, /longer than announced/],
     'an image of another chip': [{ chip: 'esp32s3' }, {}, /esp32s3 instead of esp32/],
     'an image of another device': [{ project: 'climate' }, {}, /"climate" instead of "light"/],
-    'no image': [null, {}, /no image/],
+    'no image': [null, {}, /not an image/],
   };
   for (const [name, [change, more, reason]] of Object.entries(refused)) {
     it(`refuses ${name} and keeps its version`, async () => {

@@ -116,7 +116,7 @@ function faultOf(bytes: Buffer, order: OtaOrder, { type, chip }: OtaOptions): st
   if (`sha256:${sha256(bytes).toString('hex')}` !== order.checksum) return 'the checksum does not match';
   const image = inspectImage(bytes, sha256);
   if (image.kind === 'refused') return image.reason;
-  if (image.kind === 'other') return 'no image for an ESP32';
+  if (image.kind === 'esp8266') return 'no image for an ESP32';
   if (image.chip !== chip) return `for ${image.chip} instead of ${chip}`;
   const isForeign = image.project !== type && !image.project.startsWith(`${type}-`);
   return isForeign ? `the firmware "${image.project}" instead of "${type}"` : null;

@@ -52,6 +52,37 @@ export function buildImage(recipe: ImageRecipe): Uint8Array {
   return image;
 }
 
+/** An image of an ESP8266 as the Arduino core writes it: its loader fills the first sector, the application follows. */
+export function buildEsp8266Image(bytes = 4_000): Uint8Array {
+  const loader = esp8266Part([[0x4010f000, noise('loader', 640)]]);
+  const application = esp8266Part([
+    [0x40201010, noise('flash', Math.ceil(bytes / 4) * 4)],
+    [0x40100000, noise('instructions', 512)],
+    [0x3ffe8000, noise('data', 256)],
+  ]);
+  const sector = Buffer.alloc(4096, 0xaa);
+  sector.set(loader);
+  return Buffer.concat([sector, application]);
+}
+
+function esp8266Part(segments: readonly [address: number, data: Uint8Array][]): Uint8Array {
+  const header = Buffer.from([imageMagic, segments.length, 0x03, 0x40, 0, 0, 0, 0]);
+  header.writeUInt32LE(0x4010f000, 4);
+  const parts: Uint8Array[] = [header];
+  let checksum = checksumSeed;
+  for (const [address, data] of segments) {
+    const head = Buffer.alloc(segmentHeaderBytes);
+    head.writeUInt32LE(address, 0);
+    head.writeUInt32LE(data.length, 4);
+    parts.push(head, data);
+    for (const byte of data) checksum ^= byte;
+  }
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const end = Buffer.alloc(16 - (length % 16));
+  end[end.length - 1] = checksum;
+  return Buffer.concat([...parts, end]);
+}
+
 /** A bootloader: an image without an application descriptor. */
 export function buildBootloader(chip = 'esp32', bytes = 24 * 1024): Uint8Array {
   const image = Buffer.from(buildImage({ project: '', version: '', chip, bytes }));

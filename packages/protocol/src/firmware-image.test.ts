@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { buildBootloader, buildImage, mergeImages } from '@station/simulators/firmware/image-builder';
+import {
+  buildBootloader,
+  buildEsp8266Image,
+  buildImage,
+  mergeImages,
+} from '@station/simulators/firmware/image-builder';
 import { chipNames, inspectImage, normalizeChip, type ImageInspection } from './firmware-image.ts';
 
 const inspect = (bytes: Uint8Array): ImageInspection =>
@@ -52,12 +57,28 @@ describe('an application', () => {
   it('with a signature is recognised, unless the signature belongs to another image', () => {
     const signed = sign(buildImage({ ...recipe, bytes: 6000 }));
     assert.equal(inspect(signed).kind, 'application');
-    for (const at of [signed.length - 4096, signed.length - 4095, signed.length - 4092, signed.length - 4097]) {
+    for (const at of [signed.length - 4092, signed.length - 4097]) {
       assert.match(
         reasonOf(changed(signed, (copy) => void (copy[at] = ~(copy[at] ?? 0)))),
-        /after the end/,
+        /that of another image/,
         `byte ${at}`,
       );
+    }
+  });
+
+  it('is recognised whatever its loader ignores behind the end', () => {
+    for (const hashed of [true, false]) {
+      const image = Buffer.from(buildImage({ ...recipe, bytes: 6000, hashed }));
+      const behind: Record<string, Uint8Array> = {
+        'a signature of the first scheme': Buffer.concat([Buffer.alloc(4), Buffer.alloc(64, 0x5a)]),
+        'padding to a sector with ones': Buffer.alloc(8192 - image.length, 0xff),
+        'padding to a sector with zeros': Buffer.alloc(8192 - image.length),
+        'padding to 16 bytes': Buffer.alloc(16, 0xff),
+        'a text of the maker': Buffer.from('{"build":"2026-11-25T10:00:00Z"}\n'.repeat(3)),
+        'a file system': Buffer.alloc(65_536, 0x20),
+      };
+      for (const [name, data] of Object.entries(behind))
+        assert.equal(inspect(Buffer.concat([image, data])).kind, 'application', `${name}, hashed: ${hashed}`);
     }
   });
 
@@ -95,9 +116,8 @@ describe('these images are refused', () => {
     'a damaged hash': [changed(image, (copy) => void (copy[copy.length - 1] = ~(copy.at(-1) ?? 0))), /hash at its end/],
     'a changed header under the hash': [changed(image, (copy) => void (copy[3] = 0x1f)), /hash at its end/],
     'an invalid hash flag': [changed(image, (copy) => void (copy[0x17] = 2)), /hash flag/],
-    'a hash without its flag in the header': [changed(image, (copy) => void (copy[0x17] = 0)), /after the end/],
+    'a hash without its flag in the header': [changed(image, (copy) => void (copy[0x17] = 0)), /flag of its hash/],
     'a missing hash': [changed(hashless, (copy) => void (copy[0x17] = 1)), /in its hash/],
-    'extra bytes after the end': [Buffer.concat([image, Buffer.alloc(100)]), /100 extra bytes/],
     'a missing last segment': [image.subarray(0, 6000), /in segment/],
     'a missing checksum': [hashless.subarray(0, hashless.length - 1), /before its checksum/],
   };
@@ -106,8 +126,42 @@ describe('these images are refused', () => {
   }
 });
 
-it('an image that is not for ESP32 is not inspected', () => {
-  assert.equal(inspect(Buffer.from('UBI# an image of another chip')).kind, 'other');
+describe('an image of an ESP8266', () => {
+  const image = Buffer.from(buildEsp8266Image());
+  // The code that stays in flash, then the header of the first format.
+  const second = Buffer.concat([
+    Buffer.from([0xea, 4, 0, 0, 0x10, 0, 0x10, 0x40, 0, 0, 0, 0, 0x40, 0, 0, 0]),
+    Buffer.alloc(64, 7),
+    image.subarray(4096),
+  ]);
+
+  it('is recognised in both formats, with data behind it', () => {
+    for (const each of [image, image.subarray(4096), second, Buffer.concat([image, Buffer.alloc(500, 1)])])
+      assert.deepEqual(inspect(each), { kind: 'esp8266' });
+  });
+
+  it('is refused when it is cut off or loaded to where no memory is', () => {
+    for (const each of [image.subarray(0, 6), image.subarray(0, 300), second.subarray(0, 12), second.subarray(0, 60)])
+      assert.equal(inspect(each).kind, 'refused');
+    assert.equal(inspect(changed(image, (copy) => copy.writeUInt32LE(0x20000000, 8))).kind, 'refused');
+    assert.equal(inspect(changed(image, (copy) => copy.writeUInt32LE(0xfffffff0, 12))).kind, 'refused');
+  });
+});
+
+it('what no chip loads is refused by its name', () => {
+  const cases: [string | Buffer, RegExp][] = [
+    ['<!doctype html><title>Sign in</title>', /page of text/],
+    ['\u{feff}\r\n  <html>', /page of text/],
+    ['{"message":"Not Found"}', /a text/],
+    ['UF2\nWQ]\u009e', /UF2/],
+    ['\x7fELF\x01\x01\x01', /ELF/],
+    ['PK\x03\x04', /ZIP/],
+    [':100000000C9434000C9446000C9446000C9446006A', /Intel HEX/],
+    [Buffer.from([0x1f, 0x8b, 8, 0]), /compressed/],
+    [createHash('shake256', { outputLength: 70_000 }).update('random').digest(), /no known form/],
+    ['UBI# an image of another chip', /no known form/],
+  ];
+  for (const [content, reason] of cases) assert.match(reasonOf(Buffer.from(content as string)), reason);
 });
 
 it('chip names are compared without punctuation', () => {

@@ -1,10 +1,12 @@
+import { esp8266Magic, isEsp8266Image } from './esp8266-image.ts';
+
 /**
  * Application images of ESP32 chips. Format: ESP-IDF, "App Image Format" (header, segments, checksum, hash) and
  * `esp_app_format` / `esp_app_desc_t` (component esp_app_format); signature blocks: "Secure Boot v2". Numbers are little-endian.
  */
 
-/** First byte of an ESP32 image (and of the bootloader, and of ESP8266 images). */
-export const imageMagic = 0xe9;
+/** First byte of an ESP32 image, and of its bootloader. */
+export const imageMagic = esp8266Magic;
 export const imageHeaderBytes = 24;
 export const segmentHeaderBytes = 8;
 const mostSegments = 16;
@@ -24,7 +26,11 @@ export const chipNames: Readonly<Record<number, string>> = {
   0x0d: 'esp32c6',
   0x10: 'esp32h2',
   0x12: 'esp32p4',
+  0x14: 'esp32c61',
   0x17: 'esp32c5',
+  0x19: 'esp32h21',
+  0x1c: 'esp32h4',
+  0x20: 'esp32s31',
 };
 
 /** `ESP32-S3`, `esp32_s3` and `esp32s3` are the same chip. */
@@ -38,21 +44,23 @@ export type ImageInspection =
       descriptorVersion: string;
       project: string;
     }
-  /** Not an ESP32 image; its content is not inspected. */
-  | { kind: 'other' }
+  /** It names neither version nor project. */
+  | { kind: 'esp8266' }
   | { kind: 'refused'; reason: string };
 
 /** SHA-256 of bytes. A parameter, because this code also runs in browsers. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
-/** Inspects all bytes of an image. Never throws. */
+/** Inspects all bytes of an image. Never throws. Behind its end there may be what a loader ignores. */
 export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes[0] !== imageMagic) return inspectForeign(bytes, view);
+  if (looksMerged(bytes)) return refused(merged);
+  if (isEsp8266Image(view)) return { kind: 'esp8266' };
+  if (bytes[0] !== imageMagic) return refused(describeForeign(bytes, view));
   if (bytes.length < imageHeaderBytes + segmentHeaderBytes + descriptorBytes) {
     return refused('shorter than the header and the descriptor of an ESP32 application');
   }
-  if (!hasDescriptor(bytes, view)) return refused(describeForeign(bytes));
+  if (!hasDescriptor(bytes, view)) return refused(describeImage(bytes));
   const segments = walkSegments(bytes, view);
   if (segments.kind === 'refused') return segments;
   const fault = findHeaderFault(bytes, view) ?? findEndFault(bytes, segments, sha256);
@@ -65,20 +73,31 @@ export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection
   };
 }
 
-/** Data that does not begin like an ESP32 image may be a damaged one, or one at an offset. */
-function inspectForeign(bytes: Uint8Array, view: DataView): ImageInspection {
-  if (bytes.length === 0) return refused('empty');
-  if (hasDescriptor(bytes, view)) return refused('an ESP32 application whose first byte is damaged');
-  return looksMerged(bytes) ? refused(merged) : { kind: 'other' };
+/** First bytes of files that people publish by mistake. */
+const foreign: readonly (readonly [start: string, name: string])[] = [
+  ['UF2\n', 'a UF2 file'],
+  ['\x7fELF', 'an ELF file'],
+  ['PK\x03\x04', 'a ZIP archive'],
+  ['\x1f\x8b', 'compressed'],
+  [':', 'an Intel HEX file'],
+  ['<', 'a page of text'],
+  ['{', 'a text'],
+];
+
+function describeForeign(bytes: Uint8Array, view: DataView): string {
+  if (bytes.length === 0) return 'empty';
+  if (hasDescriptor(bytes, view)) return 'an ESP32 application whose first byte is damaged';
+  const start = String.fromCharCode(...bytes.subarray(0, 64)).replace(/^(\xef\xbb\xbf)?\s*/, '');
+  const name = foreign.find(([begin]) => start.startsWith(begin))?.[1] ?? 'of no known form';
+  return `${name}, not an image that an ESP32 or ESP8266 loads`;
 }
 
 const merged = 'a merged image of a whole flash, not an application';
 
-function describeForeign(bytes: Uint8Array): string {
+function describeImage(bytes: Uint8Array): string {
   // A bootloader has `esp_bootloader_desc_t` where an application has its descriptor.
-  if (looksMerged(bytes)) return merged;
   if (bytes[0x20] === 0x50 && bytes[0x21] === 0) return 'a bootloader, not an application';
-  return 'without an application descriptor: a bootloader, an image of an ESP8266, or damaged';
+  return 'without an application descriptor: a bootloader, or damaged';
 }
 
 /** A partition table at its default offset, or a bootloader after the empty flash before it. */
@@ -140,22 +159,24 @@ function findEndFault(bytes: Uint8Array, { end, checksum }: Segments, sha256: Sh
   if (hashed && !equal(sha256(bytes.subarray(0, checksumEnd)), bytes.subarray(checksumEnd, imageEnd))) {
     return 'the hash at its end does not match';
   }
-  if (imageEnd === bytes.length || isSigned(bytes, imageEnd, sha256)) return null;
-  return `${bytes.length - imageEnd} extra bytes after the end of the image`;
+  if (!hashed && bytes.length === imageEnd + hashBytes) return 'the header is damaged: the flag of its hash is not set';
+  return isForeignSignature(bytes, imageEnd, sha256) ? 'signed, but the signature is that of another image' : null;
 }
 
 const sectorBytes = 4096;
 
-/** The image padded with 0xFF to a whole sector, then one sector of signature blocks (Secure Boot v2). */
-function isSigned(bytes: Uint8Array, imageEnd: number, sha256: Sha256): boolean {
-  const signatureAt = bytes.length - sectorBytes;
-  if (signatureAt < imageEnd || signatureAt % sectorBytes !== 0) return false;
-  if (!bytes.subarray(imageEnd, signatureAt).every((byte) => byte === 0xff)) return false;
+/**
+ * Whether the image, padded with 0xFF to a whole sector, is followed by a sector of signature blocks (Secure Boot v2) with another digest.
+ * The older scheme appends 68 bytes without a digest: only the chip, which has the key, can tell whose they are.
+ */
+function isForeignSignature(bytes: Uint8Array, imageEnd: number, sha256: Sha256): boolean {
+  const signatureAt = Math.ceil(imageEnd / sectorBytes) * sectorBytes;
   // Version 2: RSA, 3: ECDSA. The digest of the image follows the four bytes of magic, version and padding.
-  const [magic, version] = bytes.subarray(signatureAt);
+  const magic = bytes[signatureAt];
+  const version = bytes[signatureAt + 1];
+  if (magic !== 0xe7 || (version !== 2 && version !== 3)) return false;
   const digest = bytes.subarray(signatureAt + 4, signatureAt + 4 + hashBytes);
-  const known = magic === 0xe7 && (version === 2 || version === 3);
-  return known && equal(sha256(bytes.subarray(0, signatureAt)), digest);
+  return !equal(sha256(bytes.subarray(0, signatureAt)), digest);
 }
 
 const equal = (a: Uint8Array, b: Uint8Array): boolean =>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/durable-files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
@@ -161,6 +162,17 @@ async function readItem(
 }
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest();
+
+/** An ESP8266 has no more flash. */
+const unpackedBytes = 16 * 1024 * 1024;
+
+export function gunzip(bytes: Uint8Array): Uint8Array | null {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: unpackedBytes });
+  } catch {
+    return null;
+  }
+}
 
 /** As manifests and metadata write it. */
 export const checksumOf = (bytes: Uint8Array): string => `sha256:${Buffer.from(sha256(bytes)).toString('hex')}`;

@@ -4,7 +4,7 @@ import { type Backoff, createBackoff } from '@station/kit/retry';
 import type { Progress } from '@station/protocol/agent-api';
 import { firmwareFileName } from '@station/protocol/firmware';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { sha256, type Cache } from './firmware-cache.ts';
+import { gunzip, sha256, type Cache } from './firmware-cache.ts';
 import { type Attempt, attemptKey, type CachedFirmware } from './firmware-decide.ts';
 import { download, type DownloadOutcome } from './firmware-download.ts';
 import type { CacheDisk, OpenDownload } from './firmware-ports.ts';
@@ -103,7 +103,7 @@ async function publish(
   const { name, version } = entry;
   const before = items.find((item) => item.name === name) ?? null;
   const others = items.filter((item) => item !== before);
-  const verdict = verifyFirmware({ bytes, sha256 }, entry, before, others);
+  const verdict = verifyFirmware({ bytes, sha256, gunzip }, entry, before, others);
   if (verdict.kind === 'refused') {
     if (path === null) await cache.removeFile(entry);
     await discard();

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
-import { sha256 } from './firmware-cache.ts';
+import { gzipSync } from 'node:zlib';
+import { buildEsp8266Image, buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
+import { gunzip, sha256 } from './firmware-cache.ts';
 import { verifyFirmware } from './image-decide.ts';
 
 const verify = (bytes: Uint8Array, chip: string | null) =>
   verifyFirmware(
-    { bytes, sha256 },
+    { bytes, sha256, gunzip },
     {
       name: 'lamp',
       version: '1.0.0',
@@ -19,20 +20,26 @@ const verify = (bytes: Uint8Array, chip: string | null) =>
     null,
   );
 const esp32c5 = buildImage({ project: 'lamp', version: '1.0.0', chip: 'esp32c5' });
-const esp8266 = Buffer.concat([Buffer.from([0xe9, 2, 0, 0x20]), Buffer.alloc(4_000, 7)]);
+const esp8266 = buildEsp8266Image();
 
 describe('an image', () => {
   it('is taken for the chip that the manifest names', () => {
     assert.deepEqual(verify(esp32c5, 'esp32c5'), { kind: 'ok', chip: 'esp32c5', project: 'lamp' });
-    assert.deepEqual(verify(esp8266, 'esp8266'), { kind: 'ok', chip: 'esp8266', project: null });
+    for (const chip of ['esp8266', null])
+      for (const bytes of [esp8266, gzipSync(esp8266)])
+        assert.deepEqual(verify(bytes, chip), { kind: 'ok', chip: 'esp8266', project: null });
   });
 
   it('is refused for another chip', () => {
-    const cases: [Uint8Array, string, RegExp][] = [
+    const cases: [Uint8Array, string | null, RegExp][] = [
       [esp32c5, 'esp32c3', /for esp32c5 instead of esp32c3/],
       [esp32c5, 'esp8266', /for esp32c5 instead of esp8266/],
-      [esp8266, 'esp32', /descriptor/],
-      [Buffer.from('text'), 'esp8266', /not an image for esp8266/],
+      [esp8266, 'esp32', /for esp8266 instead of esp32/],
+      [gzipSync(esp32c5), null, /which only an ESP8266 loads/],
+      [gzipSync(Buffer.alloc(17 * 1024 * 1024)), null, /cannot be unpacked/],
+      [gzipSync(esp8266).subarray(0, 900), 'esp8266', /cannot be unpacked/],
+      [Buffer.from('text'), null, /not an image/],
+      [Buffer.from('text'), 'esp8266', /not an image/],
     ];
     for (const [bytes, chip, reason] of cases) {
       const verdict = verify(bytes, chip);
