@@ -85,6 +85,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
   const firmware = createFirmware({
     source: {
       isSigned: false,
+      isForgeable: false,
       check: async () => {
         process.point('server.manifest');
         return options.isServerDown ? { kind: 'unavailable', reason: 'no network', missing: false } : manifestOf(world);

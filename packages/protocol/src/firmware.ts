@@ -83,6 +83,12 @@ export const FirmwareReady = Type.Object(
     minVersion: Type.Optional(
       Type.String({ maxLength: 128, description: 'Devices with an older version cannot install it.' }),
     ),
+    needsApproval: Type.Optional(
+      Type.Boolean({
+        description:
+          'Somebody on the network could have changed it: not signed, and from `http://` of another machine. A person must approve its rollout.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

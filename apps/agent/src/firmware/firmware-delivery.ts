@@ -9,6 +9,7 @@ import {
   type HandedOver,
   type HandOverAttempt,
 } from './firmware-decide.ts';
+import type { FirmwareSource } from './firmware-poll.ts';
 import type { OtaBackend } from './firmware-ports.ts';
 
 /** Keeps the backend's records of the cache up to date: reads them and sends what is missing, repeatedly. */
@@ -37,6 +38,7 @@ const reconcileMs = 5 * 60_000;
 
 type DeliveryParts = {
   backend: OtaBackend;
+  source: Pick<FirmwareSource, 'isForgeable'>;
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;
@@ -122,7 +124,11 @@ function noteAskFailure(delivery: Delivery, isPending: boolean, reason: string):
 async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortSignal): Promise<boolean> {
   const { name, version, file, path, checksum, size, chip, minVersion } = item;
   const body = { name, version, file, path, checksum, size };
-  const more = { ...(chip === null ? {} : { chip }), ...(minVersion === null ? {} : { minVersion }) };
+  const more = {
+    ...(chip !== null && { chip }),
+    ...(minVersion !== null && { minVersion }),
+    ...(delivery.source.isForgeable && { needsApproval: true }),
+  };
   const answer = await delivery.backend.firmwareReady({ ...body, ...more }, signal);
   if (answer.kind === 'failed') {
     noteFailure(delivery, item, answer.reason);

@@ -1,3 +1,4 @@
+import { isForgeable } from '../core/forgeable.ts';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { AgentLogger } from '@station/kit/logger';
@@ -87,6 +88,8 @@ type FirmwareCheck =
 
 export type FirmwareSource = {
   isSigned: boolean;
+  /** Others on the network could write the manifest (contracts, section 2). */
+  isForgeable: boolean;
   /** Fetches the manifest when it has changed, checks it, and verifies it when public keys are set. */
   check(signal: AbortSignal): Promise<FirmwareCheck>;
 };
@@ -103,6 +106,7 @@ export function createFirmwareSource(parts: {
   let last: { etag: string | null; check: FirmwareCheck & { kind: 'ok' } } | null = null;
   return {
     isSigned: keys !== null,
+    isForgeable: isForgeable(url, keys),
     check: async (signal) => {
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
       if (answer.kind === 'not_modified') {

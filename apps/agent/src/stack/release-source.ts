@@ -3,7 +3,7 @@ import type { ReleaseManifest, StackServices } from '@station/protocol/release-m
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import type { SigningKey } from '@station/protocol/signing-key';
 import { compareVersions, parseVersion } from '@station/protocol/version';
-import { isLoopback } from '../core/loopback.ts';
+import { isForgeable } from '../core/forgeable.ts';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 import type { UpdateKeys } from '../core/update-keys.ts';
 
@@ -31,7 +31,7 @@ export function createReleaseSource(parts: ReleaseSourceParts) {
   return {
     isSigned: keys !== null,
     /** Others on the network could write the manifest (contracts, section 1). */
-    isForgeable: keys === null && url.protocol === 'http:' && !isLoopback(url.hostname),
+    isForgeable: isForgeable(url, keys),
     /** The manifest of the last successful check; null before it. */
     latest: (): ReleaseManifest | null => last?.manifest ?? null,
     check: async (highestSignedVersion: string | null, signal: AbortSignal): Promise<ReleaseCheck> => {

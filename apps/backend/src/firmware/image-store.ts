@@ -31,12 +31,13 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
   };
   const find: ImageStore['find'] = async (name, version) =>
     (await list(name)).find((image) => image.version === version) ?? null;
-  /** The agent may serve the same file elsewhere by now. */
-  const withPath = async (image: FirmwareImage, path: string | null): Promise<FirmwareImage> => {
-    if (image.path === path) return image;
-    const update = db.updateTable('firmware_images').set({ path });
-    await update.where('type', '=', image.name).where('version', '=', image.version).execute();
-    return { ...image, path };
+  /** By now the agent may serve the same file elsewhere, or know it from another source. */
+  const updated = async (known: FirmwareImage, image: Omit<FirmwareImage, 'ready_at'>): Promise<FirmwareImage> => {
+    const { path, needs_approval } = image;
+    if (known.path === path && known.needs_approval === needs_approval) return known;
+    const update = db.updateTable('firmware_images').set({ path, needs_approval });
+    await update.where('type', '=', known.name).where('version', '=', known.version).execute();
+    return { ...known, path, needs_approval };
   };
   return {
     list,
@@ -44,7 +45,7 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
     newest: async (name) => (await list(name))[0] ?? null,
     put: async (image) => {
       const known = await find(image.name, image.version);
-      if (known !== null) return known.checksum === image.checksum ? withPath(known, image.path) : null;
+      if (known !== null) return known.checksum === image.checksum ? updated(known, image) : null;
       const { name, ...values } = { ...image, ready_at: clock.now() };
       await db
         .insertInto('firmware_images')

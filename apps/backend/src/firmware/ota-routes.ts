@@ -72,10 +72,18 @@ async function addImage(
   request: RequestOf<typeof readyRoute>,
   reply: ReplyOf<typeof readyRoute>,
 ) {
-  const { name, version, file, path = null, checksum, size, chip, minVersion } = request.body;
+  const { name, version, file, path = null, checksum, size, chip, minVersion, needsApproval = false } = request.body;
   if (parseVersion(version)?.text !== version) throw fault('body', '/version', 'must be SemVer');
   if (file !== firmwareFileName(name, version)) throw fault('body', '/file', 'must be <name>@<version>.bin');
-  const content = { file, path, checksum, size, chip: chip ?? null, min_version: minVersion ?? null };
+  const content = {
+    file,
+    path,
+    checksum,
+    size,
+    chip: chip ?? null,
+    min_version: minVersion ?? null,
+    needs_approval: needsApproval ? 1 : null,
+  };
   const image = await images.put({ name, version, ...content });
   if (image === null) throw new StationError('conflict', 'This version is known with another checksum.');
   await rollouts.offer(image);

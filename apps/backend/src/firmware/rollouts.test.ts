@@ -106,6 +106,19 @@ describe('a new image', () => {
     assert.equal(all.sent.length, 1);
   });
 
+  it('waits for approval if somebody on the network could have changed it, whatever the mode', async () => {
+    await using all = await station(2);
+    const content = { ...contentOf('2.0.0'), needs_approval: 1 };
+    await all.rollouts().offer((await all.images.put(content)) ?? assert.fail());
+    await all.rollouts().settled();
+    assert.deepEqual([(await all.rollout()).state, all.sent], ['waiting_approval', []]);
+    // The same file from a source that nobody can change: what comes next begins by itself.
+    assert.equal((await all.images.put(contentOf('2.0.0')))?.needs_approval, null);
+    await all.rollouts().act((await all.rollout()).id, 'approve');
+    await all.rollouts().settled();
+    assert.equal(all.sent.length, 1);
+  });
+
   it('supersedes an active rollout, whose started devices finish', async () => {
     await using all = await station(3);
     await all.ready('2.0.0');

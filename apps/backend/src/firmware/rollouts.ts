@@ -308,7 +308,8 @@ async function wantedOf(
 async function begin(loop: Loop, image: FirmwareImage, requestedBy: string | null): Promise<RolloutRecord | null> {
   const { store, images, settings } = loop;
   const isOnRequest = requestedBy !== null;
-  const needsApproval = !isOnRequest && (await images.modeOf(image.name)) === 'approval';
+  const isHeld = image.needs_approval === 1 || (await images.modeOf(image.name)) === 'approval';
+  const needsApproval = !isOnRequest && isHeld;
   const state = needsApproval ? 'waiting_approval' : 'running';
   const rollout = await store.create({ image, state, settings, requestedBy, isOnRequest });
   if (rollout !== null) await notify(loop, rollout.id, []);

@@ -355,6 +355,8 @@ export type FirmwareImagesTable = {
   chip: string | null;
   /** The oldest version that can take it. */
   min_version: string | null;
+  /** 1: its rollout waits until a person approves it. */
+  needs_approval: number | null;
   ready_at: number;
 };
 

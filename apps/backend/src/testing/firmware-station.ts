@@ -24,6 +24,7 @@ export const contentOf = (version: string, name = 'climate'): Omit<FirmwareImage
   size: 1_000,
   chip: null,
   min_version: null,
+  needs_approval: null,
 });
 
 /** A station whose devices do what the test requests. `restart` keeps only what remains after a crash. */

@@ -26,6 +26,7 @@ import { backupFiles } from './0029-backup-files.ts';
 import { hourParts } from './0030-hour-parts.ts';
 import { sessionClients } from './0031-session-clients.ts';
 import { closedAccounts } from './0032-closed-accounts.ts';
+import { firmwareApproval } from './0046-firmware-approval.ts';
 import { loginDevices } from './0045-login-devices.ts';
 import { loginLimits } from './0033-login-limits.ts';
 import { passkeys } from './0034-passkeys.ts';
@@ -74,4 +75,5 @@ export const migrations: readonly StationMigration[] = [
   activity,
   deviceDescriptions,
   loginDevices,
+  firmwareApproval,
 ];
