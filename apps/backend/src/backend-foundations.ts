@@ -41,6 +41,7 @@ import type { SettingsStore } from './provisioning/settings-store.ts';
 import type { Provisioning } from './provisioning/provisioning.ts';
 import type { WifiChanges } from './provisioning/wifi-change.ts';
 import type { WifiOffers } from './provisioning/wifi-offer.ts';
+import type { CheckWifiPassword } from './provisioning/wifi-password.ts';
 import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import type { StorageKeeper } from './storage/storage-keeper.ts';
@@ -94,7 +95,12 @@ export type Features = {
 };
 
 /** The networks of the station and its devices. */
-type Wifi = { settings: SettingsStore; offers: WifiOffers; changes: WifiChanges };
+type Wifi = {
+  settings: SettingsStore;
+  offers: WifiOffers;
+  changes: WifiChanges;
+  checkPassword: CheckWifiPassword;
+};
 
 /** What every feature uses. */
 export type Foundations = {

@@ -13,6 +13,7 @@ import { createSettingsStore } from './provisioning/settings-store.ts';
 import { startWifiChanges } from './provisioning/wifi-change.ts';
 import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
 import { createWifiOffers } from './provisioning/wifi-offer.ts';
+import { createWifiPasswordCheck } from './provisioning/wifi-password.ts';
 
 export function openExpected(
   opened: AsyncDisposableStack,
@@ -35,7 +36,7 @@ export const openProvisioning = (
   });
 
 export function openWifiChanges(
-  { host, store, settingsBox: box, devices, events, leadership }: Foundations,
+  { config, host, store, settingsBox: box, devices, events, leadership }: Foundations,
   broker: Mqtt,
 ) {
   const { clock, logger } = host;
@@ -51,7 +52,8 @@ export function openWifiChanges(
     clock,
     logger,
   });
-  return { settings, offers, changes };
+  const agent = createAgentClient(config.agent, config.agentToken);
+  return { settings, offers, changes, checkPassword: createWifiPasswordCheck({ offers, agent }) };
 }
 
 /** The station's own Wi-Fi changes, so it may need the radio now. */

@@ -97,8 +97,8 @@ export async function registerRoutes(
   await registerWifiChangeRoutes(app, features.wifi);
   await registerDevices(app, foundations, features);
   const { has: hasZone } = createZoneStore({ db, clock });
-  const { settings } = features.wifi;
-  await registerProvisioningRoutes(app, { ...features.provisioning, settings, hasZone });
+  const { settings, checkPassword } = features.wifi;
+  await registerProvisioningRoutes(app, { ...features.provisioning, settings, checkPassword, hasZone });
   const agent = createAgentClient(config.agent, config.agentToken);
   await registerFirmwareRoutes(app, { firmware: features.firmware, agent });
   await registerOtaRoutes(app, { firmware: features.firmware, devices, types });

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Nullable } from './nullable.ts';
+import { longestWifiPassword } from './wifi-password.ts';
 
 /** The agent's part of a backup: `GET /backup` and `POST /backup/restore` of its API. Both bodies hold secrets. */
 
@@ -13,7 +14,7 @@ export const SavedNetwork = Type.Object(
     ssid: Type.String({ pattern: '^([0-9a-f]{2}){1,32}$', description: 'The bytes of the name as lower-case hex.' }),
     security: Type.Enum([...savedSecurities]),
     hidden: Type.Boolean({ description: 'Its access points do not broadcast the name.' }),
-    password: Nullable(Type.String({ minLength: 1, maxLength: 128 })),
+    password: Nullable(Type.String({ minLength: 1, maxLength: longestWifiPassword })),
   },
   closed,
 );

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { WifiStatus } from './agent-api.ts';
 import { Nullable } from './nullable.ts';
+import { longestWifiPassword, securities } from './wifi-password.ts';
 
 /** Bodies of the agent's routes of the network: GET /network, POST /network/scan, POST /network/join. */
 
@@ -10,9 +11,6 @@ const SsidHex = Type.String({
   pattern: '^([0-9a-f]{2}){1,32}$',
   description: 'The name as lower-case hex: it is not always text.',
 });
-
-/** How a network is secured. `enterprise` and `wep` cannot be joined. */
-export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;
 
 /** Why a network could not be joined. */
 export const joinFailures = [
@@ -72,7 +70,7 @@ export const NetworkJoinRequest = Type.Object(
   {
     ssid: SsidHex,
     security: Nullable(Type.Enum([...securities], { description: 'Null: as the station sees it.' })),
-    password: Nullable(Type.String({ maxLength: 128 })),
+    password: Nullable(Type.String({ maxLength: longestWifiPassword })),
     isHidden: Type.Boolean(),
   },
   { additionalProperties: false },

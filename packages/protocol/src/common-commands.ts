@@ -1,4 +1,5 @@
 import { Type, type TObject } from 'typebox';
+import { longestWifiPassword } from './wifi-password.ts';
 
 const closed = { additionalProperties: false } as const;
 const nothing = Type.Object({}, closed);
@@ -20,7 +21,7 @@ export const commonCommands = {
     closed,
   ),
   wifi_update: Type.Object(
-    { ssid: Type.String({ minLength: 1, maxLength: 32 }), password: Type.String({ maxLength: 64 }) },
+    { ssid: Type.String({ minLength: 1, maxLength: 32 }), password: Type.String({ maxLength: longestWifiPassword }) },
     closed,
   ),
 } as const satisfies Record<string, TObject>;

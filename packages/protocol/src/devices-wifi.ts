@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Nullable } from './nullable.ts';
-import { Id, Time } from './rest.ts';
+import { Id, Time, WifiPassword } from './rest.ts';
 
 /** Moving the devices to another Wi-Fi (contracts, sections 8 and 9). */
 
@@ -14,10 +14,7 @@ export const wifiFollowMs = 3 * 60_000;
 export const DevicesWifiRequest = Type.Object(
   {
     ssid: Type.String({ minLength: 1, maxLength: 32, description: 'At most 32 bytes in UTF-8.' }),
-    password: Type.String({
-      pattern: '^(.{8,64})?$',
-      description: 'Of WPA: 8 to 64 characters. Empty for an open network.',
-    }),
+    password: WifiPassword,
   },
   {
     additionalProperties: false,

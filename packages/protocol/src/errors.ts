@@ -8,6 +8,8 @@ export const errorCodes = {
   bad_request: 400,
   validation_failed: 400,
   version_invalid: 400,
+  /** `details.reason` is a `WifiPasswordProblem`. */
+  wifi_password_invalid: 400,
   unauthorized: 401,
   invalid_credentials: 401,
   passkey_unknown: 401,

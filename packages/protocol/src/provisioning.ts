@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { BleAddress, bleErrors } from './ble-frames.ts';
 import { DeviceName } from './devices.ts';
 import { Nullable } from './nullable.ts';
-import { Id, Time } from './rest.ts';
+import { Id, Time, WifiPassword } from './rest.ts';
 
 /** Adding devices: bodies of /api/provisioning and its messages at /ws (contracts, sections 9 to 11). */
 
@@ -16,7 +16,6 @@ export const manualHandshakeWithinMs = 60 * 60_000;
 const ExternalId = Type.String({ minLength: 1, maxLength: 64, description: 'The id in MQTT topics.' });
 const DeviceTypeName = Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,63}$' });
 const Ssid = Type.String({ minLength: 1, maxLength: 32, description: 'At most 32 bytes in UTF-8.' });
-const WifiPassword = Type.String({ pattern: '^(.{8,64})?$', description: 'Empty for an open network.' });
 const Wifi = Type.Object({ ssid: Ssid, password: WifiPassword }, closed);
 
 /** A device that advertises that it waits to be set up. */

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Nullable } from './nullable.ts';
 import { roles } from './roles.ts';
+import { longestWifiPassword } from './wifi-password.ts';
 
 /**
  * Bodies of the backend's REST interface (contracts, sections 7 and 9).
@@ -247,6 +248,14 @@ export const MemberPatch = Type.Object(givenRights, closed);
 export type MemberPatch = Static<typeof MemberPatch>;
 /* DELETE /api/station/members/:userId (station role owner, or admin for those below) → 204; the owner cannot be removed: 409. */
 
+/** Of a network for devices; `wifiPasswordProblem` checks it. */
+export const WifiPassword = Type.String({
+  maxLength: longestWifiPassword,
+  description:
+    'Empty for an open network. WPA2: 8 to 63 bytes in UTF-8, or 64 hexadecimal digits. WPA3: 1 to 128 bytes. Where the station does ' +
+    'not know the security of the network, as for WPA3. Else: 400 wifi_password_invalid.',
+});
+
 /**
  * POST /api/settings/agent (agent token) → 204: the Wi-Fi that the agent joined, for devices that are provisioned later. Stored
  * encrypted; it cannot be read back.
@@ -256,10 +265,7 @@ export const AgentSettings = Type.Object(
     wifi: Type.Object(
       {
         ssid: Type.String({ minLength: 1, maxLength: 32 }),
-        password: Type.String({
-          maxLength: 128,
-          description: 'Empty for an open network. The maximum is that of the setup page.',
-        }),
+        password: WifiPassword,
         security: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
       },
       closed,
@@ -287,7 +293,7 @@ export type DeviceWifi = Static<typeof DeviceWifi>;
 export const DeviceWifiPut = Type.Object(
   {
     ssid: Type.String({ minLength: 1, maxLength: 32 }),
-    password: Type.String({ maxLength: 64, description: 'Empty for an open network.' }),
+    password: WifiPassword,
   },
   closed,
 );

@@ -1,5 +1,6 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
-import type { JoinRequest, Network, Security, SsidHex } from './wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
+import type { JoinRequest, Network, SsidHex } from './wifi-network.ts';
 
 /** The setup page on the hotspot, while it is up. */
 export type PortalServer = AsyncDisposable & {

@@ -1,4 +1,4 @@
-import type { securities } from '@station/protocol/agent-network';
+import type { Security } from '@station/protocol/wifi-password';
 
 /**
  * A network name: 1 to 32 bytes of any value (IEEE 802.11-2020, 9.4.2.2), kept as lower-case hex, so that it compares, journals and
@@ -38,14 +38,10 @@ export function describeSsid(ssid: SsidHex): string {
 const escapeByte = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
 const escapeBytes = (character: string): string => [...Buffer.from(character, 'utf8')].map(escapeByte).join('');
 
-/** From the RSN and WPA flags of its access points. */
-export type Security = (typeof securities)[number];
-/** Joined without a password. */
-export const isFree = (security: Security | null): boolean => security === 'open' || security === 'owe';
-
 /** One network in range: its strongest access point represents all of the same name and security. */
 export type Network = {
   ssid: SsidHex;
+  /** From the RSN and WPA flags of its access points. */
   security: Security;
   /** Per cent. */
   signal: number;
@@ -63,45 +59,3 @@ export type JoinRequest = {
   /** Its name was typed: access points do not broadcast it. */
   isHidden: boolean;
 };
-
-export type PasswordProblem =
-  | 'enterprise'
-  | 'wep'
-  | 'password_missing'
-  | 'password_length'
-  | 'password_characters'
-  | 'password_too_long';
-
-/** The limit of the pages; SAE itself has none (IEEE 802.11-2020, 12.4.3). */
-export const longestPassword = 128;
-
-/**
- * WPA2 takes 8 to 63 printable ASCII characters, or the key itself as 64 hexadecimal digits (IEEE 802.11-2020, J.4.1). SAE takes
- * any text. Where the security is not known, both are let through.
- * @param mayBeOpen a network of unknown security may turn out to have no password.
- */
-export function passwordProblem(
-  security: Security | null,
-  password: string,
-  { mayBeOpen }: { mayBeOpen: boolean },
-): PasswordProblem | null {
-  switch (security) {
-    case 'open':
-    case 'owe':
-      return null;
-    case 'enterprise':
-    case 'wep':
-      return security;
-    case 'wpa2':
-    case 'wpa2-wpa3':
-      if (password === '') return 'password_missing';
-      if (/^[0-9a-f]{64}$/i.test(password)) return null;
-      if (!/^[\x20-\x7e]*$/.test(password)) return 'password_characters';
-      return password.length < 8 || password.length > 63 ? 'password_length' : null;
-    case 'wpa3':
-    case null:
-      if (password === '') return security === null && mayBeOpen ? null : 'password_missing';
-      if (password.includes('\0')) return 'password_characters';
-      return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;
-  }
-}

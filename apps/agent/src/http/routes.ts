@@ -13,11 +13,11 @@ import {
 } from '@station/protocol/agent-api';
 import { AgentBackup } from '@station/protocol/agent-backup';
 import { LogQuery, ServiceRestartRequest } from '@station/protocol/agent-machine';
-import { NetworkJoinRequest } from '@station/protocol/agent-network';
+import { NetworkJoinRequest, type NetworkState } from '@station/protocol/agent-network';
 import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { RestartAnswer, StartAnswer } from '../core/stack-port.ts';
-import { passwordProblem } from '../core/wifi-network.ts';
+import { wifiPasswordProblemAmong } from '@station/protocol/wifi-password';
 import type { EventStreams, LogStreams } from './event-stream.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -92,7 +92,12 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
     ['/network/scan', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))) }],
     [
       '/network/join',
-      { POST: { ...route(NoKeys, NetworkJoinRequest, async ({ body }) => join(port, body)), isSecret: true } },
+      {
+        POST: {
+          ...route(NoKeys, NetworkJoinRequest, async ({ body }) => join(port, body, await orStop(port.network()))),
+          isSecret: true,
+        },
+      },
     ],
     [
       '/logs',
@@ -187,10 +192,11 @@ function begun(answer: RestartAnswer): Answer {
 }
 
 /** The answer leaves before the network changes. @throws StationError; never with the password. */
-function join(port: AgentPort, request: Static<typeof NetworkJoinRequest>): Answer {
+function join(port: AgentPort, request: Static<typeof NetworkJoinRequest>, { networks }: NetworkState): Answer {
   const { ssid, security, isHidden } = request;
   const password = request.password === '' ? null : request.password;
-  const problem = passwordProblem(security, password ?? '', { mayBeOpen: true });
+  const seen = networks.filter((network) => network.ssid === ssid).map((network) => network.security);
+  const problem = wifiPasswordProblemAmong(security === null ? seen : [security], password ?? '', { mayBeOpen: true });
   if (problem !== null)
     throw new StationError('bad_request', 'This network cannot be joined so.', { details: { reason: problem } });
   const answer = port.joinNetwork({ ssid, security, password, isHidden });

@@ -1,14 +1,13 @@
-import { securities } from '@station/protocol/agent-network';
 import {
-  isSsidHex,
-  ssidFromText,
-  type SsidHex,
   isFree,
-  type JoinRequest,
-  type Network,
-  passwordProblem,
+  securities,
   type Security,
-} from '../core/wifi-network.ts';
+  type WifiPasswordProblem,
+  wifiPasswordProblem,
+  wifiPasswordProblemAmong,
+  wifiPasswordProblems,
+} from '@station/protocol/wifi-password';
+import { isSsidHex, ssidFromText, type SsidHex, type JoinRequest, type Network } from '../core/wifi-network.ts';
 
 /** The possible faults of a submitted form. Each has a text that names what to do. */
 export const formProblems = [
@@ -16,12 +15,7 @@ export const formProblems = [
   'no_network',
   'name_missing',
   'name_too_long',
-  'password_missing',
-  'password_length',
-  'password_characters',
-  'password_too_long',
-  'enterprise',
-  'wep',
+  ...wifiPasswordProblems,
 ] as const;
 export type FormProblem = (typeof formProblems)[number];
 
@@ -55,10 +49,7 @@ const withPassword: readonly Security[] = ['wpa2', 'wpa2-wpa3', 'wpa3'];
 export function readJoinForm(form: ReadonlyMap<string, string>, networks: readonly Network[]): JoinForm {
   const chosen = readChosen(form, networks);
   if (chosen === null) return { kind: 'invalid', problem: 'no_network', chosen };
-  // A network that is out of range now may be an open one.
-  const mayBeOpen = chosen.kind === 'network';
-  const problem =
-    problemOfName(chosen) ?? passwordProblem(securityOf(chosen), form.get('password') ?? '', { mayBeOpen });
+  const problem = problemOfName(chosen) ?? problemOfPassword(chosen, form.get('password') ?? '', networks);
   if (problem !== null) return { kind: 'invalid', problem, chosen };
   const security = securityOf(chosen);
   const password = isFree(security) ? null : (form.get('password') ?? '');
@@ -88,6 +79,19 @@ export function readChosen(form: ReadonlyMap<string, string>, networks: readonly
 
 const securityOf = (chosen: Chosen): Security | null =>
   chosen.kind === 'other' && chosen.security === 'auto' ? null : (chosen.security as Security | null);
+
+function problemOfPassword(chosen: Chosen, password: string, networks: readonly Network[]): WifiPasswordProblem | null {
+  const security = securityOf(chosen);
+  // A network that is out of range now may be an open one.
+  const options = { mayBeOpen: chosen.kind === 'network' };
+  if (security !== null || chosen.kind === 'network') return wifiPasswordProblem(security, password, options);
+  const seen = networks.filter(({ ssid }) => ssid === ssidFromText(chosen.name));
+  return wifiPasswordProblemAmong(
+    seen.map((network) => network.security),
+    password,
+    options,
+  );
+}
 
 function problemOfName(chosen: Chosen): FormProblem | null {
   if (chosen.kind !== 'other') return null;

@@ -1,12 +1,5 @@
-import {
-  isFree,
-  longestPassword,
-  type Network,
-  type Security,
-  describeSsid,
-  ssidToText,
-  type SsidHex,
-} from '../core/wifi-network.ts';
+import { isFree, longestWifiPassword, type Security } from '@station/protocol/wifi-password';
+import { type Network, describeSsid, ssidToText, type SsidHex } from '../core/wifi-network.ts';
 import type { PortalView } from '../core/hotspot-ports.ts';
 import { type AccessProblem, longestCode, needsOf, nothingTyped, type Typed } from './code-decide.ts';
 import { escapeHtml, fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
@@ -225,7 +218,7 @@ function renderPassword(texts: Texts, { isPasswordShown }: PageState, isAgain: b
         type="${plain(isPasswordShown ? 'text' : 'password')}"
         id="password"
         name="password"
-        maxlength="${plain(String(longestPassword))}"
+        maxlength="${plain(String(longestWifiPassword))}"
         autocomplete="off"
         autocapitalize="none"
         autocorrect="off"

@@ -7,7 +7,8 @@ import { type Backoff, createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Credentials, CredentialsBackend } from './wifi-ports.ts';
-import { type Security, describeSsid, isSsidHex, ssidToText } from '../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
+import { describeSsid, isSsidHex, ssidToText } from '../core/wifi-network.ts';
 
 const credentialsFile = 'wifi-credentials.json';
 

@@ -1,7 +1,8 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
 import { isoTime } from '@station/kit/clock';
 import { linkOf, type Memory } from './wifi-facts.ts';
-import { isFree, type JoinRequest, describeSsid, type SsidHex } from '../core/wifi-network.ts';
+import { isFree } from '@station/protocol/wifi-password';
+import { type JoinRequest, describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import type { Connectivity } from './wifi-ports.ts';
 import type { Context, Outcome } from './wifi-run.ts';
 

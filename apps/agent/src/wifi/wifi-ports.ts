@@ -1,5 +1,6 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
-import type { JoinRequest, Network, Security, SsidHex } from '../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
+import type { JoinRequest, Network, SsidHex } from '../core/wifi-network.ts';
 
 /** The credentials that a network was joined with. */
 export type Credentials = { ssid: SsidHex; password: string | null; security: Security | null };

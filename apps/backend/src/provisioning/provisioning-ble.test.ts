@@ -83,7 +83,7 @@ test('what cannot be added is refused, and nothing is written', async () => {
   assert.deepEqual(await codes({ externalId: 'lamp-9' }), [404, 'not_found']);
   assert.deepEqual(await codes({ zoneId: crypto.randomUUID() }), [400, 'validation_failed']);
   assert.deepEqual(await codes({ wifi: { ...wifi, ssid: 'Х'.repeat(20) } }), [400, 'validation_failed']);
-  assert.deepEqual(await codes({ wifi: { ...wifi, password: 'short' } }), [400, 'validation_failed']);
+  assert.deepEqual(await codes({ wifi: { ...wifi, password: 'ä'.repeat(65) } }), [400, 'wifi_password_invalid']);
   assert.deepEqual((await all.view()).provisionings, []);
   await add({});
   assert.deepEqual(await codes({}), [409, 'conflict']);

@@ -23,12 +23,14 @@ import { type NewProvisioning, type ProvisioningStore, toProvisioning } from './
 import type { Radio } from './radio.ts';
 import type { WriteParts } from './radio-writes.ts';
 import { type SettingsStore, wifiSetting } from './settings-store.ts';
+import type { CheckWifiPassword } from './wifi-password.ts';
 
 export type ProvisioningRoutesParts = Pick<WriteParts, 'stationId' | 'brokerAddress'> & {
   store: ProvisioningStore;
   provisionings: Provisionings;
   radio: Pick<Radio, 'report' | 'candidates' | 'find'>;
   settings: Pick<SettingsStore, 'readSecret'>;
+  checkPassword: CheckWifiPassword;
   hasZone: (id: string) => Promise<boolean>;
 };
 
@@ -89,6 +91,7 @@ async function add(
   if (given !== undefined && Buffer.byteLength(given.ssid) > maxSsidBytes) {
     throw invalid('/wifi/ssid', `must have at most ${maxSsidBytes} bytes in UTF-8`);
   }
+  if (given !== undefined) await parts.checkPassword(given);
   if (radio.report().state === 'unavailable') throw new StationError('unavailable', 'The radio is not available.');
   const candidate = chosen(radio.find(externalId), request.body.address);
   const wifi = given ?? (await readWifi(parts));

@@ -11,16 +11,25 @@ import {
 import type { HttpServer } from '../http/server.ts';
 import { type SettingsStore, wifiSetting } from './settings-store.ts';
 import type { WifiOffers } from './wifi-offer.ts';
+import { checkJoinedPassword, type CheckWifiPassword } from './wifi-password.ts';
+
+type SettingsParts = {
+  settings: SettingsStore;
+  offers: WifiOffers;
+  checkPassword: CheckWifiPassword;
+  onOffer: () => Promise<void>;
+};
 
 /** What the agent forwards (specification, "Wi-Fi watchdog", 6), and what people set: the Wi-Fi that new devices get. */
 export async function registerSettingsRoutes(
   app: HttpServer,
-  { settings, offers, onOffer }: { settings: SettingsStore; offers: WifiOffers; onOffer: () => Promise<void> },
+  { settings, offers, checkPassword, onOffer }: SettingsParts,
 ): Promise<void> {
   const agentSchema = { tags: ['settings'], body: AgentSettings, response: { 204: Type.Null() } };
   for (const url of ['/api/settings/agent', '/api/agent/wifi']) {
     app.post(url, { config: { access: 'agent' }, schema: agentSchema }, async (request, reply) => {
       const { wifi } = request.body;
+      checkJoinedPassword(wifi);
       const isChanged = await offers.noteStationWifi(wifi);
       if (isChanged) await onOffer();
       return reply.code(204).send(null);
@@ -31,7 +40,7 @@ export async function registerSettingsRoutes(
     { config: { access: 'agent' }, schema: { tags: ['settings'], response: { 200: AgentWifi } } },
     async () => ({ wifi: await readAgentWifi(settings) }),
   );
-  registerWifiRoutes(app, settings);
+  registerWifiRoutes(app, settings, checkPassword);
 }
 
 async function readAgentWifi(settings: SettingsStore): Promise<AgentWifiBody['wifi']> {
@@ -46,7 +55,7 @@ async function readAgentWifi(settings: SettingsStore): Promise<AgentWifiBody['wi
 }
 
 /** /api/settings/wifi: the password goes in and never comes out. */
-function registerWifiRoutes(app: HttpServer, settings: SettingsStore): void {
+function registerWifiRoutes(app: HttpServer, settings: SettingsStore, checkPassword: CheckWifiPassword): void {
   const schema = { tags: ['settings'] };
   const access = { station: 'admin' } as const;
   const read = async (): Promise<DeviceWifiBody> => {
@@ -60,6 +69,7 @@ function registerWifiRoutes(app: HttpServer, settings: SettingsStore): void {
     '/api/settings/wifi',
     { config: { access }, schema: { ...schema, body: DeviceWifiPut, response: { 200: DeviceWifi } } },
     async (request) => {
+      await checkPassword(request.body);
       await settings.writeSecret(wifiSetting, request.body);
       return read();
     },

@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
+import { longestWifiPassword } from '@station/protocol/wifi-password';
 import { Field } from './fields.tsx';
 import type { WifiFaults } from './wifi-check.ts';
 
@@ -49,8 +50,16 @@ export function WifiFields({
           name="password"
           type="password"
           autoComplete="off"
-          maxLength={64}
-          fault={faults.password && t(faults.password === 'short' ? 'settings.wifi.short' : 'settings.wifi.missing')}
+          maxLength={longestWifiPassword}
+          help={t('settings.wifi.range')}
+          fault={
+            faults.password &&
+            t(
+              faults.password === 'password_missing'
+                ? 'settings.wifi.missing'
+                : `network.join.problem.${faults.password}`,
+            )
+          }
         />
       )}
       <label className="flex min-h-11 cursor-pointer items-center gap-3">

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JoinFailure } from '@station/protocol/agent-network';
 import { test } from 'node:test';
-import type { Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
 import { classify, classifyTimeout, describeEvidence, type Evidence } from './classify.ts';
 
 const device = (state: number, reason = 0): Evidence => ({ kind: 'device', state, reason });

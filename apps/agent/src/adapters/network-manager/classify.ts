@@ -1,5 +1,5 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
-import type { Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
 import { deviceState } from './objects.ts';
 
 /** The signals during a join, in order. */

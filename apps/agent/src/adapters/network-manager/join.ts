@@ -1,7 +1,8 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { type SsidHex, ssidToBytes, isFree, type JoinRequest, type Security } from '../../core/wifi-network.ts';
+import { isFree, likelySecurity, type Security } from '@station/protocol/wifi-password';
+import { type SsidHex, ssidToBytes, type JoinRequest } from '../../core/wifi-network.ts';
 import type { Credentials, JoinOutcome } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
 import { type Bus, BusError } from '@station/kit/message-bus';
@@ -39,7 +40,7 @@ export async function join(parts: JoinParts, request: JoinRequest, signal: Abort
     const found = await find(parts, request, limit);
     if (!found) return failed('failed', 'no Wi-Fi device');
     if (!found.point && !request.isHidden) return failed('not_found', 'not met by a scan just before');
-    const security = found.point?.security ?? guessOf(request);
+    const security = found.point?.security ?? request.security ?? likelySecurity(request.password);
     const isMixed = security === 'wpa2-wpa3';
     const first = await attempt(parts, request, found, { security, isPskOnly: false }, limit);
     // SAE in transition mode fails on some radios where WPA2 works. A rejected password is not retried.
@@ -96,10 +97,6 @@ async function lookWhereItMayBe(parts: JoinParts, { ssid, isHidden }: JoinReques
 
 /** Channels 1 to 13, MHz. */
 const channelsOf2Gigahertz: readonly number[] = Array.from({ length: 13 }, (_, channel) => 2412 + 5 * channel);
-
-/** Security to try for a hidden network that no scan has found: `wpa-psk` includes SAE where needed. */
-const guessOf = (request: JoinRequest): Security =>
-  request.security ?? (request.password === null ? 'open' : 'wpa2-wpa3');
 
 async function attempt(
   parts: JoinParts,

@@ -1,5 +1,6 @@
 import { Variant } from '@jellybrick/dbus-next';
-import { describeSsid, ssidFromBytes, type SsidHex, ssidToBytes, type Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
+import { describeSsid, ssidFromBytes, type SsidHex, ssidToBytes } from '../../core/wifi-network.ts';
 import type { HotspotSettings } from '../../wifi/wifi-ports.ts';
 import {
   bytes,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
 import { accessPointsOf, securityOf } from './scan.ts';
 import { interfaces, treeOf, wifiDeviceOf } from './objects.ts';
 

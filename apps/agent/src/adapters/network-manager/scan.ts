@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
-import { ssidFromBytes, type SsidHex, ssidToBytes, type Network, type Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
+import { ssidFromBytes, type SsidHex, ssidToBytes, type Network } from '../../core/wifi-network.ts';
 import type { Bus } from '@station/kit/message-bus';
 import type { Client } from './client.ts';
 import {

@@ -111,11 +111,11 @@ export const de: Texts = {
     password_missing: { title: 'Das Passwort fehlt', help: 'Dieses Netzwerk verlangt eines. Gib es unten ein.' },
     password_length: {
       title: 'Das Passwort kann nicht stimmen',
-      help: 'Ein Passwort dieses Netzwerks hat 8 bis 63 Zeichen. Sieh noch einmal nach.',
+      help: 'Ein Passwort dieses Netzwerks hat 8 bis 63 Zeichen; Umlaute zählen doppelt. Sieh noch einmal nach.',
     },
     password_characters: {
       title: 'Das Passwort kann nicht stimmen',
-      help: 'Ein Passwort dieses Netzwerks hat nur Buchstaben ohne Umlaute, Ziffern und Zeichen. Ist eine andere Tastatur eingestellt?',
+      help: 'Es enthält ein Zeichen, das kein WLAN annimmt, etwa einen Tabulator. Wurde es eingefügt?',
     },
     password_too_long: { title: 'Das Passwort ist zu lang', help: 'Höchstens 128 Byte. Sieh noch einmal nach.' },
     enterprise: {

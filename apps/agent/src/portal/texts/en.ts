@@ -107,11 +107,11 @@ export const en: Texts = {
     password_missing: { title: 'The password is missing', help: 'This network asks for one. Type it below.' },
     password_length: {
       title: 'The password cannot be right',
-      help: 'A password of this network has 8 to 63 characters. Look at it again.',
+      help: 'A password of this network has 8 to 63 characters; letters beyond the Latin ones count twice. Look at it again.',
     },
     password_characters: {
       title: 'The password cannot be right',
-      help: 'A password of this network has only Latin letters, digits and symbols. Is another keyboard selected?',
+      help: 'It contains a character that no Wi-Fi takes, such as a tab. Was it pasted?',
     },
     password_too_long: { title: 'The password is too long', help: 'At most 128 bytes. Look at it again.' },
     enterprise: {

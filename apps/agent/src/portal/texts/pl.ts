@@ -108,11 +108,11 @@ export const pl: Texts = {
     password_missing: { title: 'Brakuje hasła', help: 'Ta sieć go wymaga. Wpisz je poniżej.' },
     password_length: {
       title: 'To hasło nie może być poprawne',
-      help: 'Hasło tej sieci ma od 8 do 63 znaków. Sprawdź je.',
+      help: 'Hasło tej sieci ma od 8 do 63 znaków; polskie litery liczą się podwójnie. Sprawdź je.',
     },
     password_characters: {
       title: 'To hasło nie może być poprawne',
-      help: 'Hasło tej sieci ma tylko litery bez polskich znaków, cyfry i symbole. Czy nie jest włączona inna klawiatura?',
+      help: 'Zawiera znak, którego nie przyjmuje żadna sieć Wi-Fi, na przykład tabulator. Czy zostało wklejone?',
     },
     password_too_long: { title: 'Hasło jest za długie', help: 'Najwyżej 128 bajtów. Sprawdź je.' },
     enterprise: {

@@ -1,7 +1,7 @@
 import type { JoinFailure } from '@station/protocol/agent-network';
 import type { Language } from '@station/protocol/languages';
 import type { AccessProblem } from '../code-decide.ts';
-import type { Security } from '../../core/wifi-network.ts';
+import type { Security } from '@station/protocol/wifi-password';
 import type { FormProblem, OtherSecurity } from '../join-form.ts';
 
 /** A thing that went wrong, and what helps. `{name}` stands for the network. */

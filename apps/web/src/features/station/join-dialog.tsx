@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NetworkJoinRequest, NetworkState } from '@station/protocol/agent-network';
+import { longestWifiPassword } from '@station/protocol/wifi-password';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { orElse } from '../../i18n/words.ts';
@@ -39,7 +40,7 @@ export function JoinDialog({ chosen, onClose }: { chosen: ShownNetwork | 'other'
     const given = (field: string): string => (form.get(field) as string | null) ?? '';
     const name = chosen === 'other' ? given('ssid') : chosen.name;
     const password = given('password');
-    const found = checkWifi({ ssid: name, password }, isOpen);
+    const found = checkWifi({ ssid: name, password }, isOpen, chosen === 'other' ? null : chosen.security);
     const tooLong = chosen === 'other' && isNameTooLong(name);
     setFaults(found);
     setIsLong(tooLong);
@@ -76,11 +77,8 @@ export function JoinDialog({ chosen, onClose }: { chosen: ShownNetwork | 'other'
               type="password"
               autoFocus
               autoComplete="off"
-              maxLength={128}
-              fault={
-                faults.password &&
-                t(faults.password === 'short' ? 'settings.wifi.short' : 'network.join.problem.password_missing')
-              }
+              maxLength={longestWifiPassword}
+              fault={faults.password && t(`network.join.problem.${faults.password}`)}
             />
           )
         )}

@@ -140,7 +140,7 @@ export const later = {
       password: 'Passwort',
       missing: 'Gib das Passwort dieses WLANs ein, auch wenn es dasselbe ist wie vorher.',
       withoutPassword: 'Dieses WLAN hat kein Passwort',
-      short: 'Ein WLAN-Passwort hat mindestens 8 Zeichen.',
+      range: 'Mit WPA2 hat ein Passwort 8 bis 63 Zeichen. Nur mit WPA3 ist es kürzer oder länger.',
       change: 'WLAN ändern',
       choose: 'WLAN einstellen',
       forget: 'Vergessen',

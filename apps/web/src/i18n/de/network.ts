@@ -51,8 +51,8 @@ export const network = {
     tooLong: 'Ein Netzwerkname hat höchstens 32 Byte.',
     problem: {
       password_missing: 'Gib das Passwort dieses WLANs ein.',
-      password_length: 'Das Passwort dieses WLANs hat 8 bis 63 Zeichen.',
-      password_characters: 'Das Passwort dieses WLANs hat nur Buchstaben ohne Umlaute, Ziffern und Zeichen.',
+      password_length: 'Das Passwort dieses WLANs hat 8 bis 63 Zeichen; Umlaute zählen doppelt.',
+      password_characters: 'Das Passwort enthält ein Zeichen, das kein WLAN annimmt, etwa einen Tabulator.',
       password_too_long: 'Das Passwort ist zu lang.',
       enterprise: 'Dieses WLAN verlangt einen Benutzernamen. Damit kann sich die Station nicht verbinden.',
       wep: 'WEP ist nicht mehr sicher. Damit kann sich die Station nicht verbinden.',

@@ -173,6 +173,8 @@ export const problems = {
     restore_in_progress:
       'Auf dieser Station wird ein Backup wiederhergestellt. Warte, bis sie neu gestartet ist, und melde dich dann an.',
     candidate_ambiguous: 'Mehrere Geräte geben sich als dieses aus. Wähle eines in der Liste.',
+    wifi_password_invalid:
+      'Dieses WLAN kann dieses Passwort nicht haben. Mit WPA2 hat es 8 bis 63 Zeichen, mit WPA3 1 bis 128. Sieh noch einmal nach.',
     no_wifi_credentials: 'Die Station kennt kein WLAN. Gib Name und Passwort ein.',
     command_too_large: 'Das ist zu lang für dieses Gerät. Kürze es und versuche es noch einmal.',
     payload_too_large: 'Das ist zu viel auf einmal. Kürze es und versuche es noch einmal.',

@@ -138,7 +138,7 @@ export const later = {
       password: 'Password',
       missing: 'Enter the password of this network, even if it is the same as before.',
       withoutPassword: 'This network has no password',
-      short: 'A Wi-Fi password needs at least 8 characters.',
+      range: 'With WPA2 a password has 8 to 63 characters. Only WPA3 has shorter and longer ones.',
       change: 'Change network',
       choose: 'Set network',
       forget: 'Forget it',

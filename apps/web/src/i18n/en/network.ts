@@ -50,8 +50,9 @@ export const network = {
     tooLong: 'A network name has at most 32 bytes.',
     problem: {
       password_missing: 'Enter the password of this network.',
-      password_length: 'The password of this network has 8 to 63 characters.',
-      password_characters: 'The password of this network has only Latin letters, digits and symbols.',
+      password_length:
+        'The password of this network has 8 to 63 characters; letters beyond the Latin ones count twice.',
+      password_characters: 'The password contains a character that no Wi-Fi takes, such as a tab.',
       password_too_long: 'The password is too long.',
       enterprise: 'This network needs a user name. The station cannot join it.',
       wep: 'WEP is no longer safe. The station cannot join it.',

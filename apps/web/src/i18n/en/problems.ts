@@ -169,6 +169,8 @@ export const problems = {
     setup_already_done: 'This station is already set up. Log in instead.',
     restore_in_progress: 'A backup is being restored to this station. Wait until it has started again, then log in.',
     candidate_ambiguous: 'Several devices say that they are this one. Choose one in the list.',
+    wifi_password_invalid:
+      'This network cannot have this password. With WPA2 it has 8 to 63 characters, with WPA3 1 to 128. Look at it again.',
     no_wifi_credentials: 'The station knows no Wi-Fi network. Enter its name and password.',
     command_too_large: 'That is too long for this device. Shorten it and try again.',
     payload_too_large: 'That is too much at once. Shorten it and try again.',

@@ -141,7 +141,7 @@ export const later = {
       password: 'Hasło',
       missing: 'Wpisz hasło tej sieci, nawet jeśli jest takie samo jak wcześniej.',
       withoutPassword: 'Ta sieć nie ma hasła',
-      short: 'Hasło Wi-Fi musi mieć co najmniej 8 znaków.',
+      range: 'W WPA2 hasło ma od 8 do 63 znaków. Tylko w WPA3 bywa krótsze lub dłuższe.',
       change: 'Zmień sieć',
       choose: 'Ustaw sieć',
       forget: 'Zapomnij ją',

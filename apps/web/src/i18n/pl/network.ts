@@ -49,8 +49,8 @@ export const network = {
     tooLong: 'Nazwa sieci ma najwyżej 32 bajty.',
     problem: {
       password_missing: 'Wpisz hasło tej sieci.',
-      password_length: 'Hasło tej sieci ma od 8 do 63 znaków.',
-      password_characters: 'Hasło tej sieci ma tylko litery bez polskich znaków, cyfry i symbole.',
+      password_length: 'Hasło tej sieci ma od 8 do 63 znaków; polskie litery liczą się podwójnie.',
+      password_characters: 'Hasło zawiera znak, którego nie przyjmuje żadna sieć Wi-Fi, na przykład tabulator.',
       password_too_long: 'Hasło jest za długie.',
       enterprise: 'Ta sieć wymaga nazwy użytkownika. Stacja nie może się z nią połączyć.',
       wep: 'WEP nie jest już bezpieczne. Stacja nie może się z nią połączyć.',

@@ -171,6 +171,8 @@ export const problems = {
     restore_in_progress:
       'Na tej stacji trwa przywracanie kopii zapasowej. Poczekaj, aż uruchomi się ponownie, i zaloguj się.',
     candidate_ambiguous: 'Kilka urządzeń podaje się za to jedno. Wybierz jedno z listy.',
+    wifi_password_invalid:
+      'Ta sieć nie może mieć takiego hasła. W WPA2 ma ono od 8 do 63 znaków, w WPA3 od 1 do 128. Sprawdź je.',
     no_wifi_credentials: 'Stacja nie zna żadnej sieci Wi-Fi. Wpisz jej nazwę i hasło.',
     command_too_large: 'To jest za długie dla tego urządzenia. Skróć i spróbuj ponownie.',
     payload_too_large: 'To za dużo naraz. Skróć i spróbuj ponownie.',
