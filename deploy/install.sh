@@ -50,7 +50,7 @@ HTTP_PORT HTTPS_PORT MQTT_PORT MQTT_TLS_PORT MQTT_PLAIN MQTT_PASSWORD JWT_SECRET
 FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
 STORAGE_MAX_MB CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE BACKUP_DIR REPLICA_ID LOG_LEVEL
 PROVISIONING_SERVICE_UUID PROVISIONING_CHARACTERISTIC_UUID BLE_HELPER BLE_ADAPTER DEVICE_MQTT_HOST DEVICE_MQTT_PORT'
-own_names='STATION_NAME WIFI_SSID WIFI_PASSWORD DOCKER_REPOSITORY'
+own_names='STATION_NAME WIFI_SSID WIFI_PASSWORD WIFI_SECURITY WIFI_HIDDEN DOCKER_REPOSITORY'
 
 main() {
 	read_options "$@"
@@ -373,9 +373,14 @@ parse_answers() {
 			continue
 		fi
 		set_answer "$name" "$value"
+		# Whether a password is right depends on another answer.
+		[ "$name" != WIFI_PASSWORD ] || continue
 		problem=$(problem_of "$name" "$value")
 		[ -z "$problem" ] || add_problem "$name $problem"
 	done <"$answers_file"
+	problem=$(problem_of WIFI_PASSWORD "$(answer WIFI_PASSWORD)")
+	case $(answer WIFI_SECURITY):$(answer WIFI_PASSWORD) in wpa2: | wpa3:) problem="is missing, and the network has $(answer WIFI_SECURITY)" ;; esac
+	[ -z "$problem" ] || add_problem "WIFI_PASSWORD $problem"
 }
 
 add_problem() {
@@ -408,7 +413,9 @@ own_problem() {
 	STATION_CODE) matches "$2" '[23456789A-HJKMNP-Z]{10}' || echo 'must be ten of 23456789ABCDEFGHJKMNPQRSTUVWXYZ' ;;
 	STATION_NAME) matches "$2" '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' || echo 'must be of a-z, 0-9 and -, at most 63, like kitchen or house-2' ;;
 	WIFI_SSID) [ "$(printf '%s' "$2" | wc -c)" -le 32 ] || echo 'must have at most 32 bytes' ;;
-	WIFI_PASSWORD) matches "$2" '[ -~]{8,63}|[0-9a-fA-F]{64}' || echo 'must have 8 to 63 characters of a US keyboard' ;;
+	WIFI_PASSWORD) wifi_password_problem "$(known_security)" "$2" ;;
+	WIFI_SECURITY) matches "$2" 'open|wpa2|wpa3' || echo 'must be open, wpa2 (also with WPA3 beside it) or wpa3' ;;
+	WIFI_HIDDEN) matches "$2" 'true|false' || echo 'must be true or false' ;;
 	HOTSPOT_PASSWORD) matches "$2" '[^'\''[:cntrl:]]{8,63}' || echo "must have 8 to 63 characters, none of them '" ;;
 	HTTP_PORT | HTTPS_PORT | MQTT_PORT | MQTT_TLS_PORT | PORT)
 		if ! matches "$2" '[1-9][0-9]{0,4}' || [ "$2" -gt 65535 ]; then echo 'must be a number from 1 to 65535'; fi
@@ -487,6 +494,20 @@ declared_problem() {
 	HOTSPOT_ADDRESS) matches_any_case "$2" '((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/(0?[89]|[12][0-9]|30)' || echo 'must be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24' ;;
 	esac
 }
+
+# $1: security; empty: not known. $2: password.
+wifi_password_problem() {
+	bytes=$(printf %s "$2" | wc -c) printable=$(printf %s "$2" | tr -d '\001-\037\177' | wc -c)
+	case $1 in
+	open) echo 'must be empty for an open network' ;;
+	wpa2)
+		if matches "$2" '[0-9a-fA-F]{64}'; then return; fi
+		if [ "$bytes" -lt 8 ] || [ "$bytes" -gt 63 ]; then echo 'must have 8 to 63 bytes in UTF-8, or 64 hexadecimal digits, for a network with WPA2'
+		elif [ "$printable" != "$bytes" ]; then echo 'must have no control characters'; fi
+		;;
+	*) [ "$bytes" -le 128 ] || echo 'must have at most 128 bytes in UTF-8' ;;
+	esac
+}
 # End of what npm run generate writes.
 
 # Everything that a person must decide, before anything is changed.
@@ -543,9 +564,40 @@ ask_wifi() {
 	ask WIFI_SSID "Wi-Fi network to join; empty: none now, the station opens its own hotspot to set it up later" '' optional
 	wifi_network=$(answer WIFI_SSID)
 	[ -n "$wifi_network" ] || return 0
+	look_for_wifi
+	case $wifi_seen in
+	wep) fail "The Wi-Fi network \"$wifi_network\" is secured by WEP, which is not safe any more. A station cannot join it." ;;
+	enterprise) fail "The Wi-Fi network \"$wifi_network\" asks each person for a name and a password. A station cannot join it." ;;
+	esac
 	ask WIFI_PASSWORD 'Its password; empty: an open network' '' optional hidden
+	problem=$(problem_of WIFI_PASSWORD "$(answer WIFI_PASSWORD)")
+	case $(known_security):$(answer WIFI_PASSWORD) in wpa[23]:) problem='is missing' ;; esac
+	[ -z "$problem" ] || fail "The password (WIFI_PASSWORD) of the Wi-Fi network \"$wifi_network\", which has $(known_security), $problem."
 	ask WIFI_COUNTRY 'Country whose radio rules apply, two letters' "$(usual_country)"
 }
+
+# Sets `wifi_seen`: the security of the network as NetworkManager sees it, or nothing. With a password an open one is never meant.
+look_for_wifi() {
+	wifi_seen=''
+	command -v nmcli >/dev/null || return 0
+	wanted=$(printf %s "$wifi_network" | od -An -v -tx1 | tr -d ' \n')
+	for kind in $(nmcli --terse --fields SSID-HEX,SECURITY device wifi list 2>/dev/null | sed -n "s/^$wanted:/+/Ip" | tr ' ' +); do
+		case $kind in
+		*802.1X*) kind=enterprise ;;
+		*WPA1* | *WPA2*) kind=wpa2 ;;
+		*WPA3*) kind=wpa3 ;;
+		*WEP*) kind=wep ;;
+		*OWE*) kind=owe ;;
+		*) kind=open ;;
+		esac
+		case $kind:$(answer WIFI_PASSWORD) in open: | owe: | wpa[23]:?* | wep:* | enterprise:*) wifi_seen=$kind && return ;; esac
+		[ -n "$wifi_seen" ] || wifi_seen=$kind
+	done
+}
+wifi_seen=''
+
+# Empty when it is neither answered nor seen.
+known_security() { case $(answer WIFI_SECURITY):$wifi_seen in :wpa[23]) printf %s "$wifi_seen" ;; *) answer WIFI_SECURITY ;; esac; }
 
 has_network() { [ -n "$(ip -4 route show default)$(ip -6 route show default)" ]; }
 
@@ -1120,23 +1172,48 @@ join_wifi() {
 	if command -v rfkill >/dev/null; then run rfkill unblock wifi || true; fi
 	remember wifi_profile "$wifi_profile"
 	remember file "$wifi_file"
+	look_for_wifi
 	wifi_keyfile | replace_file "$wifi_file" 0600
 	run nmcli connection load "$wifi_file" || true
-	if run nmcli --wait 60 connection up "$wifi_profile"; then
+	if run nmcli --wait 60 connection up "$wifi_profile" ifname "$wifi_device"; then
 		note "The Wi-Fi network \"$wifi_network\" is joined."
 	else
 		warn "The Wi-Fi network \"$wifi_network\" could not be joined: $(tail -n 1 "$log"). The station tries again, and opens its hotspot when it has no network."
 	fi
 }
 
-# A file, because arguments of programs are visible to everybody on the machine. The name is written byte by byte.
+# A file, because arguments of programs are visible to everybody on the machine. The name is written byte by byte. It is the profile that
+# the agent writes (networkSettings of profiles.ts); a test compares them as NetworkManager reads them.
 wifi_keyfile() {
-	printf '[connection]\nid=%s\ntype=wifi\ninterface-name=%s\n\n[wifi]\nmode=infrastructure\nssid=' "$wifi_profile" "$wifi_device"
+	printf '[connection]\nid=%s\ntype=wifi\n\n[wifi]\nmode=infrastructure\nssid=' "$wifi_profile"
 	printf '%s' "$wifi_network" | od -An -v -tu1 | tr -s ' \n' ';' | sed 's/^;//; s/;*$/;/'
-	if [ -n "$(answer WIFI_PASSWORD)" ]; then
-		printf '\n\n[wifi-security]\nkey-mgmt=wpa-psk\npsk=%s' "$(answer WIFI_PASSWORD | sed 's/\\/\\\\/g; s/ /\\s/g')"
+	if is_wifi_hidden; then printf '\nhidden=true'; fi
+	case $(wifi_security) in
+	owe) printf '\n\n[wifi-security]\nkey-mgmt=owe' ;;
+	# With wpa-psk NetworkManager uses WPA3 too where radio and access point have it; a network with WPA3 alone needs sae.
+	wpa2) printf '\n\n[wifi-security]\nkey-mgmt=wpa-psk\npsk=%s' "$(wifi_psk)" ;;
+	wpa3) printf '\n\n[wifi-security]\nkey-mgmt=sae\npsk=%s' "$(wifi_psk)" ;;
+	esac
+	printf '\n\n[ipv4]\nmethod=auto\nmay-fail=false\ndhcp-timeout=25\n\n[ipv6]\nmethod=auto\naddr-gen-mode=default\n\n[user]\nstation.agent=network\n'
+}
+
+wifi_psk() { answer WIFI_PASSWORD | sed 's/\\/\\\\/g; s/ /\\s/g; s/\t/\\t/g'; }
+
+# Without an answer: one that is not seen may be hidden. Then its name is asked for over the air.
+is_wifi_hidden() { [ "$(answer_or WIFI_HIDDEN "$([ -n "$wifi_seen" ] || echo true)")" = true ]; }
+
+# As answered, as seen, or what the password allows.
+wifi_security() {
+	given=$(answer WIFI_PASSWORD)
+	if [ -n "$(known_security)" ]; then
+		known_security
+	elif [ -z "$given" ]; then
+		case $wifi_seen in owe) echo owe ;; *) echo open ;; esac
+	elif [ -z "$(wifi_password_problem wpa2 "$given")" ]; then
+		echo wpa2
+	else
+		echo wpa3
 	fi
-	printf '\n\n[ipv4]\nmethod=auto\n\n[ipv6]\nmethod=auto\n'
 }
 
 # ---------------------------------------------------------------------------------------------- 8. service

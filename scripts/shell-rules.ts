@@ -1,5 +1,6 @@
 // The checks of the declared variables as a function of install.sh, so that an answer file is refused for what a program would refuse.
 import type { ShellRule, Variables } from '../packages/kit/src/env-config.ts';
+import { longestWifiPassword, passphraseBytes, wifiKeyDigits } from '../packages/protocol/src/wifi-password.ts';
 
 const begin = '# Begin of what npm run generate writes from the declared variables: do not edit.';
 const end = '# End of what npm run generate writes.';
@@ -9,7 +10,8 @@ export function withShellRules(script: string, ...declared: readonly Variables[]
   const [head = '', rest = ''] = script.split(`${begin}\n`);
   const [, tail] = rest.split(`${end}\n`);
   if (tail === undefined) throw new Error('install.sh has no place for the generated rules');
-  return `${head}${begin}\n${functionOf(Object.assign({}, ...declared.toReversed()) as Variables)}${end}\n${tail}`;
+  const rules = functionOf(Object.assign({}, ...declared.toReversed()) as Variables);
+  return `${head}${begin}\n${rules}\n${wifiPasswordFunction()}${end}\n${tail}`;
 }
 
 function functionOf(variables: Variables): string {
@@ -30,6 +32,28 @@ function lineOf(rule: ShellRule): string {
     return `is_number "$2" ${quoted(digits)} ${rule.least} ${rule.most} || ${problem}`;
   }
   return `${rule.isAnyCase ? 'matches_any_case' : 'matches'} "$2" ${quoted(rule.pattern)} || ${problem}`;
+}
+
+/** `wifiPasswordProblem` of the protocol, for a password that is not empty. */
+function wifiPasswordFunction(): string {
+  const { least, most } = passphraseBytes;
+  const range = `${least} to ${most} bytes in UTF-8`;
+  return [
+    '# $1: security; empty: not known. $2: password.',
+    'wifi_password_problem() {',
+    '\tbytes=$(printf %s "$2" | wc -c) printable=$(printf %s "$2" | tr -d \'\\001-\\037\\177\' | wc -c)',
+    '\tcase $1 in',
+    "\topen) echo 'must be empty for an open network' ;;",
+    '\twpa2)',
+    `\t\tif matches "$2" '[0-9a-fA-F]{${wifiKeyDigits}}'; then return; fi`,
+    `\t\tif [ "$bytes" -lt ${least} ] || [ "$bytes" -gt ${most} ]; then echo ${quoted(`must have ${range}, or ${wifiKeyDigits} hexadecimal digits, for a network with WPA2`)}`,
+    '\t\telif [ "$printable" != "$bytes" ]; then echo \'must have no control characters\'; fi',
+    '\t\t;;',
+    `\t*) [ "$bytes" -le ${longestWifiPassword} ] || echo ${quoted(`must have at most ${longestWifiPassword} bytes in UTF-8`)} ;;`,
+    '\tesac',
+    '}',
+    '',
+  ].join('\n');
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

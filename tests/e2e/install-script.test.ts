@@ -93,7 +93,8 @@ describe('install.sh refuses, before it changes anything,', () => {
       STATION_ID: '12',
       STATION_CODE: 'O0O0O0O0O0',
       HTTP_PORT: '70000',
-      WIFI_PASSWORD: 'short',
+      WIFI_SECURITY: 'WPA2-PSK',
+      WIFI_HIDDEN: 'yes',
       WIFI_COUNTRY: 'Germany',
       UPDATE_SERVER_URL: 'ftp://station.example',
       UPDATE_PUBLIC_KEY: `RWQ${'a'.repeat(53)}, not-a-key`,
@@ -103,6 +104,8 @@ describe('install.sh refuses, before it changes anything,', () => {
       ACME_EMAIL: 'somebody',
       ACME_CA_FILE: '/no/such/file',
       NO_SUCH_NAME: '1',
+      // Checked last: it depends on another answer.
+      WIFI_PASSWORD: 'ä'.repeat(65),
     };
     const right = 'MQTT_PORT=1884\r\nSTABILIZATION_SECONDS="10"\n# a comment\n\n';
     const lines = Object.entries(mistakes).map(([name, value]) => `${name}=${value}\n`);

@@ -16,9 +16,9 @@ export const wifiPasswordProblems = [
 export type WifiPasswordProblem = (typeof wifiPasswordProblems)[number];
 
 /** Bytes in UTF-8 of a passphrase of WPA2: NetworkManager and wpa_supplicant count bytes, and refuse only control characters. */
-const passphraseBytes = { least: 8, most: 63 } as const;
+export const passphraseBytes = { least: 8, most: 63 } as const;
 /** The key itself in place of a passphrase of WPA2 (IEEE 802.11-2020, J.4.1). */
-const wifiKeyDigits = 64;
+export const wifiKeyDigits = 64;
 /** Bytes in UTF-8. SAE itself has no limit (IEEE 802.11-2020, 12.4.3). */
 export const longestWifiPassword = 128;
 
