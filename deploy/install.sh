@@ -279,6 +279,26 @@ check_system() {
 	case $(command -v docker || true) in
 	/snap/*) fail 'Docker is installed as a snap, which cannot read /opt. Remove it (sudo snap remove docker), then run this script again.' ;;
 	esac
+	refuse_other_engines
+}
+
+# Podman and others answer to the command `docker`, and then a station fails much later: its agent needs the API of the Docker Engine.
+refuse_other_engines() {
+	command -v docker >/dev/null || return 0
+	# By a link of that name it calls itself docker.
+	case "$(docker --version 2>/dev/null) $(readlink -f "$(command -v docker)")" in
+	*[Pp]odman*)
+		fail "The command docker is Podman here ($(docker --version 2>/dev/null | tail -n 1)). A station needs Docker itself. Remove the package podman-docker (sudo apt-get remove podman-docker), or the link $(command -v docker); Podman may stay. Then run this script again."
+		;;
+	esac
+	docker version >/dev/null 2>&1 || return 0
+	engines=$(docker version --format '{{range .Server.Components}}{{.Name}}, {{end}}' 2>/dev/null || true)
+	case ", $engines" in
+	# Before the name of the real one, which the client adds to an answer without it.
+	*[Pp]odman*) fail 'Podman answers at the socket of Docker (/run/docker.sock). A station needs Docker itself. Stop it (sudo systemctl disable --now podman.socket; sudo rm /run/docker.sock), then run this script again; Podman may stay.' ;;
+	*', Engine, '*) ;;
+	*) fail "The command docker is not Docker here ($(docker --version 2>/dev/null | tail -n 1); its parts: ${engines%, }). A station needs Docker itself. Remove that command, then run this script again." ;;
+	esac
 }
 
 os_field() { sed -n "s/^$1=//p" /etc/os-release | tr -d '"'; }
@@ -753,14 +773,12 @@ is_package_installed() { [ "$(dpkg-query --show --showformat '${db:Status-Status
 
 # Judged by what works, not by package names: several packages and repositories provide Docker and its Compose plugin.
 install_docker() {
+	refuse_other_engines
 	if has_docker && has_compose; then
 		note "Docker $(docker version --format '{{.Server.Version}}') with Compose $(docker compose version --short) is there and left as it is."
 		return
 	fi
 	if ! has_docker; then
-		if command -v docker >/dev/null && docker --version 2>/dev/null | grep -qi podman; then
-			fail 'The command docker is Podman here. Remove podman-docker, then run this script again.'
-		fi
 		command -v dockerd >/dev/null || remember docker installed
 		install_engine
 		run systemctl enable --now docker.service || true

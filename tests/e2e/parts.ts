@@ -108,6 +108,7 @@ export const parts: readonly Part[] = [
   gate(part('world/held-database', `${backend}/adapters`, `${backend}/store`)),
   gate(part('world/partial-release', `${agent}/stack`, 'packages/protocol/src/release-manifest.ts')),
   gate(part('world/wifi-profiles', 'deploy/install.sh', `${agent}/adapters/network-manager`, 'packages/protocol/src')),
+  part('world/podman', 'deploy/install.sh'),
   gate(part('update/offline', `${agent}/stack`)),
   gate(part('update/bad-input', `${agent}/stack`, `${agent}/core`, 'packages/protocol/src')),
   gate(part('update/operator', `${agent}/stack`, `${agent}/http`)),
