@@ -23,6 +23,8 @@ const deviceFaultCodes = {
   state_full: 'The state has more than 256 keys or 64 KiB; values that do not fit were dropped.',
   event_too_large: 'The data of an event is larger than 4 KiB; the event was dropped.',
   bad_value: 'A value is not finite, not valid text, or nested too deeply; it was dropped.',
+  wrong_kind:
+    'A value is not what the type of the device declares, for example text that is no number; what cannot be read was dropped.',
 } as const;
 export type DeviceFaultCode = keyof typeof deviceFaultCodes;
 

@@ -87,6 +87,78 @@ test('a bad value costs its key alone; the device shows the fault until a good s
   );
 });
 
+test('numbers and switches sent as text count in state, history and automations', async () => {
+  await using all = await withDevice();
+  const { http } = all.running;
+  const { headers } = all;
+  const trigger = { deviceId: all.login.id, capability: 'temperature', operator: 'gt', value: 25 };
+  const flow = {
+    nodes: [
+      { id: 't', type: 'trigger', data: { kind: 'device_state_changed', config: trigger } },
+      { id: 'a', type: 'action', data: { kind: 'notify', config: { message: 'Too warm' } } },
+    ],
+    edges: [{ id: 'e', source: 't', target: 'a' }],
+  };
+  const made = await http.inject({ method: 'POST', url: '/api/automations', headers, payload: { name: 'Warm', flow } });
+  const { id } = made.json<{ id: string }>();
+  await http.inject({ method: 'POST', url: `/api/automations/${id}/publish`, headers });
+  const runs = async (): Promise<number> =>
+    (await http.inject({ url: `/api/automations/${id}/runs`, headers })).json<unknown[]>().length;
+  await all.send('state', '{"state":{"temperature":"21.5"}}');
+  await all.send('state', '{"state":{"temperature":" 26.5 "}}');
+  await until('the run', async () => (await runs()) === 1);
+  await all.send('state', '{"state":{"temperature":"2.0e1"}}');
+  await all.send('state', '{"state":{"temperature":"27,5"}}');
+  await until('the second run', async () => (await runs()) === 2);
+  const { state, fault } = await all.shown();
+  assert.deepEqual([state, fault], [{ temperature: 27.5 }, null]);
+  const query = 'capability=temperature&from=2020-01-01T00:00:00.000Z';
+  const history = await http.inject({ url: `/api/devices/${all.login.id}/history?${query}`, headers });
+  const { kind, points } = history.json<NumberHistory>();
+  const sum = { count: 0, lowest: Infinity, highest: -Infinity };
+  for (const { count, lowest, highest } of points) {
+    sum.count += count;
+    sum.lowest = Math.min(sum.lowest, lowest);
+    sum.highest = Math.max(sum.highest, highest);
+  }
+  assert.deepEqual([kind, sum], ['number', { count: 4, lowest: 20, highest: 27.5 }]);
+});
+
+test('what is not of its declared kind is left out, and the device shows it until a good state comes', async () => {
+  await using all = await withDevice();
+  await all.send('state', '{"state":{"temperature":20,"humidity":40}}');
+  const odd = ['"unavailable"', '"nan"', '""', '"0x1F"', '"1,234"', 'true', '{"value":21}', '9007199254740993'];
+  for (const value of odd) await all.send('state', `{"state":{"temperature":${value},"humidity":"41"}}`);
+  const faulty = await all.shown();
+  assert.deepEqual(faulty.state, { temperature: 20, humidity: 41 });
+  assert.deepEqual([faulty.fault?.code, faulty.fault?.count], ['wrong_kind', odd.length]);
+  const reasons = all.running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
+  assert.deepEqual(reasons, ['wrong_kind']);
+  await all.send('state', '{"state":{"temperature":null,"humidity":41}}');
+  assert.equal((await all.shown()).fault, null);
+});
+
+test('a device that describes itself is read by that from its first state on', async () => {
+  await using running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken);
+  const login = await addDevice(running.backend.db, 'tank-1', 'tank');
+  await using device = await connectDevice(running.backend.mqttAddress ?? '', login);
+  const capabilities = [
+    { key: 'level', kind: 'number' },
+    { key: 'pump', kind: 'boolean' },
+  ];
+  const handshake = device.publish('handshake', {
+    type: 'tank',
+    firmwareVersion: '1.0.0',
+    chip: 'esp32',
+    capabilities,
+  });
+  const state = device.publish('state', { state: { level: '12.5', pump: 'ON', note: '7' } });
+  await Promise.all([handshake, state]);
+  const shown = await deviceOf(running, headers, login);
+  assert.deepEqual([shown.state, shown.fault], [{ level: 12.5, pump: true, note: '7' }, null]);
+});
+
 test('a device that sends only nonsense is connected and faulty, and says so in the log by reason and device', async () => {
   await using all = await withDevice();
   assert.equal((await all.shown()).status, 'unknown');

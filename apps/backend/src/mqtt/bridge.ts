@@ -9,7 +9,7 @@ import {
   type Heartbeat,
 } from '@station/protocol/device-messages';
 import { deviceTopic, type DeviceTopic, type DeviceTopicEnd, parseDeviceTopic } from '@station/protocol/topics';
-import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/device-types.ts';
+import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';
@@ -20,6 +20,7 @@ import type { HistoryRate } from './history-rate.ts';
 import type { MqttDevices, UnregisteredDevices } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
+import { createTypeReader } from './type-reader.ts';
 
 type Bridge = {
   /**
@@ -64,7 +65,7 @@ export function createBridge(parts: BridgeParts): Bridge {
   const { stationId, keeper, faults, dropped, clock } = parts;
   const write = createCountedWrite(parts);
   const findDevice = createDeviceFinder(parts);
-  const differing = createTypeCheck(parts);
+  const types = createTypeReader(parts);
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
@@ -76,10 +77,13 @@ export function createBridge(parts: BridgeParts): Bridge {
   const take = (
     device: KnownDevice,
     end: DeviceTopicEnd,
-    read: ReadPayload,
+    sent: ReadPayload,
     message: IncomingMessage,
   ): Promise<void> => {
+    const described = types.describing(device.id);
+    if (described !== undefined) return described.then(() => take(device, end, sent, message));
     const { topic, sentAt } = message;
+    const read = end === 'state' ? types.readState(device, sent, topic) : sent;
     const { body } = read;
     const at = clock.now();
     if (end === 'heartbeat' && (body as Heartbeat | undefined)?.status === 'offline') {
@@ -97,8 +101,8 @@ export function createBridge(parts: BridgeParts): Bridge {
     if (isOnlineReport(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
     const isHandshake = end === 'handshake' && body !== undefined;
     if (isHandshake) {
-      reports.push(...differing(device, (body as Handshake).type, at));
-      describeDevice(parts.types, device, body as Handshake);
+      reports.push(...types.differing(device, (body as Handshake).type, at));
+      types.describe(device, body as Handshake);
     }
     // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));
@@ -193,34 +197,6 @@ function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, sentAt }: 
     case 'heartbeat':
       return null;
   }
-}
-
-/**
- * Reports once for each type when a device claims a type other than the stored one. The record does not change: commands are checked
- * against the stored type, and a person decides which of the two is wrong.
- */
-function createTypeCheck({
-  types,
-  logger,
-}: BridgeParts): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
-  const reported = new Map<string, string>();
-  return ({ id: deviceId, externalId, type }, reportedType, at) => {
-    const isAccepted = acceptsHandshakeType(types, type, reportedType);
-    if (isAccepted) reported.delete(deviceId);
-    if (isAccepted || reported.get(deviceId) === reportedType) return [];
-    reported.set(deviceId, reportedType);
-    logger.event('device_type_differs', { externalId, type, reportedType });
-    const data = { action: 'type_differs', type, reportedType };
-    return [{ kind: 'event', deviceId, at, eventKind: 'station_event', data }];
-  };
-}
-
-/** A device may describe itself (contracts, section 8a). */
-function describeDevice(types: DeviceTypeRegistry, device: KnownDevice, handshake: Handshake): void {
-  const { type, capabilities, category, names, icon, commands, events, primary } = handshake;
-  const given = Object.entries({ type, category, names, icon, capabilities, commands, events, primary });
-  const description = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  void types.describe(device, capabilities === undefined ? null : description);
 }
 
 /**

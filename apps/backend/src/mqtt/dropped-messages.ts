@@ -14,6 +14,8 @@ export const dropReasons = [
   /** Dropped in part: a key or a value of the message. */
   'bad_key',
   'bad_value',
+  /** Dropped in part: a value that is not of the kind that the type declares. */
+  'wrong_kind',
   'unknown_device',
   'not_written',
   /** Dropped in part: the rest exceeds the limits of the device's state. */

@@ -82,6 +82,8 @@ export const devicePage = {
     event_too_large: 'Es sendet zu große Ereignisse. Sie werden weggelassen.',
     bad_key: 'Einige seiner Werte haben keinen brauchbaren Namen. Sie werden weggelassen.',
     bad_value: 'Einige seiner Werte sind unbrauchbar, zum Beispiel keine Zahl. Sie werden weggelassen.',
+    wrong_kind:
+      'Einige seiner Werte passen nicht zu seinem Typ, zum Beispiel Text statt einer Zahl. Was sich nicht lesen lässt, wird weggelassen.',
     times_one: '{{formatted}} solche Nachricht in Folge, zuletzt {{time}}.',
     times_other: '{{formatted}} solche Nachrichten in Folge, zuletzt {{time}}.',
     help: 'Es ist verbunden. Starte es neu; wenn das nicht hilft, aktualisiere seine Firmware.',

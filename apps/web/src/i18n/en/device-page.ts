@@ -77,6 +77,8 @@ export const devicePage = {
     event_too_large: 'It sends events that are too large. They are left out.',
     bad_key: 'Some of its values have no usable name. They are left out.',
     bad_value: 'Some of its values are not usable, for example not a number. They are left out.',
+    wrong_kind:
+      'Some of its values are not what its type declares, for example text where a number belongs. What cannot be read is left out.',
     times_one: '{{formatted}} such message in a row, the last {{time}}.',
     times_other: '{{formatted}} such messages in a row, the last {{time}}.',
     help: 'It is connected. Restart it; if that does not help, update its firmware.',

@@ -82,6 +82,8 @@ export const devicePage = {
     event_too_large: 'Wysyła zbyt duże zdarzenia. Są pomijane.',
     bad_key: 'Niektóre jego wartości nie mają poprawnej nazwy. Są pomijane.',
     bad_value: 'Niektóre jego wartości są niepoprawne, na przykład nie są liczbą. Są pomijane.',
+    wrong_kind:
+      'Niektóre jego wartości nie pasują do jego typu, na przykład tekst zamiast liczby. To, czego nie da się odczytać, jest pomijane.',
     times_one: '{{formatted}} taka wiadomość z rzędu, ostatnia {{time}}.',
     times_few: '{{formatted}} takie wiadomości z rzędu, ostatnia {{time}}.',
     times_many: '{{formatted}} takich wiadomości z rzędu, ostatnia {{time}}.',
