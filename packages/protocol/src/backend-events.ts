@@ -15,6 +15,25 @@ const event = <F extends Record<string, TSchema>>(level: Level, fields: F): { le
   fields: Type.Object(fields),
 });
 
+/** Why a client of the embedded broker was refused before its log-in. */
+const connectionRefusals = [
+  'protocol_version',
+  'client_id',
+  'too_large',
+  'too_many_connections',
+  'timeout',
+  'unreadable',
+  'unavailable',
+] as const;
+export type ConnectionRefusal = (typeof connectionRefusals)[number];
+
+/** What is wrong with the user name or the password. */
+const loginRefusals = ['no_login', 'unknown_name', 'wrong_password'] as const;
+export type LoginRefusal = (typeof loginRefusals)[number];
+
+/** The client as it names itself, cut to what cannot be a token; `protocol`: "MQTT 5". */
+const mqttClient = { clientId: maybeText, protocol: maybeText, address: text, help: text };
+
 export const backendEvents = {
   config_invalid: event('error', { problems: Type.Array(text) }),
   backend_started: event('info', { version: text, address: text, startMs: Type.Number() }),
@@ -61,7 +80,18 @@ export const backendEvents = {
   mqtt_listening: event('info', { address: text }),
   mqtt_connected: event('info', { broker: text }),
   mqtt_disconnected: event('warn', { broker: text, reason: text }),
-  mqtt_login_refused: event('warn', { count, externalId: text }),
+  mqtt_connection_refused: event('warn', {
+    reason: Type.Enum([...connectionRefusals]),
+    count,
+    login: maybeText,
+    ...mqttClient,
+  }),
+  mqtt_login_refused: event('warn', {
+    reason: Type.Enum([...loginRefusals]),
+    count,
+    externalId: text,
+    ...mqttClient,
+  }),
   mqtt_logins_kept: event('info', { by: Type.Enum(['station', 'others']) }),
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
   device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),

@@ -13,7 +13,7 @@ test('the libraries have the versions whose private fields the adapter reads', (
 
 async function openServer() {
   const broker = await Aedes.createBroker();
-  const counts = { tooLarge: 0 };
+  const counts = { tooLarge: 0, refused: [] as string[] };
   const server = await listenForMqtt({
     broker,
     host: '127.0.0.1',
@@ -21,6 +21,7 @@ async function openServer() {
     maxConnections: 1_000,
     maxPacketBytes: 10_000,
     onTooLarge: () => (counts.tooLarge += 1),
+    onRefused: (reason, address) => counts.refused.push(`${reason} ${address}`),
     onError: (error) => assert.ifError(error),
   });
   const open: Socket[] = [];
@@ -72,7 +73,7 @@ test('before its log-in a connection sends 4 KiB at most', async () => {
   const large = await server.connect();
   large.write(Buffer.concat([Buffer.from([0x10, 0xc0, 0x3e]), Buffer.alloc(7_999)]));
   await once(large, 'close');
-  assert.equal(server.counts.tooLarge, 1);
+  assert.deepEqual(server.counts, { tooLarge: 0, refused: ['too_large 127.0.0.1'] });
 });
 
 test('connections that do not log in make room for the next one, and end no device', async () => {
@@ -85,4 +86,5 @@ test('connections that do not log in make room for the next one, and end no devi
   if (!first.destroyed) await once(first, 'close');
   await logIn(await server.connect(), 'b');
   assert.equal(device.destroyed, false);
+  assert.deepEqual([...new Set(server.counts.refused)], ['too_many_connections 127.0.0.1']);
 });

@@ -12,7 +12,10 @@ export type MqttServerOptions = {
   maxConnections: number;
   /** Largest packet with its topic and header. */
   maxPacketBytes: number;
+  /** A client that has logged in sent a larger one. */
   onTooLarge: () => void;
+  /** A connection ended before its log-in. */
+  onRefused: (reason: 'too_large' | 'too_many_connections', address: string) => void;
   /** An error that does not belong to one connection. */
   onError: (error: unknown) => void;
 };
@@ -33,18 +36,22 @@ const waitingBudget = { all: 512 * waitingBytes, client: 256 * waitingBytes } as
 
 /** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
-  const { broker, maxConnections, onError } = options;
+  const { broker, maxConnections, onError, onRefused } = options;
   const waiting = createByteBudget(waitingBudget);
   const places = new WeakMap<Client, Disposable | null>();
   // Without it a command waits up to 40 ms until the device's TCP acknowledges the packet before (RFC 896).
   const server = createServer({ noDelay: true }, (socket) => {
     const client = broker.handle(socket);
+    const address = socket.remoteAddress ?? '';
     const place = waiting.take({
       bytes: waitingBytes,
-      client: networkOf(socket.remoteAddress ?? ''),
+      client: networkOf(address),
       isStranger: true,
       mayEnd: () => true,
-      end: () => void socket.destroy(),
+      end: () => {
+        onRefused('too_many_connections', address);
+        socket.destroy();
+      },
     });
     places.set(client, place);
     socket.once('close', () => place?.[Symbol.dispose]());
@@ -56,6 +63,7 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
     places.delete(client);
   });
   server.maxConnections = maxConnections;
+  server.on('drop', (dropped) => onRefused('too_many_connections', dropped?.remoteAddress ?? ''));
   const address = await listen(server, options);
   server.on('error', onError);
   return {
@@ -77,6 +85,10 @@ async function listen(server: Server, { host, port }: MqttServerOptions): Promis
   return `mqtt://${name}:${bound.port}`;
 }
 
+/** Whether the error of a client is of its parser: it sent what is not MQTT. Reads a private field, as below. */
+export const isParserError = (client: Client, error: Error): boolean =>
+  (client as unknown as { _parser: { error: Error | null } })._parser.error === error;
+
 /**
  * Ends a connection while it sends a packet over the limit, or much before its log-in. The broker itself would buffer up to the 256 MiB
  * that MQTT allows. aedes offers nothing for it: this reads private fields of aedes 1.2 (`_parser`) and
@@ -85,14 +97,15 @@ async function listen(server: Server, { host, port }: MqttServerOptions): Promis
 function boundPackets(
   socket: Socket,
   { client, hasLoggedIn }: { client: Client; hasLoggedIn: () => boolean },
-  { maxPacketBytes, onTooLarge }: Pick<MqttServerOptions, 'maxPacketBytes' | 'onTooLarge'>,
+  { maxPacketBytes, onTooLarge, onRefused }: Pick<MqttServerOptions, 'maxPacketBytes' | 'onTooLarge' | 'onRefused'>,
 ): void {
   const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
   const isTooLarge = (): boolean =>
     parser._list.length > maxPacketBytes || (!hasLoggedIn() && socket.bytesRead > maxBytesBeforeLogIn);
   socket.on('readable', () => {
     if (socket.destroyed || !isTooLarge()) return;
-    onTooLarge();
+    if (hasLoggedIn()) onTooLarge();
+    else onRefused('too_large', socket.remoteAddress ?? '');
     socket.destroy();
   });
 }

@@ -1,27 +1,20 @@
 import type { EventEmitter } from 'node:events';
-import { Aedes, type AedesOptions, type AuthenticateError, type Client } from 'aedes';
+import { Aedes, type AedesOptions, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { listenForMqtt } from '../adapters/mqtt-server.ts';
-import type { ExpectedDevices } from '../core/expected-devices.ts';
-import { hashToken, isSameHash } from '../core/secrets.ts';
+import { listenForMqtt, type MqttServerOptions } from '../adapters/mqtt-server.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
+import { type LogInParts, logInRules } from './broker-log-in.ts';
 import { createFairReading, type FairReading } from './fair-reading.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
-import type { UnregisteredDevices } from './ports.ts';
 
-export type BrokerOptions = {
+export type BrokerOptions = LogInParts & {
   host: string;
   /** 0 takes a free port. */
   port: number;
   stationId: string;
-  /** @returns SHA-256 (hex) of the token of the device with this external id; null: there is no such device. */
-  findTokenHash: (externalId: string) => Promise<string | null>;
-  unregistered: Pick<UnregisteredDevices, 'mayLogIn'>;
-  expected: Pick<ExpectedDevices, 'mayLogIn'>;
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
-  onRefused: (externalId: string) => void;
   /** An error that does not belong to one device. */
   onError: (error: unknown) => void;
 };
@@ -33,8 +26,6 @@ const maxConnections = 10_000;
 const connectTimeoutMs = 10_000;
 /** A packet of the largest payload with its topic and header. */
 const maxPacketBytes = maxPayloadBytes + 70_000;
-/** CONNECT return code 4 (MQTT 3.1.1, section 3.2.2.3): bad user name or password. */
-const badLogin = 4;
 /** A topic without subscribers: the station has handled the message by then, and no device may receive it. */
 const nowhere = '$station/taken';
 
@@ -50,7 +41,7 @@ type BrokerState = {
 };
 
 /**
- * The embedded broker (MQTT 3.1.1), for stations without an external one. Devices log in with their external id and token. A message of a
+ * The embedded broker (MQTT 3.1 and 3.1.1), for stations without an external one. Devices log in with their external id and token. A message of a
  * device is acknowledged once it is on disk.
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
@@ -64,12 +55,20 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   };
   // The number cache would take 8 MB of memory.
   writeToStream.cacheNumbers = false;
-  const broker = await Aedes.createBroker(brokerRules(options, state));
+  const logIn = logInRules(options, {
+    loggedIn: (client, login) => state.names.set(client, login),
+    // Its earlier login is over.
+    loginReplaced: (login) => disconnect(state, login),
+  });
+  const broker = await Aedes.createBroker({ ...logIn.options, ...brokerRules(options, state) });
+  broker.on('connectionError', logIn.failed);
   // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
   followClients(broker, state);
   const onTooLarge = (): void => dropped.drop('too_large', '');
-  const listening = { ...options, broker, maxConnections, maxPacketBytes, onTooLarge };
+  const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
+    options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
+  const listening = { ...options, broker, maxConnections, maxPacketBytes, onTooLarge, onRefused };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
     // Its timers would keep the process running.
     await closed(broker);
@@ -100,28 +99,13 @@ function disconnect({ clients }: BrokerState, externalId: string): void {
 
 const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker.close(resolve));
 
-/** The rules for connect, subscribe and publish. */
+/** The rules for subscribe and publish. */
 function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
   const { stationId } = options;
   const { names, deadlines } = state;
   return {
     drainTimeout: drainTimeoutMs,
     connectTimeout: connectTimeoutMs,
-    // The user name is part of the client id, so that no device can take over another device's session.
-    preConnect: (_client, packet, done) => {
-      packet.clientId = `${packet.username ?? ''}/${packet.clientId}`;
-      done(null, true);
-    },
-    authenticate: (client, username, password, done) => {
-      mayLogIn(options, state, username, password).then(
-        (isAllowed) => {
-          if (isAllowed) names.set(client, username ?? '');
-          else options.onRefused(username ?? '');
-          done(isAllowed ? null : loginError(), isAllowed);
-        },
-        () => done(loginError(), false),
-      );
-    },
     authorizeSubscribe: (client, subscription, done) => {
       const name = names.get(client);
       const isOwn = stationTopicEnds.some(
@@ -194,27 +178,4 @@ function publish(
     const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;
     broker.publish(packet, (error) => (error ? reject(error) : resolve()));
   });
-}
-
-async function mayLogIn(
-  { findTokenHash, unregistered, expected }: BrokerOptions,
-  state: BrokerState,
-  username: string | undefined,
-  password: Buffer | undefined,
-): Promise<boolean> {
-  if (username === undefined || password === undefined) return false;
-  const known = await findTokenHash(username);
-  const tokenHash = hashToken(password.toString('utf8'));
-  // The token of a device that was accepted with an external broker is not known: that text has another length.
-  if (known !== null && isSameHash(known, tokenHash)) return true;
-  if (await expected.mayLogIn(username, tokenHash)) {
-    // Its earlier login is over.
-    disconnect(state, username);
-    return true;
-  }
-  return known === null && unregistered.mayLogIn(username, tokenHash);
-}
-
-function loginError(): AuthenticateError {
-  return Object.assign(new Error('The login is not known'), { returnCode: badLogin });
 }

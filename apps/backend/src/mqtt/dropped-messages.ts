@@ -29,9 +29,8 @@ export type DroppedMessages = {
   count(reason: DropReason): number;
 };
 
-/** Longest topic and user name in the log: the sender of a bad message chooses them. */
+/** Longest topic in the log: the sender of a bad message chooses it. */
 const topicLength = 120;
-const nameLength = 64;
 
 /** A device that the station does not have goes on for days; the condition `unknown_devices` shows it. */
 const unknownDeviceEveryMs = 60 * 60_000;
@@ -58,14 +57,4 @@ export function createDroppedMessages({ clock, logger }: { clock: Clock; logger:
     },
     count: (reason) => totals.get(reason) ?? 0,
   };
-}
-
-/** Logs refused logins with their count: the first at once, then at most once a minute. */
-export function createRefusedLogins({ clock, logger }: { clock: Clock; logger: BackendLogger }) {
-  const counter = createRateLimitedCounter<'refused', string>({
-    clock,
-    report: ({ sinceReport: count, detail: externalId }) =>
-      logger.event('mqtt_login_refused', { count, externalId: externalId.slice(0, nameLength) }),
-  });
-  return (externalId: string): void => counter.count('refused', externalId);
 }

@@ -21,7 +21,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     expected: { mayLogIn: async () => false },
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),
-    onRefused: () => undefined,
+    refusals: { connection: () => undefined, login: () => undefined },
     onError: () => undefined,
   });
   const session = { clientId: 'lamp', clean: false };

@@ -14,11 +14,12 @@ import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts
 import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
 import { createDeviceFaults } from './device-faults.ts';
-import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
+import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';
 import { createHistoryRate } from './history-rate.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, UnregisteredDevices, WriteReports } from './ports.ts';
+import { createRefusals } from './refusals.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 /** The embedded broker, or an external one. */
@@ -266,7 +267,6 @@ async function openLink(
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
-  const onRefused = createRefusedLogins({ clock, logger });
   const onError = (error: unknown): void =>
     logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
   const { startBroker } = await import('./broker.ts');
@@ -278,7 +278,7 @@ async function openLink(
     expected,
     handler,
     dropped,
-    onRefused,
+    refusals: createRefusals({ clock, logger }),
     onError,
   });
 }
