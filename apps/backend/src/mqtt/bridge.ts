@@ -41,7 +41,7 @@ type BridgeParts = {
   faults: Pick<DeviceFaults, 'received'>;
   history: Pick<HistoryRate, 'limited'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
-  will: (deviceId: string, ageMs: number) => void;
+  will: (device: KnownDevice, ageMs: number) => void;
   dropped: DroppedMessages;
   /** Hands a message for a device to the broker, which drops it after `expiresInMs`. */
   publish: (topic: string, payload: string, expiresInMs: number) => Promise<void>;
@@ -87,7 +87,7 @@ export function createBridge(parts: BridgeParts): Bridge {
     const { body } = read;
     const at = clock.now();
     if (end === 'heartbeat' && (body as Heartbeat | undefined)?.status === 'offline') {
-      parts.will(device.id, at - (sentAt ?? at));
+      parts.will(device, at - (sentAt ?? at));
       return done;
     }
     keeper.received(device.id);

@@ -6,6 +6,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
+import { createListeners } from './listeners.ts';
 import { createPublisher, NothingKept } from './publisher.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
@@ -20,6 +21,7 @@ export type BrokerClientOptions = {
   url: string;
   username: string | null;
   password: string | null;
+  stationId: string;
   /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
   authority: string | null;
   /** The broker keeps the session under this id, which belongs to the station or to one of its replicas. */
@@ -76,7 +78,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   // The number cache would take 8 MB of memory, as in the embedded broker.
   writeToStream.cacheNumbers = false;
   const client = connect(options.url, clientOptions(options));
-  const publish = createPublisher(client);
+  const listeners = createListeners({ stationId: options.stationId, publish: createPublisher(client) });
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
   const state: ClientState = {
@@ -98,7 +100,8 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   return {
     address: null,
     isReady: () => state.isSubscribed && client.connected,
-    publish,
+    publish: async (...message) => void (await listeners.publish(...message)),
+    presenceOf: listeners.presenceOf,
     retire: () => retire(state, quiet),
     // The broker ends the connection when its login is removed.
     disconnect: () => undefined,

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
+import type { Presence } from './listeners.ts';
 
 export type IncomingMessage = {
   topic: string;
@@ -20,6 +21,8 @@ export type BrokerLink = AsyncDisposable & {
   isReady(): boolean;
   /** Ends the connections of a device whose login changed or which was removed. */
   disconnect(externalId: string): void;
+  /** Whether a device is connected. Unset: the link passes on no last will of a device that is. Never rejects. */
+  presenceOf?(externalId: string): Promise<Presence>;
   /** Address of the embedded broker; null for an external broker. */
   address: string | null;
 };

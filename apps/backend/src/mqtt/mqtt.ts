@@ -18,6 +18,7 @@ import { createDroppedMessages, type DroppedMessages } from './dropped-messages.
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';
 import { createHistoryRate } from './history-rate.ts';
+import { createWills } from './wills.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, UnregisteredDevices, WriteReports } from './ports.ts';
 import { createRefusals } from './refusals.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
@@ -122,7 +123,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     keeper,
     faults,
     history: starting.use(createHistoryRate({ events, now: clock.monotonic })),
-    will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
+    will: (device, ageMs) => wills(device, ageMs),
     dropped,
     publish: (topic, payload, expiresInMs) => link.publish(topic, payload, expiresInMs),
     clock,
@@ -142,6 +143,16 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const link = starting.use(
     await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority }),
   );
+  const wills = createWills({
+    presenceOf: link.presenceOf,
+    // A replica does not know of every device whether it subscribes: there a will that nobody can judge counts.
+    counts: (deviceId, ageMs, doubtMs) => {
+      if (sharing === null) keeper.will(deviceId, ageMs, doubtMs);
+      else sharing.publishWill(deviceId, ageMs);
+    },
+    clock,
+    signal: closing.signal,
+  });
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
@@ -261,7 +272,16 @@ async function openLink(
 ): Promise<BrokerLink> {
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
-    const own = { ...config, authority, clientId: `station-${stationId}`, shared: null, handler, waiting, logger };
+    const own = {
+      ...config,
+      stationId,
+      authority,
+      clientId: `station-${stationId}`,
+      shared: null,
+      handler,
+      waiting,
+      logger,
+    };
     if (sharing === null) return connectBroker(own);
     return sharing.openLink({ keeper, onReports, connect: connectBroker, own, stationId });
   }

@@ -1,12 +1,6 @@
 import { Store, type MqttClient } from 'mqtt';
 import { UnansweredError } from '../core/commands.ts';
-
-/**
- * Publishes at QoS 1, not retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
- * A message that failed is never sent later.
- * @throws (rejects) when the broker is offline or refuses; UnansweredError when the message was sent and no answer came in time.
- */
-export type Publish = (topic: string, payload: string, expiresInMs: number) => Promise<void>;
+import type { PublishForCode } from './listeners.ts';
 
 const timeoutMs = 5_000;
 const maxWaiting = 1_000;
@@ -23,9 +17,21 @@ export class NothingKept extends Store {
   }
 }
 
-/** @param client its outgoing store is {@link NothingKept}, so that it sends each message immediately or never. */
-export function createPublisher(client: MqttClient): Publish {
+/**
+ * Publishes at QoS 1, not retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
+ * A message that failed is never sent later.
+ * @returns the reason code of the broker's PUBACK: 0, or above 0 when nobody receives it (MQTT 5, section 3.4.2.1).
+ * @throws (rejects) when the broker is offline or refuses; UnansweredError when the message was sent and no answer came in time.
+ * @param client its outgoing store is {@link NothingKept}, so that it sends each message immediately or never.
+ */
+export function createPublisher(client: MqttClient): PublishForCode {
   const unconfirmed = new Set<number>();
+  /** Reason codes of PUBACKs: the library tells only those of failures. */
+  const codes = new Map<number, number>();
+  client.on('packetreceive', (packet) => {
+    if (packet.cmd !== 'puback' || packet.messageId === undefined) return;
+    if (unconfirmed.has(packet.messageId)) codes.set(packet.messageId, packet.reasonCode ?? 0);
+  });
   let waiting = 0;
   let back = Promise.withResolvers<void>();
   client.on('connect', () => {
@@ -45,10 +51,11 @@ export function createPublisher(client: MqttClient): Publish {
     unconfirmed.add(id);
     const forget = (): void => {
       unconfirmed.delete(id);
+      codes.delete(id);
       client.removeOutgoingMessage(id);
     };
     acknowledged.catch(() => undefined);
-    return { acknowledged, forget };
+    return { acknowledged, code: () => codes.get(id) ?? 0, forget };
   };
 
   return async (topic, payload, expiresInMs) => {
@@ -70,7 +77,7 @@ export function createPublisher(client: MqttClient): Publish {
         const sent = send(topic, payload, expiresInMs - (performance.now() - startedMs));
         try {
           await Promise.race([sent.acknowledged, late.promise]);
-          return;
+          return sent.code();
         } catch (error) {
           if (isLate) throw error;
           if (client.connected) throw mayHaveArrived ? new UnansweredError() : error;

@@ -62,6 +62,7 @@ export const linkTo = (url: string) =>
     password: null,
     authority: null,
     clientId: 'station',
+    stationId: 's',
     shared: null,
     logger: recordedLog(),
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
