@@ -8,6 +8,10 @@ test('reads type and id from the advertised names of the field', () => {
     ['SH_switch-pir_a1b2c3', 'switch-pir', 'a1b2c3'],
     ['light-a1b2c3', 'light', 'a1b2c3'],
     ['switch-pir-0007', 'switch-pir', '0007'],
+    ['SH_soil_sensor_a1b2c3', 'soil_sensor', 'a1b2c3'],
+    ['SH_door_lock-v2.1_a1b2c3', 'door_lock-v2.1', 'a1b2c3'],
+    ['soil_sensor-a1b2c3', 'soil_sensor', 'a1b2c3'],
+    ['soil_sensor-a_1', 'soil_sensor', 'a_1'],
   ];
   for (const [name, type, externalId] of cases) assert.deepEqual(readAdvertisedName(name), { type, externalId }, name);
 });

@@ -1,13 +1,12 @@
 import { isExternalId } from './topics.ts';
+import { isTypeName } from './type-names.ts';
 
 /** What the advertised BLE name of a device says that waits to be set up. */
 type AdvertisedName = { type: string; externalId: string };
 
-const typePattern = /^[a-z0-9][a-z0-9.-]{0,63}$/;
-
 /**
  * Reads the names of devices in the field, `SH_<type>_<id>` and `<type>-<id>` (contracts, section 11): the id follows the last separator,
- * because a type may contain `-`.
+ * because a type may contain `-` and `_`.
  * @returns null when the name is not of a device of this family.
  */
 export function readAdvertisedName(name: string): AdvertisedName | null {
@@ -18,6 +17,6 @@ export function readAdvertisedName(name: string): AdvertisedName | null {
 function namedBy(text: string, separator: string): AdvertisedName | null {
   const at = text.lastIndexOf(separator);
   const [type, externalId] = [text.slice(0, at), text.slice(at + 1)];
-  if (at < 1 || externalId === '' || !isExternalId(externalId) || !typePattern.test(type)) return null;
+  if (at < 1 || externalId === '' || !isExternalId(externalId) || !isTypeName(type)) return null;
   return { type, externalId };
 }

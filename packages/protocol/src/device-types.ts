@@ -3,6 +3,7 @@ import { Compile } from 'typebox/compile';
 import { commonActions } from './common-commands.ts';
 import { isInherited } from './own-value.ts';
 import { Id } from './rest.ts';
+import { typeNamePattern } from './type-names.ts';
 
 /**
  * What a device of a type reports and understands (contracts, section 8a). A type is data: the built-in ones are JSON files of this form
@@ -10,7 +11,7 @@ import { Id } from './rest.ts';
  */
 
 const closed = { additionalProperties: false } as const;
-const TypeName = Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' });
+const TypeName = Type.String({ pattern: typeNamePattern });
 /** Without control characters, and without those that turn the text around them (Unicode UAX #9, explicit directional formatting). */
 const plainText = '^[^\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069]+$';
 const Key = Type.String({ minLength: 1, maxLength: 64, pattern: plainText });

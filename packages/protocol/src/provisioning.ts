@@ -3,6 +3,7 @@ import { BleAddress, bleErrors } from './ble-frames.ts';
 import { DeviceName } from './devices.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time, WifiPassword } from './rest.ts';
+import { typeNamePattern } from './type-names.ts';
 
 /** Adding devices: bodies of /api/provisioning and its messages at /ws (contracts, sections 9 to 11). */
 
@@ -14,7 +15,7 @@ export const handshakeWithinMs = 60_000;
 export const manualHandshakeWithinMs = 60 * 60_000;
 
 const ExternalId = Type.String({ minLength: 1, maxLength: 64, description: 'The id in MQTT topics.' });
-const DeviceTypeName = Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,63}$' });
+const DeviceTypeName = Type.String({ pattern: typeNamePattern });
 const Ssid = Type.String({ minLength: 1, maxLength: 32, description: 'At most 32 bytes in UTF-8.' });
 const Wifi = Type.Object({ ssid: Ssid, password: WifiPassword }, closed);
 

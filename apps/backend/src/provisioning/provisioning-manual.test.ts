@@ -42,6 +42,19 @@ test('logins made for a list of devices work, in the order of the list', async (
   assert.ok(!all.running.logger.lines.some((line) => line.includes(login.device_token)));
 });
 
+test('a type may have underscores in its name', async () => {
+  await using all = await provisioningStation();
+  const [made] = await addManually(all, { externalId: 'soil-1', type: 'soil_sensor', name: 'Soil' });
+  assert.ok(made);
+  await using soil = await all.connect(made.login);
+  await soil.publish('handshake', { ...handshake, type: 'soil_sensor' });
+  await all.reaches(made.provisioning.id, 'succeeded');
+  assert.deepEqual(
+    (await all.devices()).map(({ type }) => type),
+    ['soil_sensor'],
+  );
+});
+
 test('all of a list or none: one that is being added, a wrong id and a wrong zone refuse it', async () => {
   await using all = await provisioningStation();
   await addManually(all, { externalId: 'one', type: 'light' });

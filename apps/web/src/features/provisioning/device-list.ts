@@ -4,8 +4,8 @@ import { csvCell, textOfCell } from '@station/protocol/csv';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ManualProvisionings } from '@station/protocol/provisioning';
 import { isExternalId } from '@station/protocol/topics';
+import { isTypeName } from '@station/protocol/type-names';
 import { ownValue } from '@station/protocol/own-value';
-import { isTypeName } from './label.ts';
 
 /** The most that the station takes at once (protocol, `ManualAdd`). */
 export const mostDevices = 200;

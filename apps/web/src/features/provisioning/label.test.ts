@@ -8,6 +8,8 @@ test('a label has JSON, or the name that the device advertises', () => {
     ['{"id":"a1b2c3"}', { externalId: 'a1b2c3', type: null }],
     ['{"id":"a1b2c3","type":"No Type"}', { externalId: 'a1b2c3', type: null }],
     [' SH_switch-pir_a1b2c3\n', { externalId: 'a1b2c3', type: 'switch-pir' }],
+    [' SH_soil_sensor_a1b2c3\n', { externalId: 'a1b2c3', type: 'soil_sensor' }],
+    ['{"id":"a1b2c3","type":"soil_sensor"}', { externalId: 'a1b2c3', type: 'soil_sensor' }],
     ['light-a1b2c3', { externalId: 'a1b2c3', type: 'light' }],
     ['{"id":"a/b"}', null],
     ['{"id":7}', null],

@@ -1,11 +1,9 @@
 import { readAdvertisedName } from '@station/protocol/ble-names';
 import { isExternalId } from '@station/protocol/topics';
+import { isTypeName } from '@station/protocol/type-names';
 
 /** What a device's label says. */
 export type Label = { externalId: string; type: string | null };
-
-const typePattern = /^[a-z0-9][a-z0-9.-]{0,63}$/;
-export const isTypeName = (text: string): boolean => typePattern.test(text);
 
 /** Reads the QR code of a label: JSON with `id` and `type`, or the name that the device advertises. Null: it is another code. */
 export function readLabel(text: string): Label | null {

@@ -147,7 +147,7 @@ export const provisioning = {
     type: 'Typ',
     otherType: 'Anderer Typ…',
     typeName: 'Name des Typs',
-    typeWrong: 'Nur Kleinbuchstaben, Ziffern, - und Punkt.',
+    typeWrong: 'Nur Kleinbuchstaben, Ziffern, -, _ und Punkt.',
     name: 'Name',
     nameHelp: 'Du kannst ihn leer lassen.',
     submit: 'Zugangsdaten erstellen',

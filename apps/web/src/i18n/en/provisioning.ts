@@ -138,7 +138,7 @@ export const provisioning = {
     type: 'Type',
     otherType: 'Another type…',
     typeName: 'Name of the type',
-    typeWrong: 'Small letters, digits, - and . only.',
+    typeWrong: 'Small letters, digits, -, _ and . only.',
     name: 'Name',
     nameHelp: 'You can leave it empty.',
     submit: 'Create login',

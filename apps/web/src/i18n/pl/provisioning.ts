@@ -145,7 +145,7 @@ export const provisioning = {
     type: 'Typ',
     otherType: 'Inny typ…',
     typeName: 'Nazwa typu',
-    typeWrong: 'Tylko małe litery, cyfry, - oraz kropka.',
+    typeWrong: 'Tylko małe litery, cyfry, -, _ oraz kropka.',
     name: 'Nazwa',
     nameHelp: 'Możesz zostawić puste.',
     submit: 'Utwórz dane logowania',

@@ -143,7 +143,7 @@ export const provisioning = {
     type: 'Тип',
     otherType: 'Інший тип…',
     typeName: 'Назва типу',
-    typeWrong: 'Лише малі літери, цифри, - і крапка.',
+    typeWrong: 'Лише малі літери, цифри, -, _ і крапка.',
     name: 'Назва',
     nameHelp: 'Можна залишити порожньою.',
     submit: 'Створити дані для входу',

@@ -1,0 +1,6 @@
+/** Names of device types (contracts, section 2), for JSON Schema. */
+export const typeNamePattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
+
+const pattern = new RegExp(typeNamePattern);
+
+export const isTypeName = (text: string): boolean => pattern.test(text);
