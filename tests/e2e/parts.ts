@@ -107,6 +107,7 @@ export const parts: readonly Part[] = [
   part('update/private-registry', `${agent}/stack`, `${agent}/adapters/docker`),
   gate(part('world/held-database', `${backend}/adapters`, `${backend}/store`)),
   gate(part('world/late-will', `${backend}/mqtt`, 'deploy/mosquitto')),
+  gate(part('world/two-boards', `${backend}/mqtt`)),
   gate(part('world/mqtt-versions', `${backend}/mqtt`, `${backend}/adapters/mqtt-server.ts`, 'deploy/mosquitto')),
   gate(part('world/partial-release', `${agent}/stack`, 'packages/protocol/src/release-manifest.ts')),
   gate(part('world/wifi-profiles', 'deploy/install.sh', `${agent}/adapters/network-manager`, 'packages/protocol/src')),

@@ -21,6 +21,11 @@ export const backendConditions = {
     message:
       'The broker has no login for some devices of this station (details.externalIds), so they cannot connect. Restore the data of the broker, put their tokens into DEVICES_FILE, or set these devices up again.',
   },
+  devices_reconnecting: {
+    severity: 'warning',
+    message:
+      'Devices connect again and again (details.externalIds): two boards have one id and end each other’s connection, or a board restarts. Switch one board off to find out, and set it up again under its own id.',
+  },
   automations_broken: {
     severity: 'warning',
     message:
@@ -72,7 +77,7 @@ export const BackendCondition = Type.Object({
   since: Time,
   details: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing: `externalIds` (at most 20), `count`. automations_broken: `names` (at most 20; empty: it has none), `count`. storage_full, storage_unwritable: `reason` as in /api/health. storage_low: `freeMb`, `databaseMb` (with its copies), `otherMb`, `filledBy` (`database` or `other`). backup_failed: `place` (or null), `reason`. notifications_failing: `channels`.',
+      'unknown_devices: `count`. foreign_station_devices: `stationIds`, `count`. device_logins_missing, devices_reconnecting: `externalIds` (at most 20), `count`. automations_broken: `names` (at most 20; empty: it has none), `count`. storage_full, storage_unwritable: `reason` as in /api/health. storage_low: `freeMb`, `databaseMb` (with its copies), `otherMb`, `filledBy` (`database` or `other`). backup_failed: `place` (or null), `reason`. notifications_failing: `channels`.',
   }),
 });
 export type BackendCondition = Static<typeof BackendCondition>;

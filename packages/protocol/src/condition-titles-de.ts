@@ -44,6 +44,7 @@ export const agentConditionTitle = {
 export const backendConditionTitle = {
   foreign_station_devices: 'Geräte einer anderen Station verbinden sich hier',
   device_logins_missing: 'Manche Geräte können sich nicht anmelden',
+  devices_reconnecting: 'Geräte verbinden sich immer wieder neu',
   automations_broken: 'Eine Automation funktioniert nicht mehr',
   storage_full: 'Die Festplatte ist voll',
   storage_unwritable: 'Die Station kann keine Daten speichern',

@@ -44,6 +44,7 @@ export const agentConditionTitle = {
 export const backendConditionTitle = {
   foreign_station_devices: 'Devices of another station connect here',
   device_logins_missing: 'Some devices cannot log in',
+  devices_reconnecting: 'Devices connect again and again',
   automations_broken: 'An automation no longer works',
   storage_full: 'The disk is full',
   storage_unwritable: 'The station cannot save data',

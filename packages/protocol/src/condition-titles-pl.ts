@@ -44,6 +44,7 @@ export const agentConditionTitle = {
 export const backendConditionTitle = {
   foreign_station_devices: 'Łączą się tu urządzenia innej stacji',
   device_logins_missing: 'Niektóre urządzenia nie mogą się zalogować',
+  devices_reconnecting: 'Urządzenia łączą się raz po raz',
   automations_broken: 'Jedna z automatyzacji przestała działać',
   storage_full: 'Dysk jest pełny',
   storage_unwritable: 'Stacja nie może zapisywać danych',

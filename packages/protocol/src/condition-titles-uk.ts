@@ -44,6 +44,7 @@ export const agentConditionTitle = {
 export const backendConditionTitle = {
   foreign_station_devices: 'Сюди приєднуються пристрої іншої станції',
   device_logins_missing: 'Деякі пристрої не можуть увійти',
+  devices_reconnecting: 'Пристрої знову й знову під’єднуються',
   automations_broken: 'Автоматизація більше не працює',
   storage_full: 'Диск заповнено',
   storage_unwritable: 'Станція не може зберігати дані',

@@ -55,6 +55,7 @@ function bridgeWith(options: {
     writer,
     faults: { received: () => null },
     history: { limited: (report: DeviceReport) => report },
+    reconnects: { seen: () => undefined },
     keeper: { received: () => undefined, status: () => 'online' },
     will: () => undefined,
     dropped,

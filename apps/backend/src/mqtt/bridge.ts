@@ -19,6 +19,7 @@ import type { ForeignStations } from './foreign-stations.ts';
 import type { HistoryRate } from './history-rate.ts';
 import type { MqttDevices, UnregisteredDevices } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
+import type { Reconnects } from './reconnects.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
 import { createTypeReader } from './type-reader.ts';
 
@@ -40,6 +41,7 @@ type BridgeParts = {
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
   faults: Pick<DeviceFaults, 'received'>;
   history: Pick<HistoryRate, 'limited'>;
+  reconnects: Pick<Reconnects, 'seen'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (device: KnownDevice, ageMs: number) => void;
   dropped: DroppedMessages;
@@ -103,6 +105,7 @@ export function createBridge(parts: BridgeParts): Bridge {
     if (isHandshake) {
       reports.push(...types.differing(device, (body as Handshake).type, at));
       types.describe(device, body as Handshake);
+      parts.reconnects.seen(device.externalId, 'handshake');
     }
     // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));

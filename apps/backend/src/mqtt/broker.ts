@@ -15,6 +15,8 @@ export type BrokerOptions = LogInParts & {
   stationId: string;
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
+  /** A device of the station has connected while an older connection of its login was open. */
+  onReplaced: (externalId: string) => void;
   /** An error that does not belong to one device. */
   onError: (error: unknown) => void;
 };
@@ -64,7 +66,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   broker.on('connectionError', logIn.failed);
   // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
-  followClients(broker, state);
+  followClients(broker, state, options.onReplaced);
   const onTooLarge = (): void => dropped.drop('too_large', '');
   const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
@@ -153,10 +155,12 @@ function takePublished(
 const isConnected = ({ clients }: BrokerState, name: string): boolean =>
   [...(clients.get(name) ?? [])].some((client) => !client.closed);
 
-function followClients(broker: Aedes, { names, clients }: BrokerState): void {
+function followClients(broker: Aedes, { names, clients }: BrokerState, onReplaced: (name: string) => void): void {
   broker.on('client', (client) => {
     const name = names.get(client) ?? '';
-    clients.set(name, (clients.get(name) ?? new Set()).add(client));
+    const others = clients.get(name);
+    if (others !== undefined) onReplaced(name);
+    clients.set(name, (others ?? new Set()).add(client));
   });
   broker.on('clientDisconnect', (client) => {
     const name = names.get(client) ?? '';

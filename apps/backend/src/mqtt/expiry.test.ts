@@ -22,6 +22,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),
     refusals: { connection: () => undefined, login: () => undefined },
+    onReplaced: () => undefined,
     onError: () => undefined,
   });
   const session = { clientId: 'lamp', clean: false };

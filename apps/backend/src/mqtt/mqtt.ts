@@ -21,6 +21,7 @@ import { createHistoryRate } from './history-rate.ts';
 import { createWills } from './wills.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, UnregisteredDevices, WriteReports } from './ports.ts';
 import { createRefusals } from './refusals.ts';
+import { createReconnects, type Reconnects } from './reconnects.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 /** The embedded broker, or an external one. */
@@ -113,6 +114,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const directory = starting.use(createDeviceDirectory({ devices, events, clock }));
   const closing = new AbortController();
   starting.defer(() => closing.abort());
+  const reconnects = starting.use(createReconnects(parts));
   const bridge = createBridge({
     stationId,
     directory,
@@ -123,6 +125,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     keeper,
     faults,
     history: starting.use(createHistoryRate({ events, now: clock.monotonic })),
+    reconnects,
     will: (device, ageMs) => wills(device, ageMs),
     dropped,
     publish: (topic, payload, expiresInMs) => link.publish(topic, payload, expiresInMs),
@@ -141,7 +144,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   starting.defer(() => open.settled(clock));
   const handler = { onMessage: open.receive, onListening };
   const link = starting.use(
-    await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority }),
+    await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority, reconnects }),
   );
   const wills = createWills({
     presenceOf: link.presenceOf,
@@ -263,12 +266,13 @@ type LinkParts = {
   waiting: () => number;
   onReports: OnReports;
   authority: string | null;
+  reconnects: Reconnects;
 };
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
   { config, stationId, sharing, devices, unregistered, expected, clock, logger }: MqttParts,
-  { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
+  { handler, keeper, dropped, waiting, onReports, authority, reconnects }: LinkParts,
 ): Promise<BrokerLink> {
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
@@ -299,6 +303,7 @@ async function openLink(
     handler,
     dropped,
     refusals: createRefusals({ clock, logger }),
+    onReplaced: (externalId) => reconnects.seen(externalId, 'replaced'),
     onError,
   });
 }

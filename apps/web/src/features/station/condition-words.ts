@@ -8,6 +8,7 @@ export function backendConditionWords(t: TFunction, condition: BackendCondition)
   const title = backendConditionTitle(t, condition);
   switch (id) {
     case 'foreign_station_devices':
+    case 'devices_reconnecting':
     case 'device_logins_missing': {
       const ids = details[id === 'foreign_station_devices' ? 'stationIds' : 'externalIds'];
       return { title, help: t(`backendCondition.${id}`, { ids: Array.isArray(ids) ? ids.join(', ') : '…' }) };

@@ -6,6 +6,8 @@ export const backendCondition = {
     'Sie verwenden die ID einer anderen Station ({{ids}}) und bekommen keine Antwort. Wurde die ID dieser Station geändert oder ging ihre Datenbank verloren, sollte ein Administrator diese ID wieder in der Einstellungsdatei eintragen. Nutzt eine andere Station diesen Broker, ist nichts zu tun.',
   device_logins_missing:
     'Der Nachrichten-Broker hat die Zugangsdaten einiger Geräte verloren ({{ids}}). Stelle die Daten des Brokers wieder her oder richte diese Geräte neu ein.',
+  devices_reconnecting:
+    'Zwei Platinen haben dieselbe ID ({{ids}}) und trennen einander, oder eine startet immer wieder neu. Schalte eine davon aus, um es herauszufinden, und richte sie mit eigener ID neu ein.',
   automations_broken:
     'Etwas, das sie verwendet, gibt es nicht mehr, zum Beispiel ein entferntes Gerät. Öffne „Automationen“: Was nicht mehr funktioniert, ist dort markiert. Bearbeite es oder schalte es aus.',
   storage_full:

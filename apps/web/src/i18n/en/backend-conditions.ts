@@ -6,6 +6,8 @@ export const backendCondition = {
     'They use the id of another station ({{ids}}) and get no answer. If the id of this station was changed, or its database was lost, an admin should set that id again in the settings file. If another station uses this broker, there is nothing to do.',
   device_logins_missing:
     'The message broker has lost the logins of some devices ({{ids}}). Restore the broker’s data, or set these devices up again.',
+  devices_reconnecting:
+    'Two boards have one id ({{ids}}) and end each other’s connection, or a board restarts. Switch one of them off to find out, and set it up again under its own id.',
   automations_broken:
     'Something that it uses is gone, for example a removed device. Open Automations: the ones that no longer work are marked there. Edit them, or turn them off.',
   storage_full:

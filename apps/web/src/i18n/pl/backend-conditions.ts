@@ -6,6 +6,8 @@ export const backendCondition = {
     'Używają identyfikatora innej stacji ({{ids}}) i nie dostają odpowiedzi. Jeśli zmieniono identyfikator tej stacji albo przepadła jej baza danych, administrator powinien znów wpisać tamten identyfikator w pliku ustawień. Jeśli z tego brokera korzysta inna stacja, nie trzeba nic robić.',
   device_logins_missing:
     'Broker wiadomości utracił dane logowania niektórych urządzeń ({{ids}}). Przywróć dane brokera albo skonfiguruj te urządzenia od nowa.',
+  devices_reconnecting:
+    'Dwie płytki mają ten sam identyfikator ({{ids}}) i rozłączają się nawzajem albo któraś ciągle się restartuje. Wyłącz jedną z nich, aby to sprawdzić, i skonfiguruj ją od nowa z własnym identyfikatorem.',
   automations_broken:
     'Nie ma już czegoś, czego używa, na przykład usuniętego urządzenia. Otwórz Automatyzacje: te, które nie działają, są tam oznaczone. Edytuj je albo wyłącz.',
   storage_full:
