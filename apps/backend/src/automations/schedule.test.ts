@@ -31,6 +31,59 @@ test('a time skipped by the change to summer time is due at the change; a repeat
   assert.deepEqual(dues({ cron: '30 3,15 * * *' }, '2026-10-24T14:00:00Z', 2), ['10-25T00:30', '10-25T13:30']);
 });
 
+test('a time of day is due once on each date, around each change of the clock in every zone of 2026 and 2027', () => {
+  const times = ['00:00', '00:15', '01:00', '01:30', '02:00', '02:30', '03:00', '03:30', '23:30', '23:59'];
+  const faults: string[] = [];
+  let changes = 0;
+  for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+    const end = Temporal.ZonedDateTime.from(`2028-01-01T00:00[${timeZone}]`);
+    let change = Temporal.ZonedDateTime.from(`2026-01-01T00:00[${timeZone}]`).getTimeZoneTransition('next');
+    for (; change !== null && change.epochMilliseconds < end.epochMilliseconds;) {
+      changes += 1;
+      const before = change.subtract({ nanoseconds: 1 }).toPlainDate();
+      for (const time of times) faults.push(...wrongDues(time, before.subtract({ days: 1 }), timeZone));
+      change = change.getTimeZoneTransition('next');
+    }
+  }
+  assert.ok(changes > 400, String(changes));
+  assert.deepEqual(faults, []);
+});
+
+/** Four dates of the calendar, one after another: the due must be the first moment at which the clock shows the time or a later one. */
+function wrongDues(time: string, first: Temporal.PlainDate, timeZone: string): string[] {
+  const where = { timeZone, place: null };
+  const localOf = (ms: number): Temporal.PlainDateTime =>
+    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDateTime();
+  let at = first.toZonedDateTime({ timeZone, plainTime: time }).epochMilliseconds - 1;
+  const faults: string[] = [];
+  for (let day = 0; day < 4; day += 1) {
+    const date = first.add({ days: day });
+    const target = date.toPlainDateTime(time);
+    const due = nextDue({ time }, at, where) ?? 0;
+    const isReached = Temporal.PlainDateTime.compare(localOf(due), target) >= 0;
+    const isFirst = Temporal.PlainDateTime.compare(localOf(due - 1), target) < 0;
+    if (!isReached || !isFirst) faults.push(`${timeZone} ${date.toString()} ${time}: ${localOf(due).toString()}`);
+    at = due;
+  }
+  return faults;
+}
+
+test('a time that is skipped together with the end of its date is due at the change', () => {
+  const nuuk = { timeZone: 'America/Nuuk', place: null };
+  const noon = Date.parse('2026-03-28T12:00:00Z');
+  const change = Date.parse('2026-03-29T01:00:00Z');
+  assert.equal(nextDue({ time: '23:30' }, noon, nuuk), change);
+  assert.equal(nextDue({ cron: '15,45 23 * * *' }, noon, nuuk), change);
+  assert.equal(nextDue({ cron: '15,45 23 * * *' }, change, nuuk), Date.parse('2026-03-30T00:15:00Z'));
+  assert.equal(nextDue({ time: '23:30', days: ['sat'] }, noon, nuuk), change);
+  // A date that the zone left out: 30 December 2011 of Samoa.
+  const samoa = { timeZone: 'Pacific/Apia', place: null };
+  assert.equal(
+    nextDue({ time: '12:00' }, Date.parse('2011-12-30T00:00:00Z'), samoa),
+    Date.parse('2011-12-30T10:00:00Z'),
+  );
+});
+
 test('an interval in minutes stays the same through both clock changes', () => {
   const half = { cron: '*/30 * * * *' };
   assert.deepEqual(dues(half, '2026-03-29T00:10:00Z', 3), ['03-29T00:30', '03-29T01:00', '03-29T01:30']);

@@ -2,6 +2,7 @@ import { Cron } from 'croner';
 import { isoTime } from '@station/kit/clock';
 import { type TriggerData, weekdays } from '@station/protocol/automation-flow';
 import type { Place } from '@station/protocol/rest';
+import { nextInterval, nextTimeOfDay } from '../core/time-of-day.ts';
 import type { ArmedTrigger } from './registry.ts';
 import type { Start } from './run-rows.ts';
 import { nextSun } from './sun.ts';
@@ -18,9 +19,18 @@ export type Whereabouts = { timeZone: string; place: Place | null };
 export function nextDue(schedule: Schedule, afterMs: number, { timeZone, place }: Whereabouts): number | null {
   const { sun, days } = schedule;
   if (sun !== undefined) return place === null ? null : nextSun(sun, days, afterMs, { timeZone, place });
-  const cron = make(expressionOf(schedule), timeZone) ?? make(expressionOf(schedule), 'UTC');
-  return cron?.nextRun(new Date(afterMs))?.getTime() ?? null;
+  const expression = expressionOf(schedule);
+  const next = isTimeOfDay(expression) ? nextTimeOfDay : nextInterval;
+  return next(expression, afterMs, timeZone);
 }
+
+/** Minute and hour are given: it follows the clock on the wall. Others are intervals. */
+const isTimeOfDay = (expression: string): boolean =>
+  expression
+    .trim()
+    .split(/\s+/)
+    .slice(0, 2)
+    .every((field) => !field.includes('*'));
 
 /** The fault of a cron expression, in English; null when it is valid. */
 export function cronProblem(expression: string): string | null {
@@ -38,17 +48,6 @@ function expressionOf({ cron, time = '00:00', days }: Schedule): string {
   // Cron counts the days of the week from Sunday.
   const numbers = days?.map((day) => (weekdays.indexOf(day) + 1) % 7).join(',') ?? '*';
   return `${minute} ${hour} * * ${numbers}`;
-}
-
-function make(expression: string, timezone: string): Cron | null {
-  try {
-    const cron = new Cron(expression, { mode: '5-part', fixedTimeRule: 'no-wildcard', timezone, paused: true });
-    // An unknown time zone only throws here.
-    cron.nextRun(new Date(0));
-    return cron;
-  } catch {
-    return null;
-  }
 }
 
 /** A schedule that is later than this is skipped: people no longer expect it. */

@@ -1,4 +1,4 @@
-import { Cron } from 'croner';
+import { nextTimeOfDay } from '../core/time-of-day.ts';
 import type { NightState } from './backup-settings.ts';
 
 const retryMs = 3600_000;
@@ -6,16 +6,7 @@ const retryMs = 3600_000;
 /** When the nightly backup is next due after a time, both in epoch milliseconds. An unknown time zone counts as UTC. */
 export function nextNight(at: string, timeZone: string, after: number): number {
   const [hour, minute] = at.split(':').map(Number);
-  const expression = `${minute} ${hour} * * *`;
-  const next = (timezone: string): number | undefined =>
-    new Cron(expression, { mode: '5-part', fixedTimeRule: 'no-wildcard', timezone, paused: true })
-      .nextRun(new Date(after))
-      ?.getTime();
-  try {
-    return next(timeZone) ?? Infinity;
-  } catch {
-    return next('UTC') ?? Infinity;
-  }
+  return nextTimeOfDay(`${minute} ${hour} * * *`, after, timeZone) ?? Infinity;
 }
 
 /**
