@@ -14,7 +14,7 @@ export type Whereabouts = { timeZone: string; place: Place | null };
 
 /**
  * When a schedule is next due, strictly after `afterMs`; null when never. It uses local time: a time skipped by the change to summer time
- * is due at the change, a repeated time in autumn is due the first time. Intervals in minutes do not change.
+ * is due at the change (never on the next date), a repeated time in autumn is due the first time. Intervals in minutes do not change.
  */
 export function nextDue(schedule: Schedule, afterMs: number, { timeZone, place }: Whereabouts): number | null {
   const { sun, days } = schedule;

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 
 /**
  * When a cron expression with a fixed minute and hour is next due, strictly after `afterMs`; null when never. It follows the clock on the wall:
- * a time that is skipped is due at the change, one that comes twice the first time.
+ * a time that is skipped is due at the change, but never on another date; one that comes twice the first time.
  * @param timeZone IANA name; an unknown one counts as UTC.
  */
 export function nextTimeOfDay(expression: string, afterMs: number, timeZone: string): number | null {
@@ -24,13 +24,18 @@ export const nextInterval = (expression: string, afterMs: number, timeZone: stri
 
 const asUtc = (local: Temporal.PlainDateTime): number => local.toZonedDateTime('UTC').epochMilliseconds;
 
-/** When the clock first shows this local time or a later one: of a repeated time the first, of a skipped one the change. */
+/**
+ * When the clock first shows this local time or a later one: of a repeated time the first, of a skipped one the change. Where the change leads
+ * to the next date, the last second before it: what is meant for a Saturday does not run on Sunday.
+ */
 function firstInstantOf(localMs: number, timeZone: string): number {
   const local = Temporal.Instant.fromEpochMilliseconds(localMs).toZonedDateTimeISO('UTC').toPlainDateTime();
   const earlier = local.toZonedDateTime(timeZone, { disambiguation: 'earlier' });
-  const isSkipped = !earlier.toPlainDateTime().equals(local);
-  const change = isSkipped ? earlier.getTimeZoneTransition('next') : null;
-  return (change ?? earlier).epochMilliseconds;
+  if (earlier.toPlainDateTime().equals(local)) return earlier.epochMilliseconds;
+  const change = earlier.getTimeZoneTransition('next') ?? earlier;
+  const isOnDate = (moment: Temporal.ZonedDateTime): boolean => moment.toPlainDate().equals(local.toPlainDate());
+  const lastSecond = change.subtract({ seconds: 1 });
+  return (!isOnDate(change) && isOnDate(lastSecond) ? lastSecond : change).epochMilliseconds;
 }
 
 function knownZone(name: string): string {
