@@ -91,6 +91,12 @@ test('a time that is skipped together with the end of its date is due in the las
   );
 });
 
+test('times within a given hour run once at the change that skips it, and once each when it comes twice', () => {
+  const halves = { cron: '*/30 3 * * *' };
+  assert.deepEqual(dues(halves, '2026-03-28T02:00:00Z', 3), ['03-29T01:00', '03-30T00:00', '03-30T00:30']);
+  assert.deepEqual(dues(halves, '2026-10-24T02:00:00Z', 3), ['10-25T00:00', '10-25T00:30', '10-26T01:00']);
+});
+
 test('an interval in minutes stays the same through both clock changes', () => {
   const half = { cron: '*/30 * * * *' };
   assert.deepEqual(dues(half, '2026-03-29T00:10:00Z', 3), ['03-29T00:30', '03-29T01:00', '03-29T01:30']);

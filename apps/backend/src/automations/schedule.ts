@@ -24,13 +24,8 @@ export function nextDue(schedule: Schedule, afterMs: number, { timeZone, place }
   return next(expression, afterMs, timeZone);
 }
 
-/** Minute and hour are given: it follows the clock on the wall. Others are intervals. */
-const isTimeOfDay = (expression: string): boolean =>
-  expression
-    .trim()
-    .split(/\s+/)
-    .slice(0, 2)
-    .every((field) => !field.includes('*'));
+/** The hour is given: it follows the clock on the wall. Others are intervals. */
+const isTimeOfDay = (expression: string): boolean => expression.trim().split(/\s+/)[1]?.includes('*') === false;
 
 /** The fault of a cron expression, in English; null when it is valid. */
 export function cronProblem(expression: string): string | null {

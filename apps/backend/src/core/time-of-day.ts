@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 
 /**
- * When a cron expression with a fixed minute and hour is next due, strictly after `afterMs`; null when never. It follows the clock on the wall:
+ * When a cron expression with a fixed hour is next due, strictly after `afterMs`; null when never. It follows the clock on the wall:
  * a time that is skipped is due at the change, but never on another date; one that comes twice the first time.
  * @param timeZone IANA name; an unknown one counts as UTC.
  */
@@ -18,7 +18,7 @@ export function nextTimeOfDay(expression: string, afterMs: number, timeZone: str
   }
 }
 
-/** The same of an expression with wildcards: an interval, which changes of the clock do not change. */
+/** The same of an expression with any hour: an interval, which changes of the clock do not change. */
 export const nextInterval = (expression: string, afterMs: number, timeZone: string): number | null =>
   nextRun(expression, afterMs, knownZone(timeZone));
 
