@@ -121,6 +121,7 @@ export const parts: readonly Part[] = [
   gate(part('portal', `${agent}/portal`)),
   gate(part('backup/backup', `${backend}/backup`, `${agent}/backup`, `${backend}/backend-backup.ts`)),
   part('backup/destinations', `${backend}/backup`),
+  gate(part('backup/webdav-servers', `${backend}/backup`, `${backend}/adapters`)),
   gate(part('clock/boots', `${backend}/system`, `${backend}/core`, 'packages/kit/src/clock.ts')),
   gate(part('clock/time-synchronisation', `${agent}/clock`, `${agent}/adapters/timedate.ts`)),
   gate(part('bluez/write', 'apps/ble-helper')),

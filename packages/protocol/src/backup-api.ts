@@ -21,10 +21,31 @@ const backupFaults = [
   'no_space',
   /** More than its file system takes in one file: 4 GiB on FAT32. */
   'too_large',
+  /** Of WebDAV, from here on to `failed`. It was not reached in time, or not at all. */
   'unreachable',
-  /** The address or the login is wrong. */
+  /** No address is known for its name. */
+  'host_unknown',
   'login_refused',
+  /** The log-in is right, but the account may not do this here. */
+  'forbidden',
+  /** The folder is not there, and cannot be made. */
+  'not_found',
+  /** It answers, but not as a WebDAV server. */
+  'not_webdav',
+  /** It names another origin, such as https in place of http. */
+  'redirected',
   'certificate',
+  /** HTTPS at a port that has none. */
+  'no_tls',
+  'name_refused',
+  /** Larger than the server, or a proxy in front of it, takes in one file. */
+  'size_limit',
+  'locked',
+  /** Too many requests, or maintenance. */
+  'server_busy',
+  'server_failed',
+  /** A proxy in front of the server does not reach it. */
+  'proxy',
   /** What was read back is not what was written. */
   'altered',
   'failed',
@@ -49,7 +70,11 @@ export type StoredBackupView = Static<typeof StoredBackupView>;
 
 const KeepCount = Type.Integer({ minimum: 0, maximum: 365 });
 const Keep = Type.Object({ daily: Type.Integer({ minimum: 1, maximum: 365 }), weekly: KeepCount }, closed);
-const WebdavUrl = Type.String({ minLength: 8, maxLength: 1000, pattern: '^https?://' });
+const WebdavUrl = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description: 'Of a folder, as people type it: blanks and letters of any language need no escapes.',
+});
 
 export const BackupSettings = Type.Object({
   nightly: Type.Boolean(),
@@ -59,14 +84,17 @@ export const BackupSettings = Type.Object({
   }),
   keep: Keep,
   folder: Type.Boolean({ description: 'Backups go to BACKUP_DIR.' }),
-  webdav: Nullable(Type.Object({ url: WebdavUrl, username: Type.String() })),
+  webdav: Nullable(Type.Object({ url: Type.String(), username: Type.String() })),
   hasPassphrase: Type.Boolean({ description: 'The passphrase itself never leaves the station.' }),
 });
 export type BackupSettings = Static<typeof BackupSettings>;
 
 const NewPassphrase = Type.String({ minLength: passphraseMinLength, maxLength: passphraseMaxLength });
 
-/** PUT /api/backup/settings. An absent passphrase or password stays as it is. */
+/**
+ * PUT /api/backup/settings. An absent passphrase or password stays as it is. What is off-site is tried: what is wrong is in `faults` of the
+ * answer, and the settings are stored all the same.
+ */
 export const BackupSettingsPut = Type.Object(
   {
     nightly: Type.Boolean(),
@@ -100,8 +128,9 @@ export type BackupTrouble = Static<typeof BackupTrouble>;
 export const BackupView = Type.Object({
   settings: BackupSettings,
   backups: Type.Array(StoredBackupView, { description: 'Newest first.' }),
-  /** Destinations whose files cannot be listed now. */
-  faults: Type.Array(Type.Object({ place: BackupPlace, reason: BackupFault })),
+  faults: Type.Array(Type.Object({ place: BackupPlace, reason: BackupFault }), {
+    description: 'Destinations whose files cannot be listed now, or where no backup could be kept when that was tried.',
+  }),
   folder: Type.Enum(['unset', 'ready', 'not_mounted', 'not_writable'], { description: 'What BACKUP_DIR is now.' }),
   isWorking: Type.Boolean({ description: 'A backup is being made, checked and sent.' }),
   progress: Nullable(BackupProgress),

@@ -69,6 +69,7 @@ test('a hostile WebDAV server holds nothing up, and fills nothing', { timeout: 1
   assert.deepEqual(await readdir(join(station.dataDir, 'backup-uploads')), []);
   await expectServed();
 
+  server.requests.length = 0;
   server.do('silent upload');
   await begin();
   await waitFor('the upload', () => server.requests.some((request) => request.startsWith('PUT ')) || null, 600_000);

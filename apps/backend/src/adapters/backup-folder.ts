@@ -119,6 +119,8 @@ export function createBackupFolder({
         await rm(join(own, name), { force: true });
         await nodeDisk.sync(own);
       }),
+    check: async () => undefined,
+    tidy: async () => undefined,
     state: () => folderState(folder, mark),
     mark: () => markFolder(folder),
   };

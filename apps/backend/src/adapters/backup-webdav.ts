@@ -1,122 +1,166 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { WebDAVClient } from 'webdav';
-import { DestinationFault, listedBackups, type StorageTarget } from '../core/backup-destination.ts';
+import { text } from 'node:stream/consumers';
+import { DestinationFault, isBackupFileName, listedBackups, type StorageTarget } from '../core/backup-destination.ts';
 import { hashFile } from './backup-hash.ts';
-import { AnswerRefusedError, limitedFetch, silenceMs, withoutSilence } from './limited-fetch.ts';
+import { AnswerRefusedError, silenceMs, withoutSilence } from './limited-fetch.ts';
 import type { StorageDriver, TransferOptions } from './storage-driver.ts';
+import { faultOfCode } from './webdav-fault-decide.ts';
+import { createWebdavFolder, type WebdavFolder } from './webdav-folder.ts';
 
-/** For a call other than the transfer of a file. */
-const callMs = 30_000;
+/** A process that was cancelled is killed after 5 s. */
+const clearMs = 4_000;
+const probeText = 'The station tries whether backups can be kept here.\n';
 
 /**
- * A folder of a WebDAV server (RFC 4918), such as Nextcloud or a NAS. A file is uploaded under a temporary name and moved, so that an
- * interrupted upload leaves no file that looks complete. Each upload is read back and compared.
+ * While a backup is not complete, a file of this name says so. It has no dot in front and the ending of a backup, because servers forbid
+ * names: `.part` in Nextcloud and ownCloud, a dot in front at many others.
+ */
+const uploadOf = (name: string): string => `upload-${name}`;
+const uploadPattern = /^upload-(?<name>station-.*)$/;
+/** What earlier releases left behind. */
+const formerPattern = /^\.(?<name>station-.*\.age)\.part$/;
+const probesOf = (prefix: string) => ({ first: `${prefix}-1.age`, second: `${prefix}-2.age` });
+const uploadProbe = 'upload-test';
+
+/**
+ * A folder of a WebDAV server (RFC 4918), such as Nextcloud or a NAS. A backup is uploaded under another name and renamed where the server
+ * can do that, else under its own name beside a mark; what was interrupted is removed. Each upload is read back and compared.
  * Private addresses are allowed: the owner of the station chose them. The server itself may be hostile: see `limited-fetch.ts`.
  */
 export function createWebdav(target: Extract<StorageTarget, { kind: 'webdav' }>): StorageDriver {
-  const own = `/${target.stationId}`;
-  const call = () => ({ signal: AbortSignal.timeout(callMs) });
-  const prepare = async (client: WebDAVClient): Promise<void> => {
-    if (!(await client.exists(own, call()))) await client.createDirectory(own, call());
-  };
+  const open = (ending?: AbortSignal): WebdavFolder => createWebdavFolder(target.url, target.stationId, target, ending);
   return {
-    prepare: () => asFault(async () => prepare(await open(target))),
-    list: () =>
+    prepare: () => asFault(() => open().make()),
+    check: () =>
       asFault(async () => {
-        const client = await open(target);
-        if (!(await client.exists(own, call()))) return [];
-        const entries = await client.getDirectoryContents(own, { ...call(), details: false });
-        return listedBackups(
-          entries
-            .filter(({ type, filename, basename }) => type === 'file' && filename === `${own}/${basename}`)
-            .map(({ basename: name, size: bytes }) => ({ name: String(name), bytes })),
-        );
+        const folder = open();
+        await folder.make();
+        await probe(folder, 'save-test', new AbortController().signal);
       }),
-    put: (path, name, options) =>
-      asFault(async () => {
-        const client = await open(target);
-        await prepare(client);
-        const { size } = await stat(path);
-        const temporary = `${own}/.${name}.part`;
-        const source = Readable.from(counted(createReadStream(path), options));
-        const headers = { 'Content-Length': String(size) };
-        const sent = await client.putFileContents(temporary, source, { headers, signal: options.signal });
-        if (!sent) throw new DestinationFault('failed');
-        await client.moveFile(temporary, `${own}/${name}`, call());
-        const content = await contentOf(client, `${own}/${name}`, options);
-        const sums = await Promise.all([hashFile(createReadStream(path)), hashFile(atMost(content, size, options))]);
-        if (sums[0] === sums[1]) return;
-        await client.deleteFile(`${own}/${name}`, call());
-        throw new DestinationFault('altered');
-      }),
-    read: (name, options) =>
-      asFault(async () => {
-        const client = await open(target);
-        return contentOf(client, `${own}/${name}`, options);
-      }),
-    remove: (name) =>
-      asFault(async () => {
-        const client = await open(target);
-        if (await client.exists(`${own}/${name}`, call())) await client.deleteFile(`${own}/${name}`, call());
-      }),
+    tidy: () => asFault(() => tidy(open())),
+    list: () => asFault(async () => listedBackups((await open().files()) ?? [])),
+    put: (path, name, options) => asFault(() => put(open(options.signal), path, name, options)),
+    read: (name, options) => asFault(() => contentOf(open(), name, options.signal)),
+    remove: (name) => asFault(() => open().remove(name)),
     state: async () => 'ready',
     mark: async () => '',
   };
 }
 
-async function open({ url, username, password }: Extract<StorageTarget, { kind: 'webdav' }>): Promise<WebDAVClient> {
-  // Loaded only here: stations without such a destination do not need its memory.
-  const { AuthType, createClient, getPatcher } = await import('webdav');
-  getPatcher().patch('fetch', limitedFetch as never);
-  if (username === '') return createClient(url, { authType: AuthType.None });
-  const client = createClient(url, { authType: AuthType.Auto, username, password });
-  // With Digest authentication the client takes a refused login for an answer. Other faults come with the call itself.
-  const signal = AbortSignal.timeout(callMs);
-  const probe = client.customRequest('/', { method: 'PROPFIND', headers: { depth: '0' }, signal });
-  const answer = await probe.catch((error: unknown) => {
-    if (error instanceof AnswerRefusedError) throw error;
-    return null;
-  });
-  if (answer?.status === 401) throw new DestinationFault('login_refused');
-  return client;
+/** Writes, renames, lists, reads and removes a small file. @returns whether the server renames. @throws what it cannot do else. */
+async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal): Promise<boolean> {
+  const { first, second } = probesOf(prefix);
+  try {
+    await folder.write(first, probeText);
+    const isAnswered = await folder.rename(first, second).catch((error: unknown) => {
+      if (error instanceof DestinationFault) throw error;
+      return false;
+    });
+    const sizes = new Map((await folder.files())?.map(({ name, bytes }) => [name, bytes]));
+    const isRenamed = isAnswered && sizes.has(second) && !sizes.has(first);
+    const kept = isRenamed ? second : first;
+    if (!sizes.has(kept)) throw new DestinationFault('not_webdav');
+    const content = await contentOf(folder, kept, signal);
+    const read = await text(atMost(content, probeText.length, () => undefined));
+    if (read !== probeText || sizes.get(kept) !== probeText.length) throw new DestinationFault('altered');
+    for (const name of [first, second]) if (sizes.has(name)) await folder.remove(name);
+    return isRenamed;
+  } catch (error) {
+    await clear(folder, [first, second]);
+    throw error;
+  }
+}
+
+/** As far as it can be done before the process is killed; the next upload does the rest. */
+async function clear(folder: WebdavFolder, names: readonly string[]): Promise<void> {
+  const limit = AbortSignal.timeout(clearMs);
+  for (const name of names) {
+    const isGone = await folder.remove(name, limit).then(
+      () => true,
+      () => false,
+    );
+    // The mark goes last: without it a part would look complete.
+    if (!isGone) return;
+  }
+}
+
+async function put(folder: WebdavFolder, path: string, name: string, options: TransferOptions): Promise<void> {
+  await folder.make();
+  await tidy(folder);
+  const { size: bytes } = await stat(path);
+  const upload = uploadOf(name);
+  const body = { open: () => Readable.from(reported(createReadStream(path), options.onProgress)), bytes };
+  const isRenamed = await probe(folder, uploadProbe, options.signal);
+  try {
+    await folder.write(upload, isRenamed ? body : probeText, options.signal);
+    const isInPlace = isRenamed && (await folder.rename(upload, name));
+    if (!isInPlace) await folder.write(name, body, options.signal);
+    const content = await contentOf(folder, name, options.signal);
+    const sums = await Promise.all([
+      hashFile(createReadStream(path)),
+      hashFile(atMost(content, bytes, options.onProgress)),
+    ]);
+    if (sums[0] !== sums[1]) throw new DestinationFault('altered');
+    if (!isInPlace) await folder.remove(upload);
+  } catch (error) {
+    await clear(folder, [name, upload]);
+    throw error;
+  }
+}
+
+/** Removes what interrupted uploads left, also those of a process that was killed. */
+async function tidy(folder: WebdavFolder): Promise<void> {
+  const names = (await folder.files())?.map(({ name }) => name) ?? [];
+  const probes = Object.values(probesOf(uploadProbe));
+  for (const found of names) {
+    const whole = uploadPattern.exec(found)?.groups?.['name'] ?? '';
+    if (isBackupFileName(whole) && names.includes(whole)) await folder.remove(whole);
+    const former = formerPattern.exec(found)?.groups?.['name'] ?? '';
+    if (isBackupFileName(whole) || isBackupFileName(former) || probes.includes(found)) await folder.remove(found);
+  }
 }
 
 /** The content of a file; an error when the server is silent for a minute. */
-async function contentOf(client: WebDAVClient, path: string, { signal }: TransferOptions): Promise<Readable> {
+async function contentOf(folder: WebdavFolder, name: string, signal: AbortSignal): Promise<Readable> {
   const begun = AbortSignal.timeout(silenceMs);
   const ending = new AbortController();
   const stop = (): void => ending.abort(new Error('The server does not answer'));
   begun.addEventListener('abort', stop);
-  const answered = client.customRequest(path, { method: 'GET', signal: AbortSignal.any([signal, ending.signal]) });
-  const response = (await answered) as unknown as Response;
+  const content = await folder.read(name, AbortSignal.any([signal, ending.signal]));
   begun.removeEventListener('abort', stop);
-  if (!response.ok || response.body === null) throw new DestinationFault('failed');
-  return Readable.from(withoutSilence(response.body, silenceMs), { objectMode: false });
+  return Readable.from(withoutSilence(content, silenceMs), { objectMode: false });
 }
 
 /** A file that does not end is another one. */
 async function* atMost(
   content: AsyncIterable<Buffer>,
   bytes: number,
-  { onProgress }: TransferOptions,
+  onProgress: TransferOptions['onProgress'],
 ): AsyncGenerator<Buffer> {
-  let done = 0;
-  for await (const chunk of content) {
-    done += chunk.length;
+  for await (const { chunk, done } of counted(content)) {
     if (done > bytes) throw new DestinationFault('altered');
     onProgress(done);
     yield chunk;
   }
 }
 
-async function* counted(content: AsyncIterable<Buffer>, { onProgress }: TransferOptions): AsyncGenerator<Buffer> {
+async function* reported(
+  content: AsyncIterable<Buffer>,
+  onProgress: TransferOptions['onProgress'],
+): AsyncGenerator<Buffer> {
+  for await (const { chunk, done } of counted(content)) {
+    onProgress(done);
+    yield chunk;
+  }
+}
+
+async function* counted(content: AsyncIterable<Buffer>): AsyncGenerator<{ chunk: Buffer; done: number }> {
   let done = 0;
   for await (const chunk of content) {
     done += chunk.length;
-    onProgress(done);
-    yield chunk;
+    yield { chunk, done };
   }
 }
 
@@ -128,16 +172,9 @@ async function asFault<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-const certificateCodes = /^(CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
-
 function reasonOf(error: unknown): DestinationFault['reason'] {
   if (error instanceof AnswerRefusedError) return 'failed';
-  const { status } = (error ?? {}) as { status?: unknown };
-  // The statuses are those of RFC 4918 and RFC 9110; 404 and 405 mean that the address is no folder of a WebDAV server.
-  if (status === 401 || status === 403 || status === 404 || status === 405) return 'login_refused';
-  if (status === 507 || status === 413) return 'no_space';
-  if (typeof status === 'number') return 'failed';
-  return certificateCodes.test(codeOf(error)) ? 'certificate' : 'unreachable';
+  return faultOfCode(codeOf(error));
 }
 
 /** `fetch` has it in the cause. */

@@ -3,36 +3,29 @@ import { Readable } from 'node:stream';
 /** Of each answer that is no file. Ten thousand files of a folder fit. */
 const mostAnswerBytes = 4 * 1024 * 1024;
 const mostEntries = 10_000;
-const mostRedirects = 3;
 export const silenceMs = 60_000;
 
 /** What the server sent is more than any answer has, or of a form that only harms. */
 export class AnswerRefusedError extends Error {}
 
-type FetchOptions = { method?: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal };
+type FetchOptions = {
+  method: string;
+  headers: Record<string, string>;
+  body: Readable | string | undefined;
+  signal: AbortSignal;
+};
 
 /**
- * `fetch` for a server that may be hostile. Answers have a limit and are free of entities; nothing is sent to another origin, and no login.
- * The content of a file (GET) is not read here.
+ * `fetch` for a server that may be hostile. Answers have a limit and are free of entities; a redirect is an answer. The content of a file
+ * (GET) is not read here.
  * @throws AnswerRefusedError, or the error of `fetch`.
  */
-export async function limitedFetch(url: string, options: FetchOptions): Promise<Response> {
-  let target = new URL(url);
-  for (let redirects = 0; ; redirects++) {
-    const isStream = options.body instanceof Readable;
-    const response = await fetch(target, {
-      ...options,
-      redirect: 'manual',
-      ...(isStream ? { duplex: 'half' } : {}),
-    } as RequestInit);
-    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
-    if (location === null) return options.method === 'GET' && response.ok ? response : readAnswer(response);
-    await response.body?.cancel();
-    const next = URL.parse(location, target);
-    if (next === null || next.origin !== target.origin || isStream || redirects === mostRedirects)
-      throw new AnswerRefusedError('The server redirects to another address');
-    target = next;
-  }
+export async function limitedFetch(url: URL, options: FetchOptions): Promise<Response> {
+  const { method, headers, body, signal } = options;
+  const streamed = body instanceof Readable ? { duplex: 'half' } : {};
+  const init = { method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body, ...streamed }) };
+  const response = await fetch(url, init as RequestInit);
+  return method === 'GET' && response.ok ? response : readAnswer(response);
 }
 
 /** Of RFC 4918: the only answer whose content counts, apart from a file. */

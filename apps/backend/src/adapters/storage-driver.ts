@@ -10,6 +10,8 @@ export type StorageDriver = {
   put(path: string, name: string, options: TransferOptions): Promise<void>;
   read(name: string, options: TransferOptions): Promise<Readable>;
   remove(name: string): Promise<void>;
+  check(): Promise<void>;
+  tidy(): Promise<void>;
   state(): Promise<FolderState>;
   mark(): Promise<string>;
 };

@@ -23,6 +23,8 @@ export const storageHere: Storage = {
       list: () => driver.list(),
       put: () => driver.put(path, name, { signal, onProgress }),
       remove: () => driver.remove(name),
+      check: () => driver.check(),
+      tidy: () => driver.tidy(),
       state: () => driver.state(),
       mark: () => driver.mark(),
     };

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import {
   DestinationFault,
   type Storage,
@@ -19,6 +20,8 @@ export type StorageJob = {
   target: StorageTarget;
   call: StorageCall | 'read';
   given: { path?: string; name?: string };
+  /** Certificate authorities of NODE_EXTRA_CA_CERTS: the process has no environment. */
+  authorities: string[];
 };
 type StorageOutcome = { kind: 'done'; answer: unknown } | { kind: 'fault'; reason: DestinationFault['reason'] };
 
@@ -37,10 +40,11 @@ const contentDescriptor = 3;
 
 /** The child's side. Never throws. */
 export async function runStorageJob(
-  { target, call, given }: StorageJob,
+  { target, call, given, authorities }: StorageJob,
   options: StorageOptions,
 ): Promise<StorageOutcome> {
   try {
+    if (authorities.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...authorities]);
     if (call !== 'read')
       return {
         kind: 'done',
@@ -58,10 +62,11 @@ export async function runStorageJob(
 export function createStorageProcess({ callMs, silenceMs } = usual): Storage {
   const pausedUntil = new Map<string, number>();
   const run = async (
-    job: StorageJob,
+    work: Omit<StorageJob, 'work' | 'authorities'>,
     options: StorageOptions & { mostMs: number; mostSilenceMs: number; content: PassThrough | null },
   ): Promise<unknown> => {
-    const { target } = job;
+    const { target } = work;
+    const job: StorageJob = { ...work, work: 'storage', authorities: getCACertificates('extra') };
     const key = JSON.stringify(target);
     const gone = target.kind === 'folder' ? 'not_mounted' : 'unreachable';
     if ((pausedUntil.get(key) ?? 0) > performance.now()) throw new DestinationFault(gone);
@@ -98,7 +103,7 @@ export function createStorageProcess({ callMs, silenceMs } = usual): Storage {
       const bytes = isPut ? ((await fileBytes((given as { path: string }).path)) ?? 0) : 0;
       const mostMs = isPut ? transferMs + bytes * transferMsPerByte : callMs;
       const limits = { mostMs, mostSilenceMs: isPut ? silenceMs : Infinity, content: null };
-      const answer = await run({ work: 'storage', target, call, given }, { ...options, ...limits });
+      const answer = await run({ target, call, given }, { ...options, ...limits });
       return answer as StorageCalls[Call]['answer'];
     },
     read: async (target, name, options): Promise<Readable> => {
@@ -106,9 +111,9 @@ export function createStorageProcess({ callMs, silenceMs } = usual): Storage {
       const left = new AbortController();
       content.once('close', () => left.abort());
       const signal = AbortSignal.any([options.signal, left.signal]);
-      const job: StorageJob = { work: 'storage', target, call: 'read', given: { name } };
+      const work = { target, call: 'read', given: { name } } as const;
       const limits = { mostMs: Infinity, mostSilenceMs: Infinity, content };
-      const ended = run(job, { ...options, ...limits, signal }).then(
+      const ended = run(work, { ...options, ...limits, signal }).then(
         () => content.end(),
         (error: Error) => content.destroy(error),
       );

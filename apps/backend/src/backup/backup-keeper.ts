@@ -7,29 +7,25 @@ import { describeError, StationError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackupPlace, BackupSettingsPut, BackupTrouble, BackupView } from '@station/protocol/backup-api';
 import { backupRefusals } from '@station/protocol/backups';
-import { DestinationFault, type FolderState, type StorageTarget } from '../core/backup-destination.ts';
+import { type BackupDestination, DestinationFault, type StorageTarget } from '../core/backup-destination.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { StationEvents } from '../core/station-events.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import type { BackupEngine } from './backup-engine.ts';
 import { backupFileName } from './backup-name-decide.ts';
-import { nextNight, nightDue } from './backup-schedule.ts';
-import { type BackupSettingsStore, changedSettings, type KeptSettings, shownSettings } from './backup-settings.ts';
-import {
-  folderOf,
-  type Listing,
-  listBackups,
-  removeExpired,
-  type BackupTarget,
-  type TargetParts,
-  targetsOf,
-} from './kept-backups.ts';
+import { nightDue } from './backup-schedule.ts';
+import { type BackupSettingsStore, changedSettings, type KeptSettings } from './backup-settings.ts';
+import { asReason, backupView, folderStateOf, type Viewed } from './backup-view.ts';
+import { folderOf, removeExpired, type BackupTarget, type TargetParts, targetsOf } from './kept-backups.ts';
 import type { VerifiedStore } from './verified-store.ts';
 
 /** Makes backups at night and by hand, brings each to its destinations, and removes old ones. */
 export type BackupKeeper = AsyncDisposable & {
   view(): Promise<BackupView>;
-  /** @throws StationError conflict when the folder cannot be used. */
+  /**
+   * Stores settings, and tries what is off-site; `view` then says what is wrong there.
+   * @throws StationError conflict when the folder cannot be used; validation_failed for an address that is none.
+   */
   change(settings: BackupSettingsPut): Promise<void>;
   /**
    * Begins to make a backup. @param passphrase null: the stored one.
@@ -59,14 +55,7 @@ export type KeeperParts = TargetParts & {
   random: () => number;
 };
 
-type Keeper = KeeperParts & {
-  sending: BackupPlace | null;
-  work: Promise<void> | null;
-  stopping: AbortController;
-  transfers: AbortController;
-  /** The one that runs, or the last one. */
-  listing: { ended: boolean; result: Promise<Listing> } | null;
-};
+type Keeper = KeeperParts & Viewed & { transfers: AbortController };
 
 const turnMs = 60_000;
 const oldAfterMs = 3 * 24 * 3600_000;
@@ -75,7 +64,16 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
   const { clock, engine, logger, random, settings, isSupported } = parts;
   const stopping = new AbortController();
   const transfers = new AbortController();
-  const keeper: Keeper = { ...parts, sending: null, work: null, stopping, transfers, listing: null };
+  const keeper: Keeper = {
+    ...parts,
+    sending: null,
+    work: null,
+    stopping,
+    transfers,
+    listing: null,
+    refused: null,
+    moment: 0,
+  };
   const running = isSupported
     ? runLoop({
         turn: () => turn(keeper),
@@ -88,7 +86,7 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
       })
     : Promise.resolve();
   return {
-    view: () => view(keeper),
+    view: () => backupView(keeper),
     change: (put) => change(keeper, put),
     begin: (passphrase) => begin(keeper, passphrase),
     ended: async () => keeper.work ?? undefined,
@@ -158,10 +156,17 @@ function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Prom
   const work = makeAndNote(keeper, kept, passphrase).finally(() => {
     keeper.work = null;
     keeper.sending = null;
-    keeper.listing = null;
+    beginMoment(keeper);
   });
   keeper.work = work.catch(() => undefined);
+  keeper.moment += 1;
   return work;
+}
+
+/** What was listed before is no longer true. */
+function beginMoment(keeper: Keeper): void {
+  keeper.listing = null;
+  keeper.moment += 1;
 }
 
 /** What went wrong is kept as trouble. @throws when that cannot be stored. */
@@ -217,8 +222,9 @@ async function makeOne(
     try {
       if (destination.place === 'webdav') {
         keeper.sending = 'webdav';
-        await destination.put(path, name, cancelling);
+        await send(keeper, destination, path, { name, signal: cancelling });
         await verified.add('webdav', name, clock.now());
+        keeper.refused = null;
       }
       // A folder that is not there is the trouble that is noted already.
       const isThere = destination.place !== 'folder' || found.place === 'folder';
@@ -230,6 +236,22 @@ async function makeOne(
     }
   }
   return trouble;
+}
+
+/** Nothing of a transfer that failed stays there, also when its process was killed. @throws DestinationFault. */
+async function send(
+  { stopping }: Keeper,
+  destination: BackupDestination,
+  path: string,
+  { name, signal }: { name: string; signal: AbortSignal },
+): Promise<void> {
+  try {
+    await destination.put(path, name, signal);
+  } catch (error) {
+    // The next transfer does it where this cannot.
+    if (!stopping.signal.aborted) await destination.tidy(stopping.signal).catch(asReason);
+    throw error;
+  }
 }
 
 /** @returns why there is no such backup; null: there is one. */
@@ -246,19 +268,6 @@ async function makeAndVerify(
 
 const noFault = (): undefined => undefined;
 
-/** Why a destination did not do it. @throws any other error. */
-function asReason(error: unknown): DestinationFault['reason'] {
-  if (error instanceof DestinationFault) return error.reason;
-  throw error;
-}
-
-/** Of BACKUP_DIR. @param mark null: any folder will do. */
-async function stateOf(keeper: Keeper, backupDir: string, mark: string | null): Promise<FolderState> {
-  const target: StorageTarget = { kind: 'folder', folder: backupDir, stationId: keeper.stationId, mark };
-  const asked = keeper.storage.ask(target, 'state', {}, { signal: keeper.stopping.signal });
-  return asked.catch((error: unknown) => (asReason(error) === 'not_writable' ? 'not_writable' : 'not_mounted'));
-}
-
 /** The folder, or the station's own disk while the folder is not there: the backup is then made all the same. */
 async function usableFolder(
   keeper: Keeper,
@@ -266,7 +275,7 @@ async function usableFolder(
 ): Promise<{ place: 'station' | 'folder'; trouble: Omit<BackupTrouble, 'at'> | null }> {
   if (folderMark === null) return { place: 'station', trouble: null };
   const { backupDir } = keeper;
-  const state = backupDir === null ? 'not_mounted' : await stateOf(keeper, backupDir, folderMark);
+  const state = backupDir === null ? 'not_mounted' : await folderStateOf(keeper, backupDir, folderMark);
   if (state === 'ready') return { place: 'folder', trouble: null };
   return { place: 'station', trouble: { place: 'folder', reason: state } };
 }
@@ -279,11 +288,20 @@ async function change(keeper: Keeper, put: BackupSettingsPut): Promise<void> {
   if (next.nightly && next.passphrase === null)
     throw new StationError('conflict', 'Nightly backups need a passphrase.');
   await settings.write(next);
-  keeper.listing = null;
+  beginMoment(keeper);
+  await tryWebdav(keeper, next);
   const state = await settings.readState();
   const now = clock.now();
   if (state === null || (next.nightly && !kept.nightly))
     await settings.writeState({ doneAt: now, triedAt: now, trouble: state?.trouble ?? null });
+}
+
+/** It may be off for now, so the settings are kept whatever comes of it. */
+async function tryWebdav(keeper: Keeper, next: KeptSettings): Promise<void> {
+  const target = targetsOf(keeper, next).find(({ destination }) => destination.place === 'webdav');
+  const tried = await target?.destination.check(keeper.stopping.signal).then(() => null, asReason);
+  keeper.refused = tried ?? null;
+  beginMoment(keeper);
 }
 
 /** The disk that is there now is marked, unless the one of before is only away. */
@@ -298,39 +316,4 @@ async function chooseFolder(keeper: Keeper, { folderMark }: KeptSettings): Promi
     if (folderMark !== null) return folderMark;
     throw new StationError('conflict', 'The folder for backups cannot be used.', { details: { reason: error.reason } });
   }
-}
-
-async function view(keeper: Keeper): Promise<BackupView> {
-  const { engine, settings, station, isSupported, clock } = keeper;
-  const kept = await settings.read();
-  const state = await settings.readState();
-  const { time_zone: timeZone } = await station.read();
-  const after = Math.min(state?.doneAt ?? clock.now(), clock.now());
-  const nextAt =
-    kept.nightly && kept.passphrase !== null ? Math.max(nextNight(kept.at, timeZone, after), clock.now()) : null;
-  return {
-    settings: shownSettings(kept),
-    ...(await currentListing(keeper, kept)),
-    isWorking: keeper.work !== null || engine.progress() !== null,
-    progress: engine.progress(),
-    sending: keeper.sending,
-    trouble: state?.trouble ?? null,
-    nextAt: nextAt === null || nextAt === Infinity ? null : isoTime(nextAt),
-    isSupported,
-  };
-}
-
-/** One at a time; while a backup is made, the last one will do. Each starts processes. */
-function currentListing(keeper: Keeper, kept: KeptSettings): Promise<Listing> {
-  const { listing, work, backupDir, verified } = keeper;
-  if (listing !== null && (!listing.ended || work !== null)) return listing.result;
-  const list = async (): Promise<Listing> => ({
-    ...(await listBackups(targetsOf(keeper, kept), verified)),
-    folder: backupDir === null ? 'unset' : await stateOf(keeper, backupDir, kept.folderMark),
-  });
-  const made = { ended: false, result: list() };
-  const end = (): void => void (made.ended = true);
-  made.result.then(end, end);
-  keeper.listing = made;
-  return made.result;
 }

@@ -231,12 +231,14 @@ test('a backup reaches a WebDAV server, is read back, listed, and deleted; the p
   await using running = await runBackend({ runBackupJob });
   const { change, make, view, http, headers } = await stationOf(running);
   const webdav = { url: server.url, username: 'station', password: 'wrong' };
-  await change({ ...usual, webdav, passphrase });
+  const refused = await change({ ...usual, webdav, passphrase });
+  assert.deepEqual(refused.json<BackupView>().faults, [{ place: 'webdav', reason: 'login_refused' }]);
   assert.equal((await make()).trouble?.reason, 'login_refused');
   const set = await change({ ...usual, webdav: { ...webdav, password: 'secret of the NAS' } });
   assert.equal(set.body.includes('secret of the NAS'), false);
-  // The same server keeps its password.
-  await change({ ...usual, webdav: { url: server.url, username: 'station' } });
+  assert.deepEqual(set.json<BackupView>().faults, []);
+  // The same server keeps its password, however its address is written.
+  await change({ ...usual, webdav: { url: ` ${server.url.replace('http', 'HTTP')}// `, username: 'station' } });
   const { backups, trouble } = await make();
   assert.equal(trouble, null);
   const remote = backups.find(({ place }) => place === 'webdav');
@@ -248,6 +250,19 @@ test('a backup reaches a WebDAV server, is read back, listed, and deleted; the p
   await server[Symbol.asyncDispose]();
   assert.deepEqual((await view()).faults, [{ place: 'webdav', reason: 'unreachable' }]);
   assert.equal(running.logger.lines.join('').includes('secret of the NAS'), false);
+});
+
+test('an address that is none is refused, and a log-in in one is not shown', async () => {
+  await using running = await runBackend({ runBackupJob });
+  const { change, view } = await stationOf(running);
+  const answer = await change({ ...usual, webdav: { url: 'nas.local/dav', username: '' }, passphrase });
+  const { code, details } = answer.json<{ code: string; details: { faults: { pointer: string }[] } }>();
+  assert.deepEqual([code, details.faults.map(({ pointer }) => pointer)], ['validation_failed', ['/webdav/url']]);
+  assert.equal((await view()).settings.webdav, null);
+  const url = 'http://anna:secret@127.0.0.1:9/Резервні копії';
+  const shown = (await change({ ...usual, webdav: { url, username: '' } })).json<BackupView>();
+  assert.deepEqual(shown.settings.webdav, { url: 'http://127.0.0.1:9/Резервні%20копії/', username: 'anna' });
+  assert.deepEqual(shown.faults, [{ place: 'webdav', reason: 'unreachable' }]);
 });
 
 test('a backup of another station, or an old one under a new name, is restored when that is confirmed', async () => {

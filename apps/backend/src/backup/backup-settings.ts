@@ -1,6 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { StationError } from '@station/kit/station-error';
 import { BackupSettings, type BackupSettingsPut, BackupTrouble } from '@station/protocol/backup-api';
 import { Nullable } from '@station/protocol/nullable';
+import { readWebdavAddress, shownWebdavAddress } from './webdav-address-decide.ts';
 
 /** What is kept of the settings, encrypted: it holds the passphrase and the log-in of the destination. */
 const KeptSettings = Type.Object({
@@ -51,29 +53,58 @@ export type BackupSettingsStore = {
 };
 
 export const createBackupSettings = (settings: SettingsPort): BackupSettingsStore => ({
-  read: async () => (await settings.readSecret(settingsKey, KeptSettings)) ?? usual,
+  read: async () => asKeptNow((await settings.readSecret(settingsKey, KeptSettings)) ?? usual),
   write: (kept) => settings.writeSecret(settingsKey, kept),
   readState: () => settings.read(stateKey, NightState),
   writeState: (state) => settings.write(stateKey, state),
 });
 
+/** Earlier releases kept an address as it was typed. */
+function asKeptNow(kept: KeptSettings): KeptSettings {
+  const { webdav } = kept;
+  const url = webdav === null ? undefined : readWebdavAddress(webdav.url)?.url;
+  return webdav === null || url === undefined ? kept : { ...kept, webdav: { ...webdav, url } };
+}
+
 /** What people may see of it. */
 export function shownSettings({ nightly, at, keep, folderMark, webdav, passphrase }: KeptSettings): BackupSettings {
   return {
-    ...{ nightly, at, keep, folder: folderMark !== null },
-    webdav: webdav && { url: webdav.url, username: webdav.username },
+    nightly,
+    at,
+    keep,
+    folder: folderMark !== null,
+    webdav: webdav && { url: shownWebdavAddress(webdav.url), username: webdav.username },
     hasPassphrase: passphrase !== null,
   };
 }
 
-/** An absent password stays as it was while the server stays the same. */
+/** An absent password stays as it was while the server stays the same. @throws StationError validation_failed. */
 export function changedSettings(kept: KeptSettings, put: BackupSettingsPut, folderMark: string | null): KeptSettings {
-  const { nightly, at, keep, webdav } = put;
-  const isSameServer = kept.webdav !== null && kept.webdav.url === webdav?.url;
-  const password = webdav?.password ?? (isSameServer ? (kept.webdav?.password ?? '') : '');
   return {
-    ...{ nightly, at, keep, folderMark },
-    webdav: webdav && { url: webdav.url, username: webdav.username, password },
+    nightly: put.nightly,
+    at: put.at,
+    keep: put.keep,
+    folderMark,
+    webdav: put.webdav && changedServer(kept.webdav, put.webdav),
     passphrase: put.passphrase ?? kept.passphrase,
   };
+}
+
+function changedServer(
+  kept: KeptSettings['webdav'],
+  put: NonNullable<BackupSettingsPut['webdav']>,
+): KeptSettings['webdav'] {
+  const address = readWebdavAddress(put.url);
+  if (address === null)
+    throw new StationError('validation_failed', 'An address of a WebDAV folder begins with https:// or http://.', {
+      details: {
+        faults: [{ in: 'body', pointer: '/webdav/url', message: 'is no address that begins with https:// or http://' }],
+      },
+    });
+  const { url } = address;
+  const stays = kept !== null && kept.url === url ? kept.password : '';
+  // A log-in that was typed into the address counts where its fields are empty; it is never shown as a part of it.
+  if (put.username === '' && address.username !== null)
+    return { url, username: address.username, password: put.password ?? address.password ?? stays };
+  return { url, username: put.username, password: put.password ?? stays };
 }

@@ -21,8 +21,9 @@ test('an upload that the server never answers is cancelled, and the next backup 
     running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
   const view = async (): Promise<BackupView> => (await call('GET', '/api/backup')).json();
   const settings = (webdav: object | null) => call('PUT', '/api/backup/settings', { ...usual, passphrase, webdav });
-  server.do('silent upload');
   assert.equal((await settings({ url: server.url, ...login })).statusCode, 200);
+  server.requests.length = 0;
+  server.do('silent upload');
   assert.equal((await call('POST', '/api/backup', {})).statusCode, 202);
   await until('the upload begins', () => server.requests.some((request) => request.startsWith('PUT ')));
   assert.equal((await view()).sending, 'webdav');

@@ -66,6 +66,8 @@ function destinationOf(place: BackupPlace, target: StorageTarget, storage: Stora
     put: async (path, name, ending) => void (await storage.ask(target, 'put', { path, name }, { signal: ending })),
     read: (name, ending) => storage.read(target, name, { signal: ending }),
     remove: async (name) => void (await storage.ask(target, 'remove', { name }, { signal })),
+    check: async (ending) => void (await storage.ask(target, 'check', {}, { signal: ending })),
+    tidy: async (ending) => void (await storage.ask(target, 'tidy', {}, { signal: ending })),
   };
 }
 

@@ -20,6 +20,10 @@ export type StorageCalls = {
   put: { with: { path: string; name: string }; answer: null };
   /** Nothing happens when there is no such file. */
   remove: { with: { name: string }; answer: null };
+  /** Whether backups can be kept there: what a backup needs is done with a small file. A folder is not tried. */
+  check: { with: object; answer: null };
+  /** Removes what interrupted uploads left. */
+  tidy: { with: object; answer: null };
   /** Of a folder; a server is always `ready`. */
   state: { with: object; answer: FolderState };
   /** Marks a folder, so that it is recognised later; one that has a mark keeps it. */
@@ -48,6 +52,8 @@ export type BackupDestination = {
   put(path: string, name: string, signal: AbortSignal): Promise<void>;
   read(name: string, signal: AbortSignal): Promise<Readable>;
   remove(name: string): Promise<void>;
+  check(signal: AbortSignal): Promise<void>;
+  tidy(signal: AbortSignal): Promise<void>;
 };
 
 const namePattern = /^station-[a-z0-9-]{1,60}-[0-9]{8}T[0-9]{6}Z\.age$/;

@@ -12,6 +12,9 @@ import { SwitchLine } from '../../ui/switch-line.tsx';
 import { BackupProblem, type NewPassphrase, PassphraseFields } from './backup-parts.tsx';
 import { passphraseFault } from './passphrase.ts';
 
+/** The server is tried meanwhile; a NAS starts its disks first. */
+const trialMs = 120_000;
+
 /** The schedule, the places, and the stored passphrase. */
 export function NightCard({ view, usable }: { view: BackupView; usable: boolean }) {
   const { t } = useTranslation();
@@ -24,7 +27,8 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
   const [changing, setChanging] = useState(false);
   const [fault, setFault] = useState<'short' | 'different' | null>(null);
   const save = useMutation({
-    mutationFn: (body: BackupSettingsPut) => session.call<BackupView>('PUT', '/api/backup/settings', { body }),
+    mutationFn: (body: BackupSettingsPut) =>
+      session.call<BackupView>('PUT', '/api/backup/settings', { body, timeoutMs: trialMs }),
     onSuccess: (changed) => {
       queries.setQueryData(['backup'], changed);
       setPassphrase({ first: '', again: '' });
@@ -83,9 +87,21 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
           {t('settings.save')}
         </Button>
-        {save.isSuccess && <p role="status">{t('backup.settings.saved')}</p>}
+        {save.isPending && webdav && <p role="status">{t('backup.settings.trying')}</p>}
+        {save.isSuccess && <Saved view={save.data} />}
       </form>
     </Card>
+  );
+}
+
+function Saved({ view }: { view: BackupView }) {
+  const { t } = useTranslation();
+  const fault = view.faults.find(({ place }) => place === 'webdav');
+  if (fault === undefined) return <p role="status">{t('backup.settings.saved')}</p>;
+  return (
+    <p role="alert" className="rounded-xl bg-fault-soft p-3">
+      {t('backup.settings.savedBut', { reason: t(`backup.place.${fault.reason}`) })}
+    </p>
   );
 }
 

@@ -1,0 +1,59 @@
+import { AnswerRefusedError } from './limited-fetch.ts';
+
+export type WebdavEntry = { name: string; bytes: number };
+
+/** What is asked of each file and folder (RFC 4918, section 9.1). */
+export const listingRequest =
+  '<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/></prop></propfind>';
+
+type Propstat = { prop?: { resourcetype?: unknown; getcontentlength?: unknown } | string; status?: string };
+type Listing = { multistatus?: { response?: { href?: unknown; propstat?: Propstat[] }[] } | string };
+
+/**
+ * The files of a folder. Servers and proxies write addresses in many ways: absolute or as a path, escaped otherwise, with the name or the
+ * path of a server behind a proxy. So only the last two names count: those of the folder and of the file.
+ * @throws AnswerRefusedError when this is no listing.
+ */
+export async function filesOf(text: string, folder: URL): Promise<WebdavEntry[]> {
+  const own = namesOf(folder).at(-1);
+  const files: WebdavEntry[] = [];
+  for (const { href, propstat = [] } of (await parsed(text)) ?? []) {
+    const url = URL.parse(String(href), folder);
+    const names = url === null ? [] : namesOf(url);
+    if (names.at(-2) !== own || url?.pathname.endsWith('/') === true) continue;
+    const props = propstat.filter(({ status }) => status === undefined || /^\S+ 2/.test(status));
+    const all = Object.assign({}, ...props.map(({ prop }) => prop)) as Exclude<Propstat['prop'], string | undefined>;
+    const { resourcetype, getcontentlength } = all;
+    if (typeof resourcetype === 'object' && resourcetype !== null && 'collection' in resourcetype) continue;
+    files.push({ name: names.at(-1) ?? '', bytes: Number(getcontentlength ?? Number.NaN) });
+  }
+  return files;
+}
+
+async function parsed(text: string) {
+  // Loaded only here: stations without such a destination do not need its memory.
+  const { XMLParser } = await import('fast-xml-parser');
+  const isList = (name: string): boolean => name === 'response' || name === 'propstat';
+  try {
+    const parser = new XMLParser({ removeNSPrefix: true, parseTagValue: false, isArray: isList });
+    const { multistatus } = parser.parse(text) as Listing;
+    if (multistatus === undefined) throw new Error('It has no multistatus');
+    return typeof multistatus === 'string' ? [] : multistatus.response;
+  } catch (error) {
+    throw new AnswerRefusedError('The listing of the server cannot be read', { cause: error });
+  }
+}
+
+/** Of a path, decoded; one that is no UTF-8 stays as it is. */
+function namesOf({ pathname }: URL): string[] {
+  return pathname
+    .split('/')
+    .filter((name) => name !== '')
+    .map((name) => {
+      try {
+        return decodeURIComponent(name);
+      } catch {
+        return name;
+      }
+    });
+}
