@@ -21,6 +21,8 @@ test('addresses of files are understood in every form in which servers write the
     `http://10.0.0.2:8080/files/5b6e-4/${file}`,
     `/files//5b6e-4//${file}`,
     `/H%E4user/5b6e-4/${file}`,
+    `http://127.0.0.1:18205/50% neu#2? [alt]/5b6e-4/${file}`,
+    `/50% neu#2?/5b6e-4/${file}`,
     `\n   /x/5b6e-4/${file}\n`,
     `<![CDATA[/x/5b6e-4/${file}]]>`,
     file,

@@ -10,17 +10,18 @@ type Propstat = { prop?: { resourcetype?: unknown; getcontentlength?: unknown } 
 type Listing = { multistatus?: { response?: { href?: unknown; propstat?: Propstat[] }[] } | string };
 
 /**
- * The files of a folder. Servers and proxies write addresses in many ways: absolute or as a path, escaped otherwise, with the name or the
- * path of a server behind a proxy. So only the last two names count: those of the folder and of the file.
+ * The files of a folder. Servers and proxies write addresses in many ways: absolute or as a path, escaped otherwise or not at all, with the
+ * name or the path of a server behind a proxy. So only the last two names count: those of the folder and of the file.
  * @throws AnswerRefusedError when this is no listing.
  */
 export async function filesOf(text: string, folder: URL): Promise<WebdavEntry[]> {
-  const own = namesOf(folder).at(-1);
+  const own = namesOf(folder.pathname).at(-1);
   const files: WebdavEntry[] = [];
   for (const { href, propstat = [] } of (await parsed(text)) ?? []) {
-    const url = URL.parse(String(href), folder);
-    const names = url === null ? [] : namesOf(url);
-    if (names.at(-2) !== own || url?.pathname.endsWith('/') === true) continue;
+    const path = typeof href === 'string' ? href.trim() : '';
+    const names = namesOf(path);
+    const isBelow = names.length === 1 ? !path.startsWith('/') : names.at(-2) === own;
+    if (!isBelow || path.endsWith('/')) continue;
     const props = propstat.filter(({ status }) => status === undefined || /^\S+ 2/.test(status));
     const all = Object.assign({}, ...props.map(({ prop }) => prop)) as Exclude<Propstat['prop'], string | undefined>;
     const { resourcetype, getcontentlength } = all;
@@ -44,11 +45,11 @@ async function parsed(text: string) {
   }
 }
 
-/** Of a path, decoded; one that is no UTF-8 stays as it is. */
-function namesOf({ pathname }: URL): string[] {
-  return pathname
+/** Of a path or an address, decoded. No parser of addresses: some servers escape no `#` and no `%`. */
+function namesOf(path: string): string[] {
+  return path
     .split('/')
-    .filter((name) => name !== '')
+    .filter((name) => name !== '' && name !== '.')
     .map((name) => {
       try {
         return decodeURIComponent(name);
