@@ -87,27 +87,41 @@ async function clear(folder: WebdavFolder, names: readonly string[]): Promise<vo
 }
 
 async function put(folder: WebdavFolder, path: string, name: string, options: TransferOptions): Promise<void> {
+  const { signal, onProgress } = options;
   await folder.make();
+  onProgress(0);
   await tidy(folder);
-  const { size: bytes } = await stat(path);
+  onProgress(0);
+  const isRenamed = await probe(folder, uploadProbe, signal);
+  onProgress(0);
   const upload = uploadOf(name);
-  const body = { open: () => Readable.from(reported(createReadStream(path), options.onProgress)), bytes };
-  const isRenamed = await probe(folder, uploadProbe, options.signal);
   try {
-    await folder.write(upload, isRenamed ? body : probeText, options.signal);
-    const isInPlace = isRenamed && (await folder.rename(upload, name));
-    if (!isInPlace) await folder.write(name, body, options.signal);
-    const content = await contentOf(folder, name, options.signal);
-    const sums = await Promise.all([
-      hashFile(createReadStream(path)),
-      hashFile(atMost(content, bytes, options.onProgress)),
-    ]);
+    const bytes = await send(folder, path, { upload, name, isRenamed }, options);
+    const content = await contentOf(folder, name, signal);
+    const sums = await Promise.all([hashFile(createReadStream(path)), hashFile(atMost(content, bytes, onProgress))]);
     if (sums[0] !== sums[1]) throw new DestinationFault('altered');
-    if (!isInPlace) await folder.remove(upload);
+    // The mark, or what a server that copies to rename has left.
+    if ((await folder.files())?.some((file) => file.name === upload) === true) await folder.remove(upload);
   } catch (error) {
     await clear(folder, [name, upload]);
     throw error;
   }
+}
+
+/** Each step counts as progress: a server may be slow at every one of them. @returns the size of the file. */
+async function send(
+  folder: WebdavFolder,
+  path: string,
+  { upload, name, isRenamed }: { upload: string; name: string; isRenamed: boolean },
+  { signal, onProgress }: TransferOptions,
+): Promise<number> {
+  const { size: bytes } = await stat(path);
+  const body = { open: () => Readable.from(reported(createReadStream(path), onProgress)), bytes };
+  await folder.write(upload, isRenamed ? body : probeText, signal);
+  onProgress(bytes);
+  if (!isRenamed || !(await folder.rename(upload, name))) await folder.write(name, body, signal);
+  onProgress(bytes);
+  return bytes;
 }
 
 /** Removes what interrupted uploads left, also those of a process that was killed. */
