@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
 import { createAgentClient } from './adapters/agent-client.ts';
+import { createStorageProcess } from './adapters/storage-process.ts';
 import { registerAutomationRoutes } from './automations/automation-routes.ts';
 import type { BackendHooks, Features, Foundations } from './backend-foundations.ts';
 import { registerBackupRoutes } from './backup/backup-routes.ts';
 import { createDownloadLinks } from './backup/download-links.ts';
 import { registerRestoreRoutes } from './backup/restore-routes.ts';
+import { createLostDatabase, type LostDatabase } from './backup/lost-database.ts';
 import { openUploads } from './backup/uploads.ts';
 import { createVerifiedStore } from './backup/verified-store.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
@@ -47,6 +49,7 @@ import { registerSocketRoute } from './socket/connection.ts';
 import type { DroppedTotals } from './store/history-rows.ts';
 import { createFindSight } from './store/member-limits.ts';
 import { secretsOf } from './config.ts';
+import type { Storage } from './core/backup-destination.ts';
 import { registerStationDoctor } from './doctor/station-doctor.ts';
 import { registerClockRoutes } from './system/clock-routes.ts';
 import { registerOperatorRoutes } from './system/operator-routes.ts';
@@ -57,7 +60,7 @@ export async function registerRoutes(
   app: HttpServer,
   foundations: Foundations,
   features: Features,
-  { onRestart, extraRoutes }: BackendHooks,
+  { onRestart, extraRoutes, storage }: BackendHooks,
 ): Promise<readonly DescribedRoute[]> {
   const { config, host, store, station, hub, tokens, devices, types, refreshKey, setupSeed } = foundations;
   const { version, dataDir } = config;
@@ -77,8 +80,10 @@ export async function registerRoutes(
   });
   await registerHealth(app, foundations, features);
   await registerConditionsRoute(app, foundations);
+  const lost = openLostDatabase(foundations, storage);
   const gate = await registerPeopleRoutes(app, {
     ...host,
+    lost,
     db,
     station,
     accessTokens: tokens,
@@ -91,7 +96,7 @@ export async function registerRoutes(
     dataDir,
     version,
   });
-  await registerBackups(app, foundations, features, { gate, onRestart });
+  await registerBackups(app, foundations, features, { gate, lost, onRestart });
   const { changes } = features.wifi;
   await registerSettingsRoutes(app, { ...features.wifi, onOffer: changes.notify });
   await registerWifiChangeRoutes(app, features.wifi);
@@ -129,17 +134,28 @@ export async function registerRoutes(
   return routes;
 }
 
+const copiesIn = (dataDir: string): string => join(dataDir, 'backup-uploads');
+
+function openLostDatabase(
+  { config, host: { disk }, stationId }: Foundations,
+  storage: Storage = createStorageProcess(),
+): LostDatabase {
+  const { dataDir, backupDir, database } = config;
+  const file = database.kind === 'sqlite' ? database.file : null;
+  return createLostDatabase({ dataDir, backupDir, stationId, storage, disk, file, copies: copiesIn(dataDir) });
+}
+
 async function registerBackups(
   app: HttpServer,
   { config, host, store, stationId }: Foundations,
   { backups: engine, backupKeeper: keeper }: Features,
-  { gate, onRestart }: { gate: SetupGate; onRestart: () => void },
+  { gate, lost, onRestart }: { gate: SetupGate; lost: LostDatabase; onRestart: () => void },
 ): Promise<void> {
-  const copies = join(config.dataDir, 'backup-uploads');
+  const copies = copiesIn(config.dataDir);
   const uploads = await openUploads(copies);
   const verified = createVerifiedStore(store.db);
   await registerBackupRoutes(app, { keeper, verified, links: createDownloadLinks(host.clock) });
-  await registerRestoreRoutes(app, { engine, keeper, uploads, copies, stationId, ...gate, onRestart });
+  await registerRestoreRoutes(app, { engine, keeper, uploads, lost, copies, stationId, ...gate, onRestart });
 }
 
 /** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */

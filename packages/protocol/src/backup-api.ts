@@ -164,6 +164,8 @@ export const SetupUploadStart = Type.Object(
   },
   closed,
 );
+/** POST /api/setup/backup/found → UploadStarted: takes the backup that GET /api/auth/setup names as an upload that is complete. */
+export const SetupFound = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
 export const UploadId = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
 export const UploadStarted = Type.Object({ id: UploadId });
 export type UploadStarted = Static<typeof UploadStarted>;

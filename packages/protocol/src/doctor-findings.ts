@@ -171,6 +171,11 @@ export const backendFindings = {
     message: 'A damaged database was replaced by a copy; it is kept as {file}.',
     help: 'Check the health of the disk. Delete the file when it is no longer needed.',
   },
+  database_was_lost: {
+    status: 'fault',
+    message: 'The database was damaged and no copy was good; the damaged one is kept as {file}.',
+    help: 'Keep the file: it may be all that is left. Open the web app and restore a backup.',
+  },
   database_newer: {
     status: 'warning',
     message: 'The database was changed by a newer release ({migrations}).',

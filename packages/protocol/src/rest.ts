@@ -97,6 +97,21 @@ export type User = Static<typeof User>;
 export const SetupState = Type.Object({
   needed: Type.Boolean(),
   stationName: Nullable(Type.String({ description: 'Null while the station has no owner.' })),
+  lost: Type.Optional(
+    Type.Object(
+      {
+        at: Time,
+        file: Type.String({ description: 'Name of the damaged file, which is kept in the data folder.' }),
+        backup: Nullable(
+          Type.Object(
+            { place: Type.Enum(['station', 'folder']), madeAt: Time },
+            { description: 'The newest backup on the disks of this machine; null: there is none.' },
+          ),
+        ),
+      },
+      { description: 'The database was damaged and no copy of it was good. Until the station has an owner again.' },
+    ),
+  ),
 });
 export type SetupState = Static<typeof SetupState>;
 

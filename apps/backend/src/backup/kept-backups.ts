@@ -57,6 +57,19 @@ export function targetsOf(
   return targets;
 }
 
+/** The folders of this machine, whether settings name them or not: those are gone with the database. */
+export function targetsHere({ dataDir, backupDir, stationId, storage }: TargetParts): BackupTarget[] {
+  const folders = [
+    { place: 'station', folder: ownFolder(dataDir), of: storageHere },
+    { place: 'folder', folder: backupDir, of: storage },
+  ] as const;
+  return folders.flatMap(({ place, folder, of }) => {
+    if (folder === null) return [];
+    const destination = destinationOf(place, { kind: 'folder', folder, stationId, mark: null }, of);
+    return [{ destination, keep: keptOnStation }];
+  });
+}
+
 function destinationOf(place: BackupPlace, target: StorageTarget, storage: Storage): BackupDestination {
   const { signal } = new AbortController();
   return {

@@ -7,6 +7,7 @@ import {
   RestoreAnswer,
   type RestoreDoubt,
   RestoreRequest,
+  SetupFound,
   SetupInspectRequest,
   SetupRestoreRequest,
   SetupUploadStart,
@@ -25,12 +26,14 @@ import { readBackupName } from './backup-name-decide.ts';
 import { asAnswer } from './backup-routes.ts';
 import { doubtsOf } from './doubts-decide.ts';
 import { fetchBackup } from './fetch-backup.ts';
+import type { LostDatabase } from './lost-database.ts';
 import type { Uploads } from './uploads.ts';
 
 export type RestoreRoutesParts = {
   engine: BackupEngine;
   keeper: Pick<BackupKeeper, 'targets' | 'transfers'>;
   uploads: Uploads;
+  lost: Pick<LostDatabase, 'fetch'>;
   stationId: string;
   /** Folder for a copy of a backup that is not on this machine. */
   copies: string;
@@ -111,6 +114,16 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
       const { bytes, code, name } = request.body;
       await parts.checkSetupCode(code, request.ip);
       return { id: await uploads.begin(bytes, name) };
+    },
+  );
+  app.post(
+    '/api/setup/backup/found',
+    { config: forAnyone, schema: { tags, body: SetupFound, response } },
+    async (request) => {
+      await parts.checkSetupCode(request.body.code, request.ip);
+      const file = await asAnswer(() => parts.lost.fetch(parts.keeper.transfers()));
+      if (file === null) throw new StationError('not_found', 'There is no such backup.');
+      return { id: await uploads.adopt(file) };
     },
   );
   // A scope of its own: only these routes read bodies of this type, and they read them themselves.

@@ -17,6 +17,8 @@ export type Uploads = {
   check(id: string): void;
   /** Path of a complete upload, and the name of the file that was uploaded; empty: not known. @throws StationError not_found, conflict. */
   complete(id: string): Promise<{ path: string; name: string }>;
+  /** Takes a file of this folder, whole, as an upload. @returns its id. */
+  adopt(file: { path: string; name: string }): Promise<string>;
   remove(): Promise<void>;
 };
 
@@ -59,6 +61,11 @@ export async function openUploads(folder: string): Promise<Uploads> {
       const { path, bytes, name } = find(id);
       if ((await fileBytes(path)) !== bytes) throw new StationError('conflict', 'The upload is not complete.');
       return { path, name };
+    },
+    adopt: async ({ path, name }) => {
+      const id = newToken();
+      current = { id, path, bytes: (await fileBytes(path)) ?? 0, name };
+      return id;
     },
     remove,
   };

@@ -26,7 +26,7 @@ export function decideDatabase({ file, inspection, files, suspicion, known }: Da
   for (const { name } of files) {
     // Its log and index stand beside it.
     if (name.startsWith(`${file}.damaged-`) && !/-(wal|shm|journal)$/.test(name)) {
-      findings.push({ code: 'database_was_damaged', values: { file: name } });
+      findings.push({ code: has('.lost') ? 'database_was_lost' : 'database_was_damaged', values: { file: name } });
     }
   }
   const size = inspection.kind === 'good' ? ` ${formatBytes(inspection.bytes)}` : '';

@@ -22,7 +22,10 @@ import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-se
 import type { FirstRun } from './first-run.ts';
 import type { Client } from './sessions.ts';
 
-type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock: Clock };
+/** A database that was lost before the set-up. */
+export type LostBefore = { state(): Promise<SetupState['lost'] | null>; forget(): Promise<void> };
+
+type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock: Clock; lost: LostBefore };
 
 /** /api/auth: first run, log in and out, the session's renewal (contracts, section 9). */
 export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise<void> {
@@ -55,16 +58,23 @@ const forEveryone = { access: 'guest' } as const;
 
 const setupStateRoute = { config: forAnyone, schema: { tags, response: { 200: SetupState } } };
 
-async function readSetupState({ auth, station }: Parts): Promise<SetupState> {
+async function readSetupState({ auth, station, lost }: Parts): Promise<SetupState> {
   const needed = await auth.isSetupNeeded();
-  return { needed, stationName: needed ? null : (await station.read()).name };
+  if (!needed) return { needed, stationName: (await station.read()).name };
+  const loss = await lost.state();
+  return { needed, stationName: null, ...(loss && { lost: loss }) };
 }
 
 const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, response: { 201: Session } } };
 
-async function setUp({ auth, clock }: Parts, request: RequestOf<typeof setupRoute>, reply: ReplyOf<typeof setupRoute>) {
+async function setUp(
+  { auth, clock, lost }: Parts,
+  request: RequestOf<typeof setupRoute>,
+  reply: ReplyOf<typeof setupRoute>,
+) {
   const result = await auth.setup(request.body, clientOf(request));
   if (result.kind !== 'opened') throw refusedCode(result);
+  await lost.forget();
   return sendSession(request, reply.code(201), result, clock);
 }
 

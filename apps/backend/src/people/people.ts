@@ -10,7 +10,7 @@ import type { TrustedTime } from '../core/trusted-time.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Database } from '../store/schema.ts';
 import { createUserStore, type StationStore } from '../store/station-store.ts';
-import { registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
+import { type LostBefore, registerAuthRoutes, type SetupGate, setupGateOf } from './auth-routes.ts';
 import { createAuthService } from './auth-service.ts';
 import { createFirstRun } from './first-run.ts';
 import { createLoginLimiter } from './login-limiter.ts';
@@ -41,6 +41,7 @@ export type PeopleParts = {
   /** Its name, time zone or place. */
   onStationChanged: () => Promise<void>;
   events: StationEvents;
+  lost: LostBefore;
   disk: Disk;
   logger: BackendLogger;
 };
@@ -61,7 +62,8 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
   const limiter = createLoginLimiter({ clock, memory });
   const firstRun = createFirstRun();
   const auth = createAuthService({ ...people, setupCode, firstRun, limiter, memory, logger });
-  await registerAuthRoutes(app, { auth, users, station, clock });
+  const { lost } = parts;
+  await registerAuthRoutes(app, { auth, users, station, clock, lost });
   const challenges = createPasskeyChallenges({ key: challengeKeyOf(parts.refreshKey), clock });
   const passkeys = createPasskeyStore({ db, clock, trustedTime });
   registerPasskeyRoutes(app, {
@@ -77,6 +79,7 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
     clock,
   });
   if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode, stationCode);
+  else await lost.forget();
   return setupGateOf(auth, firstRun);
 }
 

@@ -75,6 +75,7 @@ async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null):
   await disk.write(replacement(file), new Uint8Array(), 0o600);
   if (copy !== null) await copySqliteFile(copy.path, replacement(file));
   await disk.sync(replacement(file));
+  if (copy === null) await noteLoss(dependencies, damaged);
   await writeDurable(disk, marker(file), damaged);
   await finishReplacement(dependencies);
   if (copy === null) {
@@ -82,6 +83,26 @@ async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null):
   } else {
     logger.event('database_restored', { damaged: basename(damaged), copy: copy.name, copyTakenAt: copy.takenAt });
   }
+}
+
+/** A database that was replaced by an empty one. `file`: name of the damaged one, which is kept. */
+export type DatabaseLoss = { at: string; file: string };
+
+const lossPath = (file: string): string => `${file}.lost`;
+
+async function noteLoss({ file, disk, clock }: Dependencies, damaged: string): Promise<void> {
+  const loss: DatabaseLoss = { at: isoTime(clock.now()), file: basename(damaged) };
+  await writeDurable(disk, lossPath(file), JSON.stringify(loss));
+}
+
+/** Null: the database was not lost, or the station was set up since. */
+export async function readLoss(disk: Disk, file: string): Promise<DatabaseLoss | null> {
+  const text = await readText(disk, lossPath(file));
+  return text === null ? null : (JSON.parse(text) as DatabaseLoss);
+}
+
+export async function forgetLoss(disk: Disk, file: string): Promise<void> {
+  if (await has(disk, lossPath(file))) await removeDurable(disk, lossPath(file));
 }
 
 async function finishReplacement({ file, disk }: Dependencies): Promise<void> {

@@ -87,7 +87,7 @@ describe('a session', () => {
     await it.start();
     assert.deepEqual(it.state.get(), { kind: 'signed_out', because: 'never_in' });
     await it.start();
-    assert.deepEqual(it.state.get(), { kind: 'setup_needed' });
+    assert.deepEqual(it.state.get(), { kind: 'setup_needed', lost: null });
     assert.deepEqual(asked, ['GET /api/auth/setup', 'GET /api/auth/setup']);
   });
 
@@ -127,9 +127,9 @@ describe('a session', () => {
     const it = service();
     it.state.subscribe(() => it.assume(user));
     await it.start();
-    assert.deepEqual(it.state.get(), { kind: 'setup_needed' });
+    assert.deepEqual(it.state.get(), { kind: 'setup_needed', lost: null });
     it.assume(user);
-    assert.deepEqual(it.state.get(), { kind: 'setup_needed' }, 'only while the station is away');
+    assert.deepEqual(it.state.get(), { kind: 'setup_needed', lost: null }, 'only while the station is away');
   });
 
   test('a token that is about to end is replaced once for all who ask at the same time', async () => {

@@ -10,7 +10,8 @@ type SessionState =
   | { kind: 'checking' }
   /** `since`: when the first request failed, epoch milliseconds here. */
   | { kind: 'unreachable'; problem: Problem; since: number }
-  | { kind: 'setup_needed' }
+  /** `lost`: the data of a station that was set up before. */
+  | { kind: 'setup_needed'; lost: SetupState['lost'] | null }
   | { kind: 'signed_out'; because: 'never_in' | 'expired' | 'left' }
   | { kind: 'signed_in'; user: User };
 
@@ -129,7 +130,9 @@ async function find(page: Page): Promise<SessionState> {
     }
   }
   const setup = await send<SetupState>('GET', '/api/auth/setup');
-  return setup.needed ? { kind: 'setup_needed' } : { kind: 'signed_out', because: 'never_in' };
+  return setup.needed
+    ? { kind: 'setup_needed', lost: setup.lost ?? null }
+    : { kind: 'signed_out', because: 'never_in' };
 }
 
 async function call<T>(page: Page, method: Method, path: string, options: CallOptions): Promise<T> {

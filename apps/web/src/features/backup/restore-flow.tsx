@@ -16,6 +16,8 @@ import { uploadFile } from './upload.ts';
 export type RestoreCalls = {
   /** @param form the fields above the file, such as the code. */
   begin: (file: { bytes: number; name: string }, form: FormData) => Promise<UploadStarted>;
+  /** A backup that the station has, in place of an upload. */
+  found?: { text: string; take: (form: FormData) => Promise<UploadStarted> } | null;
   inspect: (upload: string, passphrase: string) => Promise<BackupInspection>;
   /** @param accept doubts that the person knows of. */
   restore: (upload: string, passphrase: string, accept: BackupInspection['doubts']) => Promise<RestoreAnswer>;
@@ -33,12 +35,16 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
   const { t } = useTranslation();
   const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
   const [missing, setMissing] = useState({ file: false, passphrase: false });
+  const { found = null } = calls;
+  const send = async (form: FormData): Promise<string> => {
+    const file = form.get('file') as File;
+    setSent({ done: 0, total: file.size });
+    const begin = (bytes: number) => calls.begin({ bytes, name: file.name.slice(0, 300) }, form);
+    return uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
+  };
   const run = useMutation({
     mutationFn: async (form: FormData) => {
-      const file = form.get('file') as File;
-      setSent({ done: 0, total: file.size });
-      const begin = (bytes: number) => calls.begin({ bytes, name: file.name.slice(0, 300) }, form);
-      const upload = await uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
+      const upload = found === null ? await send(form) : (await found.take(form)).id;
       const passphrase = textOf(form, 'passphrase');
       return { upload, passphrase, found: await calls.inspect(upload, passphrase) } satisfies Ready;
     },
@@ -48,25 +54,29 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
     const form = new FormData(event.currentTarget);
     const file = form.get('file');
     const without = {
-      file: !(file instanceof File) || file.size === 0,
+      file: found === null && (!(file instanceof File) || file.size === 0),
       passphrase: textOf(form, 'passphrase') === '',
     };
     setMissing(without);
     if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
   };
   if (run.data) return <RestoreReady ready={run.data} calls={calls} onBack={() => run.reset()} />;
-  const isSent = sent !== null && sent.done === sent.total;
+  const isSent = found !== null || (sent !== null && sent.done === sent.total);
   return (
     <form noValidate onSubmit={submit} className="space-y-4">
       <p>{t('backup.restore.replaces')}</p>
       {children}
-      <Field
-        label={t('backup.restore.file')}
-        help={t('backup.restore.fileHelp')}
-        name="file"
-        type="file"
-        fault={missing.file ? t('backup.restore.noFile') : null}
-      />
+      {found === null ? (
+        <Field
+          label={t('backup.restore.file')}
+          help={t('backup.restore.fileHelp')}
+          name="file"
+          type="file"
+          fault={missing.file ? t('backup.restore.noFile') : null}
+        />
+      ) : (
+        <p>{found.text}</p>
+      )}
       <Field
         label={t('backup.passphrase.label')}
         name="passphrase"

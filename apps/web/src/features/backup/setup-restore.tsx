@@ -1,6 +1,9 @@
 import { useTranslation } from 'react-i18next';
 import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import type { SetupState } from '@station/protocol/rest';
 import { createSend } from '../../api/request.ts';
+import { formatExact } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
 import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
@@ -8,13 +11,24 @@ import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } fr
 /** Nobody is logged in, so there is no session. */
 const send = createSend(fetch.bind(globalThis), () => undefined);
 
+/** The newest backup on the disks of the station; it needs no upload. */
+export type FoundBackup = NonNullable<NonNullable<SetupState['lost']>['backup']>;
+
 /** Restores a backup onto a station without an account; the set-up code is the permission. */
-export function SetupRestore({ onRestored }: { onRestored: () => void }) {
+export function SetupRestore({ found, onRestored }: { found: FoundBackup | null; onRestored: () => void }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const at = '/api/setup/backup';
   const calls: RestoreCalls = {
     begin: ({ bytes, name }, form) =>
       send<UploadStarted>('POST', `${at}/uploads`, { body: { bytes, name, code: textOf(form, 'code').trim() } }),
+    found: found && {
+      text: t('backup.restore.onStation', {
+        place: t(`backup.list.place.${found.place}`),
+        time: formatExact(locale, Date.parse(found.madeAt)),
+      }),
+      take: (form) => send<UploadStarted>('POST', `${at}/found`, { body: { code: textOf(form, 'code').trim() } }),
+    },
     inspect: (upload, passphrase) =>
       send<BackupInspection>('POST', `${at}/inspect`, { body: { upload, passphrase }, timeoutMs: inspectTimeoutMs }),
     restore: async (upload, passphrase, accept) => {

@@ -10,8 +10,8 @@ import { type FormFaults, textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 
-/** First run: the code the station shows, and the owner's account. `children`: what else can be done. */
-export function SetupPage({ children }: { children: ReactNode }) {
+/** First run: the code the station shows, and the owner's account. `note`: what to know before. `children`: what else can be done. */
+export function SetupPage({ note, children }: { note: ReactNode; children: ReactNode }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const faults = useFormFaults();
@@ -33,6 +33,7 @@ export function SetupPage({ children }: { children: ReactNode }) {
   }, [isCodeWrong, setup.submittedAt]);
   return (
     <Entrance title={t('session.setup.title')} lead={t('session.setup.lead')}>
+      {note}
       <form ref={form} noValidate onSubmit={submit} className="space-y-4">
         <SetupFields faults={faults} isCodeWrong={isCodeWrong} />
         {problem && !isCodeWrong && <ProblemNote problem={problem} />}

@@ -132,6 +132,7 @@ export const backup = {
     newer_than_name: 'Dieses Backup ist neuer, als sein Name sagt. Jemand kann die Datei ausgetauscht haben.',
   },
   restore: {
+    onStation: '{{place}}, gemacht {{time}}.',
     title: 'Backup wiederherstellen',
     lead: 'Diese Station wird zu der aus dem Backup. Ihre Geräte verbinden sich automatisch wieder.',
     replaces: 'Alles, was diese Station jetzt hat, wird ersetzt. Die andere Station darf nicht gleichzeitig laufen.',

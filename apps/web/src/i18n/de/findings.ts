@@ -127,6 +127,10 @@ export const finding: FindingTexts = {
     message: 'Eine beschädigte Datenbank wurde durch eine Kopie ersetzt; sie liegt noch als {{file}} vor.',
     help: 'Prüfe den Zustand der Festplatte. Lösche die Datei, wenn du sie nicht mehr brauchst.',
   },
+  database_was_lost: {
+    message: 'Die Datenbank war beschädigt, und keine Kopie war gut; die beschädigte liegt als {{file}} vor.',
+    help: 'Behalte diese Datei: Sie kann alles sein, was übrig ist. Öffne die Web-App und stelle ein Backup wieder her.',
+  },
   database_newer: {
     message: 'Eine neuere Version hat die Datenbank geändert ({{migrations}}).',
     help: 'Nichts, solange alles funktioniert: Nach einem Rollback ist das normal.',

@@ -128,6 +128,13 @@ export const first = {
       stationNameHelp: 'Zum Beispiel „Zuhause“ oder „Werkstatt“. Du kannst das Feld leer lassen.',
       submit: 'Konto anlegen',
       restore: 'Backup wiederherstellen',
+      lost: {
+        title: 'Die Daten dieser Station sind beschädigt',
+        text: 'Am {{time}} war ihre Datenbank nicht lesbar, und keine Kopie war gut. Die beschädigte Datei liegt noch als {{file}} vor. Geräte, Konten und Verlauf kommen mit einem Backup zurück.',
+        noBackup:
+          'Auf der Station wurde kein Backup gefunden. Wenn du anderswo eines hast, stelle es unten wieder her; sonst richte die Station neu ein.',
+        restore: 'Backup von {{time}} wiederherstellen',
+      },
     },
     login: {
       title: 'Anmelden',

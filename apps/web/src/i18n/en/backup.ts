@@ -125,6 +125,7 @@ export const backup = {
     newer_than_name: 'This backup is newer than its name says. Somebody may have exchanged the file.',
   },
   restore: {
+    onStation: '{{place}}, made {{time}}.',
     title: 'Restore a backup',
     lead: 'This station becomes the one of the backup. Its devices reconnect automatically.',
     replaces: 'Everything that this station has now is replaced. The other station must not run at the same time.',

@@ -123,6 +123,13 @@ export const first = {
       stationNameHelp: 'For example “Home” or “Workshop”. You can leave it empty.',
       submit: 'Create account',
       restore: 'Restore a backup',
+      lost: {
+        title: 'The data of this station was damaged',
+        text: 'On {{time}} its database could not be read, and no copy of it was good. The damaged file is kept as {{file}}. Devices, accounts and history come back with a backup.',
+        noBackup:
+          'No backup was found on the station. If you have one elsewhere, restore it below; otherwise set the station up anew.',
+        restore: 'Restore the backup of {{time}}',
+      },
     },
     login: {
       title: 'Log in',

@@ -128,6 +128,7 @@ export const backup = {
     newer_than_name: 'Ta kopia jest nowsza, niż mówi jej nazwa. Ktoś mógł podmienić plik.',
   },
   restore: {
+    onStation: '{{place}}, wykonana {{time}}.',
     title: 'Przywróć kopię zapasową',
     lead: 'Ta stacja stanie się stacją z kopii. Jej urządzenia połączą się ponownie automatycznie.',
     replaces: 'Wszystko, co ta stacja teraz ma, zostanie zastąpione. Druga stacja nie może działać w tym samym czasie.',

@@ -126,6 +126,10 @@ export const finding: FindingTexts = {
     message: 'Uszkodzoną bazę danych zastąpiono kopią; jest zachowana jako {{file}}.',
     help: 'Sprawdź stan dysku. Usuń ten plik, gdy nie będzie już potrzebny.',
   },
+  database_was_lost: {
+    message: 'Baza danych była uszkodzona i żadna kopia nie była dobra; uszkodzona jest zachowana jako {{file}}.',
+    help: 'Zachowaj ten plik: może to być wszystko, co zostało. Otwórz aplikację webową i przywróć kopię zapasową.',
+  },
   database_newer: {
     message: 'Bazę danych zmieniła nowsza wersja ({{migrations}}).',
     help: 'Nic nie rób, dopóki wszystko działa: po przywróceniu poprzedniej wersji to normalne.',

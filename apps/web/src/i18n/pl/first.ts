@@ -135,6 +135,13 @@ export const first = {
       stationNameHelp: 'Na przykład „Dom” lub „Warsztat”. Możesz zostawić puste.',
       submit: 'Utwórz konto',
       restore: 'Przywróć z kopii zapasowej',
+      lost: {
+        title: 'Dane tej stacji zostały uszkodzone',
+        text: '{{time}} nie dało się odczytać jej bazy danych i żadna jej kopia nie była dobra. Uszkodzony plik jest zachowany jako {{file}}. Urządzenia, konta i historia wrócą z kopii zapasowej.',
+        noBackup:
+          'Na stacji nie znaleziono kopii zapasowej. Jeśli masz ją gdzie indziej, przywróć ją poniżej; w przeciwnym razie skonfiguruj stację od nowa.',
+        restore: 'Przywróć kopię z {{time}}',
+      },
     },
     login: {
       title: 'Zaloguj się',
