@@ -1016,6 +1016,7 @@ replace_if_different() {
 
 write_configuration() {
 	set_host_name
+	announce_name
 	remember group station-agent
 	if ! getent group station-agent >/dev/null; then must '' groupadd --system station-agent; fi
 	remember user station-bluez
@@ -1096,10 +1097,22 @@ write_stack_env() {
 	put TLS_DIR "$data_folder/tls"
 	put AGENT_SOCKET_DIR "${socket%/*}"
 	replace_value AGENT_SOCKET_GROUP "$(getent group station-agent | cut -d : -f 3)"
-	put PUBLIC_URL "http://$station_name.local$([ "$port" = 80 ] || printf ':%s' "$port")"
+	put_public_url
 	case $zone in UTC | Etc/UTC) ;; *) put TZ "$zone" ;; esac
 	put_answers "$stack_names"
 	close_env
+}
+
+# A value that this script wrote follows the name of the machine and the port; one that a person wrote stays.
+put_public_url() {
+	real_name=$(mdns_name)
+	public_url="http://${real_name:-$station_name.local}$([ "$port" = 80 ] || printf ':%s' "$port")"
+	present=$(env_value "$draft" PUBLIC_URL)
+	if [ -n "$present" ] && { [ "$present" = "$(recorded public_url)" ] || [ "$present" = "http://$station_name.local" ]; }; then
+		replace_value PUBLIC_URL "$public_url"
+	fi
+	put PUBLIC_URL "$public_url"
+	[ "$(env_value "$draft" PUBLIC_URL)" != "$public_url" ] || remember_only public_url "$public_url"
 }
 
 # The environment file is changed in a copy; values that are there stay.
@@ -1166,20 +1179,50 @@ env_value() {
 
 # ---------------------------------------------------------------------------------------------- 7. network
 
-set_up_network() {
-	# Answers to http://NAME.local. It reads the host name at its start.
+# Answers to http://NAME.local. It reads the host name at its start, and takes another one when a machine of this network has it already.
+announce_name() {
 	run systemctl enable --now avahi-daemon.service || warn "avahi-daemon does not start; the station is reachable by its address only."
-	case $(mdns_name) in "$station_name".local | '') ;; *) run systemctl restart avahi-daemon.service || true ;; esac
+	wait_for_name
+	is_own_name "$(mdns_name)" || { run systemctl restart avahi-daemon.service || true; }
+	wait_for_name
+}
+
+is_own_name() { [ -z "$1" ] || matches "$1" "$station_name(-[0-9]+)?\.local"; }
+
+# Until nobody has objected to the name: 2 is AVAHI_SERVER_RUNNING.
+wait_for_name() {
+	waited=0
+	while [ -n "$(mdns_name)" ] && [ "$(avahi GetState)" != 2 ] && [ "$waited" -lt 20 ]; do
+		sleep 1
+		waited=$((waited + 1))
+	done
+}
+
+tell_name() {
+	case $(mdns_name) in
+	'' | "$station_name".local) ;;
+	*) warn "Another machine in this network has the name $station_name.local. This station is $(mdns_name) as long as that is so. To give it a name of its own: sudo hostnamectl set-hostname NAME, then run this script again." ;;
+	esac
+}
+
+set_up_network() {
 	if [ -z "$wifi_network" ] || [ -f "$wifi_file" ]; then
 		note 'The network is left as it is.'
 	elif [ -z "$wifi_device" ] || ! command -v nmcli >/dev/null; then
 		warn "The Wi-Fi network \"$wifi_network\" was not joined: there is no Wi-Fi device that NetworkManager manages."
 	else
 		join_wifi
+		wait_for_name
 	fi
+	tell_name
+	# In the network that was joined the name may be another one.
+	if [ "$(env_value "$stack_env" PUBLIC_URL)" = "$(recorded public_url)" ]; then write_stack_env; fi
 }
 
-mdns_name() { busctl call org.freedesktop.Avahi / org.freedesktop.Avahi.Server GetHostNameFqdn 2>/dev/null | sed -n 's/^s "\(.*\)"$/\1/p'; }
+mdns_name() { avahi GetHostNameFqdn; }
+
+# $1: a method without arguments of Avahi's server.
+avahi() { busctl call org.freedesktop.Avahi / org.freedesktop.Avahi.Server "$1" 2>/dev/null | sed -n 's/^s "\(.*\)"$/\1/p; s/^i \(.*\)$/\1/p'; }
 
 join_wifi() {
 	country=$(answer WIFI_COUNTRY)

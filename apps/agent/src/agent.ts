@@ -17,6 +17,7 @@ import { listenForApi } from './adapters/http-listener.ts';
 import { openDownload } from './adapters/http-download.ts';
 import { readLog } from './adapters/machine-checks.ts';
 import { createMachinePower } from './adapters/machine-power.ts';
+import { createMdnsName, type MdnsName } from './adapters/mdns-name.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { createSystemTime } from './adapters/timedate.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
@@ -130,7 +131,8 @@ export async function startAgent(
   });
   const power = createMachinePower({ clock });
   const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, keys, certificates, conditions };
-  const port = createStatus({ ...parts, openLog, power, logger, clock, startedAt, agentVersion });
+  const mdnsName = stack.use(createMdnsName({ clock }));
+  const port = createStatus({ ...parts, mdnsName, openLog, power, logger, clock, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({
       ...common,
@@ -289,6 +291,7 @@ type StatusParts = MachineParts & {
   stack: Stack;
   firmware: Firmware;
   wifi: Pick<WifiDuty, 'status' | 'network'>;
+  mdnsName: Pick<MdnsName, 'read'>;
   openLog: OpenLog;
   agentPart: AgentPart;
   keys: UpdateKeys | null;

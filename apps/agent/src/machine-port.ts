@@ -2,9 +2,11 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { NetworkState } from '@station/protocol/agent-network';
+import { foundName } from '@station/protocol/station-name';
 import { kernelPaths } from './adapters/kernel-files.ts';
 import { readLinks, readMachine } from './adapters/machine-facts.ts';
 import type { MachinePower } from './adapters/machine-power.ts';
+import type { MdnsName } from './adapters/mdns-name.ts';
 import type { Config } from './config.ts';
 import type { AgentPort } from './core/agent-port.ts';
 import type { NetworkView } from './core/network-port.ts';
@@ -46,19 +48,30 @@ export function createMachinePort(parts: MachineParts): Pick<AgentPort, 'machine
   };
 }
 
-type NetworkParts = { config: Config; wifi: Pick<WifiDuty, 'status' | 'network'> };
+type NetworkParts = {
+  config: Config;
+  wifi: Pick<WifiDuty, 'status' | 'network'>;
+  mdnsName: Pick<MdnsName, 'read'>;
+};
 
 /** Its network, for people in the web app. */
 export function createNetworkPort({
   config,
   wifi,
+  mdnsName,
 }: NetworkParts): Pick<AgentPort, 'network' | 'scanNetwork' | 'joinNetwork'> {
-  const network = async (): Promise<NetworkState> => ({
-    ...(wifi.network?.view() ?? notManaged),
-    wifi: wifi.status(),
-    links: await readLinks(kernelPaths.sys),
-    stationAddress: config.wifi.stationUrl.href,
-  });
+  const network = async (): Promise<NetworkState> => {
+    const name = await mdnsName.read();
+    const address = new URL(config.wifi.stationUrl);
+    address.hostname = foundName(address.hostname, name);
+    return {
+      ...(wifi.network?.view() ?? notManaged),
+      wifi: wifi.status(),
+      links: await readLinks(kernelPaths.sys),
+      stationAddress: address.href,
+      mdnsName: name,
+    };
+  };
   return {
     network,
     scanNetwork: async () => {

@@ -63,6 +63,14 @@ export const NetworkState = Type.Object({
     ),
   ),
   stationAddress: Type.String({ description: 'Where the station is found in another network.' }),
+  mdnsName: Type.Optional(
+    Nullable(
+      Type.String({
+        description:
+          'The name that the machine has in multicast DNS now, like station-2.local. Null: Avahi does not answer.',
+      }),
+    ),
+  ),
 });
 export type NetworkState = Static<typeof NetworkState>;
 

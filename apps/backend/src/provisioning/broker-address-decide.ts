@@ -1,3 +1,5 @@
+import { foundName } from '@station/protocol/station-name';
+
 /** Decides at which address devices reach the broker. Pure. */
 
 export type BrokerAddressFacts = {
@@ -8,6 +10,8 @@ export type BrokerAddressFacts = {
   publicUrl: { host: string; isSet: boolean };
   /** Of the station in its Wi-Fi, from the agent; null: not known. */
   station: { ssid: string; address: string } | null;
+  /** The name of the machine in multicast DNS, from the agent; null or absent: it has none. */
+  mdnsName?: string | null;
   /** The network that the device will join; null: not known. */
   ssid: string | null;
 };
@@ -24,12 +28,15 @@ export function decideBrokerAddress(facts: BrokerAddressFacts): { host: string; 
   };
 }
 
-function decideHost({ broker, publicUrl, station, ssid }: BrokerAddressFacts): string {
+function decideHost({ broker, publicUrl, station, mdnsName = null, ssid }: BrokerAddressFacts): string {
   const isLocal = isLoopback(broker.host);
+  const name = foundName(publicUrl.host, mdnsName);
+  const address = station !== null && station.ssid === ssid ? station.address : null;
+  // A name of multicast DNS that this machine does not have leads nowhere, or to another station.
+  const isNameless = name.endsWith('.local') && mdnsName === null && address !== null;
   if (isReachable(broker)) return broker.host;
-  if (publicUrl.isSet && (isLocal || !isLoopback(publicUrl.host))) return publicUrl.host;
-  if (station !== null && station.ssid === ssid) return station.address;
-  return isLocal ? broker.host : publicUrl.host;
+  if (publicUrl.isSet && !isNameless && (isLocal || !isLoopback(publicUrl.host))) return name;
+  return address ?? (isLocal ? broker.host : name);
 }
 
 /** A name without a dot is the one of a container, which only other containers know. */

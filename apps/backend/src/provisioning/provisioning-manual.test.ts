@@ -175,7 +175,9 @@ test('devices get the address that the agent reports in the network that they jo
   const hotspot = { active: false, ssid: null, ip: null, clients: 0 };
   const since = new Date(0).toISOString();
   const watchdog = { state: 'CONNECTED', since, attempts: 0, nextRetryAt: null, lastFailure: null };
-  agent.answer('/wifi/status', 200, { ...status, hotspot, watchdog });
+  const view = { links: [], blocker: null, networks: [], scannedAt: null, joining: null, lastJoin: null };
+  const stationAddress = 'http://station.local/';
+  agent.answer('/network', 200, { wifi: { ...status, hotspot, watchdog }, ...view, stationAddress, mdnsName: null });
   await using all = await provisioningStation({ env: { AGENT_URL: agent.url } });
   await all.add();
   assert.equal((await all.write()).payload['mqtt_host'], '192.168.7.20');

@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { WifiStatus } from '@station/protocol/agent-api';
+import { NetworkState } from '@station/protocol/agent-network';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { Leadership } from '../core/leadership.ts';
@@ -66,28 +66,34 @@ function createBrokerAddress(parts: {
   clock: Clock;
 }): (ssid: string | null) => Promise<{ host: string; port: number }> {
   const { config, mqtt, agent, clock } = parts;
-  let asked: { station: Promise<BrokerAddressFacts['station']>; atMs: number } | null = null;
+  let asked: { machine: Promise<MachineFacts>; atMs: number } | null = null;
   const { hostname, port } = new URL(mqtt.url);
   const broker = { kind: mqtt.kind, host: plain(hostname), port: port === '' ? null : Number(port) };
   const publicUrl = { host: plain(new URL(config.publicUrl).hostname), isSet: config.isPublicUrlSet };
   return async (ssid) => {
     const isFresh = asked !== null && clock.monotonic() - asked.atMs < freshMs;
-    if (asked === null || !isFresh) asked = { station: stationIn(agent), atMs: clock.monotonic() };
-    return decideBrokerAddress({ configured: config, broker, publicUrl, station: await asked.station, ssid });
+    if (asked === null || !isFresh) asked = { machine: machineOf(agent), atMs: clock.monotonic() };
+    const { station, mdnsName } = await asked.machine;
+    return decideBrokerAddress({ configured: config, broker, publicUrl, station, mdnsName, ssid });
   };
 }
 
 /** An IPv6 address has brackets in a URL. */
 const plain = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
-async function stationIn(agent: Pick<AgentClient, 'call'>): Promise<BrokerAddressFacts['station']> {
+type MachineFacts = Required<Pick<BrokerAddressFacts, 'station' | 'mdnsName'>>;
+
+async function machineOf(agent: Pick<AgentClient, 'call'>): Promise<MachineFacts> {
   try {
-    const { body } = await agent.call('GET', '/wifi/status', { timeoutMs: agentWithinMs });
-    if (!Value.Check(WifiStatus, body) || body.mode !== 'client') return null;
-    const { ssid, ip } = body;
-    return ssid === null || ip === null ? null : { ssid, address: ip.replace(/\/\d+$/, '') };
+    const { body } = await agent.call('GET', '/network', { timeoutMs: agentWithinMs });
+    if (!Value.Check(NetworkState, body)) return { station: null, mdnsName: null };
+    const { mode, ssid, ip } = body.wifi;
+    const isIn = mode === 'client' && ssid !== null && ip !== null;
+    // An agent of an older release says only where it should be found.
+    const { mdnsName = plain(new URL(body.stationAddress).hostname) } = body;
+    return { station: isIn ? { ssid, address: ip.replace(/\/\d+$/, '') } : null, mdnsName };
   } catch {
     // Without the agent its network is not known.
-    return null;
+    return { station: null, mdnsName: null };
   }
 }

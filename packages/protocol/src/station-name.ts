@@ -1,0 +1,9 @@
+/** `station.local` and `station-2.local` are one wish: Avahi appends the number where another machine has the name. */
+const wished = (name: string): string => name.toLowerCase().replace(/(-\d+)?\.local$/, '.local');
+
+/**
+ * The name under which a station is found: `name`, or what the machine is called instead of it in multicast DNS.
+ * @param mdnsName as Avahi tells it, like `station-2.local`; null: it does not answer.
+ */
+export const foundName = (name: string, mdnsName: string | null): string =>
+  mdnsName !== null && name.endsWith('.local') && wished(name) === wished(mdnsName) ? mdnsName : name;
