@@ -66,12 +66,37 @@ export async function composePlugin(): Promise<string> {
 
 /** Downloads Debian 13's package docker-compose into a folder below `folder`. @returns the path of the package. */
 export async function composePackage(folder: string): Promise<string> {
+  const [deb] = await trixiePackages(['docker-compose'], folder);
+  if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
+  return deb;
+}
+
+async function trixiePackages(names: readonly string[], folder: string): Promise<string[]> {
   const work = await mkdtemp(join(folder, 'trixie-'));
   const sources = await debianSource('trixie', work);
-  await download(['docker-compose'], [`-oDir::Etc::SourceList=${sources}`, '-oDir::Etc::SourceParts=/dev/null'], work);
-  const deb = (await readdir(work)).find((name) => name.endsWith('.deb'));
-  if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
-  return join(work, deb);
+  await download(names, [`-oDir::Etc::SourceList=${sources}`, '-oDir::Etc::SourceParts=/dev/null'], work);
+  return (await readdir(work)).filter((name) => name.endsWith('.deb')).map((name) => join(work, name));
+}
+
+/** Folder with the programs of Debian 13's Docker, which can keep images in containerd: `dockerd`, `containerd` … Fetched once. */
+export async function trixieDocker(): Promise<string> {
+  const folder = join(cacheFolder, 'docker-trixie');
+  if (!(await exists(folder))) {
+    tell("Fetching Debian 13's docker.io and containerd (once)");
+    await mkdir(cacheFolder, { recursive: true });
+    const work = await mkdtemp(join(cacheFolder, 'docker-'));
+    try {
+      const packages = await trixiePackages(['docker.io', 'containerd'], work);
+      for (const deb of packages) await run('dpkg', ['-x', deb, 'unpacked'], { cwd: work });
+      const programs = join(work, 'unpacked/usr/bin');
+      for (const name of await readdir(join(work, 'unpacked/usr/sbin')))
+        await rename(join(work, 'unpacked/usr/sbin', name), join(programs, name));
+      await rename(programs, folder);
+    } finally {
+      await rm(work, { recursive: true, force: true });
+    }
+  }
+  return folder;
 }
 
 /** Files of apt that name Debian's own archive, for the suite of this machine. */

@@ -33,6 +33,8 @@ export type DockerEngine = AsyncDisposable & {
 export type EngineOptions = {
   /** Puts the data root on an ext4 file system of this size, for real "no space left" errors. */
   dataDiskMegabytes?: number;
+  /** Folder with the programs of another Docker, before those of this machine. */
+  programs?: string;
   /** More arguments for dockerd. */
   daemonArgs?: readonly string[];
   /** Folder name in the workspace, when one test needs two engines. */
@@ -69,11 +71,16 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
     ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${labelOf(workspace.folder)}`],
     ...['--insecure-registry', '127.0.0.0/8', '--shutdown-timeout', '3', ...(options.daemonArgs ?? [])],
   ];
+  const { programs } = options;
+  const daemonEnv = programs === undefined ? systemEnv : { ...systemEnv, PATH: `${programs}:${systemEnv['PATH']}` };
   let daemon: Daemon | undefined;
   const start = async (): Promise<void> => {
     // A pid file left by kill -9 makes dockerd refuse to start when the number is in use again.
     await rm(join(folder, 'docker.pid'), { force: true });
-    const started = await startDaemon('dockerd', args, { logFile: join(folder, 'dockerd.log'), env: systemEnv });
+    const started = await startDaemon('env', ['dockerd', ...args], {
+      logFile: join(folder, 'dockerd.log'),
+      env: daemonEnv,
+    });
     daemon = started;
     const answers = async (): Promise<boolean> => {
       if (!started.running()) throw new Error(`dockerd ended: ${await started.logTail()}`);

@@ -4,6 +4,9 @@ import { needPackages } from './debian.ts';
 import { packLayer, pushImage, type ImageFile, type Layer } from './image-push.ts';
 import type { Registry } from './registry.ts';
 
+/** Bytes of a layer: random ones, or zeros, which are nothing until they are unpacked. */
+export type Ballast = number | { zeros: number };
+
 /**
  * How a service of the small stack behaves.
  * - `good`: `GET /api/health` answers 200 `{ status: "ok", version, checks }` within milliseconds of the start
@@ -28,14 +31,18 @@ export type SmallImage = {
   version: string;
   behaviour: Behaviour;
   /** Additional layers that do not compress, in bytes each: something to pull. */
-  ballast: readonly number[];
+  ballast: readonly Ballast[];
 };
 
 /** Builds a tiny image (busybox and a script, 1 MB) and pushes it under its version as tag. @returns its digest. */
 export async function pushSmallImage(registry: Registry, image: SmallImage): Promise<string> {
   const layers: Layer[] = [await busyboxLayer()];
   for (const [index, size] of image.ballast.entries()) {
-    layers.push(await packLayer([{ path: `ballast/${index}`, content: randomBytes(size) }]));
+    layers.push(
+      await packLayer([
+        { path: `ballast/${index}`, content: typeof size === 'number' ? randomBytes(size) : Buffer.alloc(size.zeros) },
+      ]),
+    );
   }
   layers.push(await packLayer(serviceFiles(image)));
   return pushImage(

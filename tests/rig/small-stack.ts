@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { DockerEngine } from './docker-engine.ts';
 import { findFreePort } from '@station/kit/free-port';
 import type { Registry } from './registry.ts';
-import { pushSmallImage, type Behaviour } from './small-images.ts';
+import { type Ballast, type Behaviour, pushSmallImage } from './small-images.ts';
 import type { Workspace } from './workspace.ts';
 
 const services = ['backend', 'frontend'] as const;
@@ -23,7 +23,7 @@ export type PublishOptions = {
   /** The frontend's; default `good`. */
   frontend?: Behaviour;
   /** Layers of random bytes in the backend image, bytes each (default none): something to pull. */
-  ballast?: readonly number[];
+  ballast?: readonly Ballast[];
   /** Services named in the manifest whose image is not pushed. */
   missing?: readonly Service[];
 };

@@ -27,6 +27,7 @@ import {
 import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';
 import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
+import { imageFolder } from './image-folder.ts';
 import { holdsStalePort, restartEngine } from './stale-ports.ts';
 import { type Repaired, type RepairParts, removeUnreadable, repairStorage } from './storage-repair.ts';
 
@@ -61,7 +62,7 @@ export function createDockerEngine(
   const info = createInfo(api, clock.now);
   const readProject = createProjectReader(compose, clock.now);
   const projectName = async (): Promise<string> => (await readProject({ evenIfOld: true })).name;
-  const free = async (): Promise<number | null> => freeBytes((await info()).DockerRootDir);
+  const free = async (): Promise<number | null> => freeBytes(await imageFolder(await info()));
   const link = async (): Promise<void> => parts.onLink(await compose.link());
   let isRestarted = false;
   /** Once in the life of the agent, because it ends for a moment whatever else runs in containers here. */
@@ -153,8 +154,9 @@ export function createDockerEngine(
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
     sync: async () => {
-      const { DockerRootDir } = await info();
-      const result = await runCommand('sync', ['-f', DockerRootDir], { env: parts.env });
+      const facts = await info();
+      const folders = new Set([facts.DockerRootDir, await imageFolder(facts)]);
+      const result = await runCommand('sync', ['-f', ...folders], { env: parts.env });
       if (result.exitCode !== 0)
         throw new StationError('internal', 'the file system of the container engine cannot be synced');
     },

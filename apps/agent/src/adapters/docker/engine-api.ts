@@ -264,6 +264,7 @@ const Info = Type.Object({
   DockerRootDir: Type.String(),
   /** Storage driver, `overlay2` mostly. */
   Driver: Type.Optional(Type.String()),
+  DriverStatus: Type.Optional(Type.Union([Type.Array(Type.Array(Type.String())), Type.Null()])),
   OSType: Type.String(),
   RegistryConfig: Type.Optional(
     Type.Object({

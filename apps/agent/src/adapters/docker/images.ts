@@ -5,6 +5,7 @@ import { ownValue } from '@station/protocol/own-value';
 import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
 import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
+import { imageFolder } from './image-folder.ts';
 import { readLayers, type RegistryCredentials } from './registry.ts';
 
 const EngineVersion = Type.Object({ Os: Type.String(), Arch: Type.String() });
@@ -142,8 +143,8 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
       transient: false,
     };
   }
-  const free = await freeBytes((await info()).DockerRootDir);
-  if (free !== null && free < fullDiskBytes) {
+  const free = await freeBytes(await imageFolder(await info()));
+  if ((free !== null && free < fullDiskBytes) || saysNoSpace(detail)) {
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
   // The registry delivered the layer, so it is the engine that cannot store it.
@@ -157,6 +158,9 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
   const reason = `${reference.repository} could not be fetched`;
   return { kind: 'failed', code: 'registry_unavailable', reason, detail, transient: true };
 }
+
+/** The engine has no code for it; this is the text of the system for ENOSPC and EDQUOT. What was half written is removed by now. */
+const saysNoSpace = (detail: string): boolean => /no space left on device|disk quota exceeded/i.test(detail);
 
 async function pulledImage(api: EngineApi, text: string, name: string): Promise<PullAnswer> {
   const answer = await api.call('GET', `/images/${encodeURIComponent(text)}/json`);
