@@ -36,17 +36,24 @@ export const DeviceCommandParams = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'A key that is repeated within 24 h has no second effect. Default: the id of the call.',
+      description:
+        'A key that is repeated within 24 h has no second effect. Without it a call repeats one with the same id and command on the same connection within 15 s.',
     }),
   ),
 });
 export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
+const DeviceCommandResult = Type.Object({
+  status: Type.Literal('ok'),
+  repeated: Type.Optional(
+    Type.Literal(true, { description: 'This call did nothing: an earlier one with its id or key has this result.' }),
+  ),
+});
 const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
 const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
 
 /** Methods for the cloud. Before `auth_ok` each call is answered with -32001. */
 export const cloudMethods = {
-  'device.command': { params: DeviceCommandParams, result: Type.Object({ status: Type.Literal('ok') }) },
+  'device.command': { params: DeviceCommandParams, result: DeviceCommandResult },
   'devices.snapshot': { params: NoParams, result: Type.Object({ devices: Type.Array(Device) }) },
   'device_types.list': { params: NoParams, result: Type.Object({ deviceTypes: DeviceTypes }) },
   'station.setActiveChannels': { params: SetActiveChannelsParams, result: Type.Object({ ok: Type.Literal(true) }) },
@@ -54,6 +61,8 @@ export const cloudMethods = {
 export type CloudMethod = keyof typeof cloudMethods;
 
 const Id = Type.String();
+/** When it happened. Clouds in the field read `timestamp`, earlier ones of this family `at`. */
+const times = { at: Time, timestamp: Time };
 /** Keys of messages that are kept until the cloud acknowledges their `seq`. A message that is sent again has the same `id`. */
 const kept = { id: Type.String(), seq: Type.Integer() };
 
@@ -61,11 +70,11 @@ const kept = { id: Type.String(), seq: Type.Integer() };
 export const cloudNotifications = {
   'device.stateChanged': {
     channel: 'state',
-    params: Type.Object({ deviceId: Id, state: Type.Record(Type.String(), Type.Unknown()), at: Time }),
+    params: Type.Object({ deviceId: Id, state: Type.Record(Type.String(), Type.Unknown()), ...times }),
   },
   'device.statusChanged': {
     channel: 'status',
-    params: Type.Object({ deviceId: Id, status: Type.Enum(['online', 'offline']), at: Time, ...kept }),
+    params: Type.Object({ deviceId: Id, status: Type.Enum(['online', 'offline']), ...times, ...kept }),
   },
   'device.event': {
     channel: 'events',
@@ -73,7 +82,7 @@ export const cloudNotifications = {
       deviceId: Id,
       kind: Type.String(),
       data: Type.Record(Type.String(), Type.Unknown()),
-      at: Time,
+      ...times,
       ...kept,
     }),
   },
@@ -84,15 +93,15 @@ export const cloudNotifications = {
       commandId: Id,
       action: Type.String(),
       status: Type.String(),
-      at: Time,
+      ...times,
       ...kept,
     }),
   },
-  'device.added': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, at: Time, ...kept }) },
-  'device.removed': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, at: Time, ...kept }) },
+  'device.added': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, ...times, ...kept }) },
+  'device.removed': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, ...times, ...kept }) },
   'automation.runCompleted': {
     channel: 'automations',
-    params: Type.Object({ automationId: Id, runId: Id, status: Type.String(), at: Time, ...kept }),
+    params: Type.Object({ automationId: Id, runId: Id, status: Type.String(), ...times, ...kept }),
   },
   'firmware.progress': {
     channel: 'firmware',
@@ -100,13 +109,13 @@ export const cloudNotifications = {
       deviceId: Id,
       status: Type.String(),
       percent: Type.Union([Type.Number(), Type.Null()]),
-      at: Time,
+      ...times,
       ...kept,
     }),
   },
   'station.event': {
     channel: 'system',
-    params: Type.Object({ event: Type.String(), data: Type.Record(Type.String(), Type.Unknown()), at: Time, ...kept }),
+    params: Type.Object({ event: Type.String(), data: Type.Record(Type.String(), Type.Unknown()), ...times, ...kept }),
   },
 } as const satisfies Record<string, { channel: Channel; params: TSchema }>;
 export type CloudNotification = keyof typeof cloudNotifications;

@@ -44,7 +44,8 @@ test('a call is recorded with its outcome, and its answer is unchanged', async (
     return 'answer';
   };
   const methods = noteCalls({ 'device.command': { params: Type.Object({}), run } }, record);
-  const call = () => methods['device.command'].run({ deviceId: 'lamp', command: { action: 'toggle' } } as never, 1);
+  const call = () =>
+    methods['device.command'].run({ deviceId: 'lamp', command: { action: 'toggle' } } as never, 1, 'a');
   assert.equal(await call(), 'answer');
   failure = new RpcError(-32005, 'offline');
   await assert.rejects(call(), failure);

@@ -37,10 +37,10 @@ export function noteCalls<Name extends CloudRequest>(
 ): Record<Name, RpcMethod> {
   const noted = (name: Name, method: RpcMethod): RpcMethod => ({
     ...method,
-    run: async (params, id) => {
+    run: async (params, id, connectionId) => {
       const command = name === 'device.command' ? commandOf(params) : undefined;
       try {
-        const result = await method.run(params, id);
+        const result = await method.run(params, id, connectionId);
         record.note(name, 'done', command);
         return result;
       } catch (error) {

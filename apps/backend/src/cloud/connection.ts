@@ -1,4 +1,4 @@
-import type { Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import type { RateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudMessage } from '@station/protocol/cloud-messages';
 import type { CloudLoss, CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
@@ -24,8 +24,10 @@ export type ConnectionListener = {
   /** JSON-RPC calls are only answered while this is true. */
   isAuthenticated(): boolean;
   onOpen(): void;
-  /** A frame arrived. `isPong`: it is the first one since the last ping. */
-  onReceived(atMs: number, isPong: boolean): void;
+  /** A frame arrived. */
+  onReceived(atMs: number): void;
+  /** The pong of the last ping arrived. */
+  onPong(): void;
   /** @returns a promise that the next frame waits for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
   /** The connection is unusable. */
@@ -55,11 +57,7 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
   let isCurrent = true;
   let awaitsPong = false;
   const whileCurrent = <Result>(work: () => Result): Result | undefined => (isCurrent ? work() : undefined);
-  const noteReceived = (): void => {
-    const isPong = awaitsPong;
-    awaitsPong = false;
-    listener.onReceived(parts.clock.monotonic(), isPong);
-  };
+  const noteReceived = (): void => listener.onReceived(parts.clock.monotonic());
   const end = (): void => {
     isCurrent = false;
     inbound.close();
@@ -70,9 +68,10 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
     onPong: () =>
       whileCurrent(() => {
         noteReceived();
+        if (awaitsPong) listener.onPong();
+        awaitsPong = false;
         parts.delivery.ponged();
       }),
-    // Also counts as an answer to the ping: the pong may wait behind a thousand frames.
     onMessage: (text, bytes) =>
       whileCurrent(() => {
         noteReceived();
@@ -113,7 +112,10 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
       acks,
       bufferedBytes: () => socket.bufferedAmount,
       giveUp: (reason) => whileCurrent(() => listener.onUseless(reason)),
-      notify: (method, params, done) => sendNotification(socket, { jsonrpc: '2.0', method, params }, done),
+      notify: (method, params, done) => {
+        const timestamp = params['at'] ?? isoTime(parts.clock.now());
+        return sendNotification(socket, { jsonrpc: '2.0', method, params: { ...params, timestamp } }, done);
+      },
     }),
     end: () => {
       end();

@@ -18,7 +18,7 @@ export type LinkEvent =
   | { kind: 'opened' }
   | { kind: 'accepted' }
   | { kind: 'refused'; reason: string }
-  /** A frame of the cloud arrived after a ping: the pong or any other. */
+  /** The answer to a ping arrived; no other frame is one. */
   | { kind: 'pong' }
   /** `by`: who ended it; `cloud` also for a connection that was reset. */
   | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string; trouble?: LinkTrouble | null }

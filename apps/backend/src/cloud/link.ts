@@ -136,10 +136,10 @@ function connect(state: State): Connection {
   return openConnection(state.parts, {
     isAuthenticated: () => state.shown.state === 'authenticated',
     onOpen: () => advance(state, { kind: 'opened' }),
-    onReceived: (atMs, isPong) => {
+    onReceived: (atMs) => {
       state.receivedAtMs = atMs;
-      if (isPong) advance(state, { kind: 'pong' });
     },
+    onPong: () => advance(state, { kind: 'pong' }),
     onMessage: (message) => receive(state, message),
     onUseless: (reason) => advance(state, { kind: 'given_up', reason }),
     onClose: (loss) => {

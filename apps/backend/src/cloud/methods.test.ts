@@ -38,7 +38,7 @@ async function deviceCommand(publish: PublishCommand) {
   const params = { deviceId: id, command: { action: 'set_power', power: true }, idempotencyKey: 'k' };
   const call = async (): Promise<unknown> => {
     try {
-      return await methods['device.command'].run(params as never, 1);
+      return await methods['device.command'].run(params as never, 1, 'a');
     } catch (error) {
       return (error as RpcError).code;
     }

@@ -20,15 +20,18 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
   return {
     'device.command': {
       params: cloudMethods['device.command'].params,
-      run: async ({ deviceId, command, idempotencyKey }: DeviceCommandParams, id: CallId) => {
+      run: async ({ deviceId, command, idempotencyKey }: DeviceCommandParams, id: CallId, connectionId: string) => {
         const { action, ...params } = command;
         const device = await devices.findById(deviceId);
         if (device === null) throw unknownDevice();
         // Checked first: valid parameters are small and flat.
         const checked = checkCommand(types.of(device), action, params);
         if (checked.kind !== 'good') throw refusalOf(checked);
-        const key = commandKey(idempotencyKey, id, { deviceId, command });
-        return remembered.once(key, () => sendCommand(parts, { deviceId, action, params }));
+        const key = commandKey(idempotencyKey, id, { deviceId, command }, connectionId);
+        let isRepeated = false;
+        const send = () => sendCommand(parts, { deviceId, action, params });
+        const result = await remembered.once(key, send, () => (isRepeated = true));
+        return isRepeated ? { ...result, repeated: true } : result;
       },
     },
     'devices.snapshot': {

@@ -297,3 +297,39 @@ test('the next frame waits until a message is applied', async () => {
   obeyed.resolve();
   await received;
 });
+
+test('ids come back with the same digits, and no number within the parameters loses one', async () => {
+  const texts: string[] = [];
+  const given: unknown[] = [];
+  const echo = {
+    params: Type.Unknown(),
+    run: async (params: unknown) => {
+      given.push(params);
+      return 'ok';
+    },
+  };
+  const { peer, ran } = peerWith({ send: (text) => void texts.push(text), methods: { echo } });
+  const ask = async (text: string): Promise<string | undefined> => {
+    texts.length = 0;
+    await peer.receive(text);
+    await new Promise((resolve) => setImmediate(resolve));
+    return texts[0];
+  };
+  const ids = ['9007199254740993', '-9007199254740993', '18446744073709551615', '1732579200123456789', '0', '7', '1.5'];
+  ids.push('1.0', '1e3', '-0', '0.12345678901234567890', '1e400', '"exact-1:5"', '"9007199254740993"', 'null');
+  for (const id of ids) {
+    const answer = `{"jsonrpc":"2.0","id":${id},"result":"ok"}`;
+    assert.equal(await ask(`{"jsonrpc":"2.0","method":"echo","id":${id}}`), answer, id);
+    const refused = await ask(`{"jsonrpc":"2.0","method":"none","id":${id}}`);
+    assert.ok(refused?.includes(`"id":${id},`) === true, refused ?? 'nothing');
+  }
+  const two = ['9007199254740992', '9007199254740993'].map((id) => `{"jsonrpc":"2.0","method":"echo","id":${id}}`);
+  assert.deepEqual(
+    await ask(`[${two.join(',')}]`),
+    '[{"jsonrpc":"2.0","id":9007199254740992,"result":"ok"},{"jsonrpc":"2.0","id":9007199254740993,"result":"ok"}]',
+  );
+  given.length = 0;
+  await ask('{"jsonrpc":"2.0","id":1,"method":"echo","params":{"id":9007199254740993,"a":[1e20,0.5],"b":1e999}}');
+  assert.deepEqual(given, [{ id: '9007199254740993', a: [1e20, 0.5], b: '1e999' }]);
+  assert.deepEqual(ran, []);
+});

@@ -13,6 +13,7 @@ import { cloudMessages, maxCloudFrameBytes, type CloudMessage } from '@station/p
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { ownValue } from '@station/protocol/own-value';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
+import { createExactNumbers } from './exact-numbers.ts';
 import { createRpcServer, isObject, refusal, type RpcServer, type RpcServerParts } from './rpc-server.ts';
 
 export type IgnoredReason = 'binary' | 'not_json' | 'unknown' | 'bad_shape' | 'too_early';
@@ -43,8 +44,9 @@ export function createPeer(parts: PeerParts): Peer {
   const { onIgnored } = parts;
   let isClosed = false;
   const answer = createRpcServer(parts);
+  const numbers = createExactNumbers();
   const send = (text: string | null): void => {
-    if (!isClosed && text !== null) parts.send(text);
+    if (!isClosed && text !== null) parts.send(numbers.restore(text));
   };
   const onFault = (error: unknown): void => parts.onFault('answering the cloud', describeError(error));
   const receiveCall = (call: unknown): void => {
@@ -62,7 +64,7 @@ export function createPeer(parts: PeerParts): Peer {
     receive: (text) => {
       if (isClosed) return;
       if (text === null) return void onIgnored('binary');
-      const frame = parse(text);
+      const frame = numbers.parse(text);
       if (frame === undefined) return void onIgnored('not_json');
       if (mayBeUnstorable(text) && findUnstorable(frame) !== null) {
         const refused = refusalOfUnstorable(frame, parts.isAuthenticated());
@@ -128,15 +130,6 @@ function refusalOfUnstorable(frame: unknown, isAuthenticated: boolean): JSONRPCR
   if (!isRpc(frame) || frame['id'] === undefined) return null;
   const code = isAuthenticated ? rpcErrors.badParams : rpcErrors.notAuthenticated;
   return refusal(frame, code, 'It holds text that cannot be stored (U+0000, half a surrogate pair).');
-}
-
-/** @returns undefined when the text is not JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Method and id of a batch item that is not yet validated. */

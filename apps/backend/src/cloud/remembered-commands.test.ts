@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
-import { RpcError } from './rpc-server.ts';
+import { commandExpiryMs } from '../core/commands.ts';
+import { type CallId, RpcError } from './rpc-server.ts';
 import { commandKey, createRememberedCommands } from './remembered-commands.ts';
 
 /** A clock whose wall time the test can set, as NTP does. */
@@ -38,7 +39,7 @@ const content = { deviceId: 'd', command: { action: 'reboot' } };
 
 test('a repeated key has no second effect, for a day', async () => {
   await using all = await setUp();
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
   all.clock.advance(25 * 60 * 60 * 1000);
@@ -47,7 +48,7 @@ test('a repeated key has no second effect, for a day', async () => {
 
 test('setting the clock does not change the age of a command', async () => {
   await using all = await setUp();
-  const [key, other] = [commandKey('k', 1, content), commandKey('other', 2, content)];
+  const [key, other] = [commandKey('k', 1, content, 'a'), commandKey('other', 2, content, 'a')];
   await all.remembered.once(key, all.act);
   all.clock.set(2 * dayMs);
   // Another command makes the station delete old keys.
@@ -61,7 +62,7 @@ test('setting the clock does not change the age of a command', async () => {
 
 test('commands from before a restart age by the wall clock', async () => {
   await using all = await setUp();
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   await all.remembered.once(key, all.act);
   const afterRestart = createRememberedCommands(all.parts);
   all.clock.set(dayMs);
@@ -72,34 +73,40 @@ test('commands from before a restart age by the wall clock', async () => {
 
 test('two concurrent calls with one key run once, and both get the outcome', async () => {
   await using all = await setUp();
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   const both = await Promise.all([all.remembered.once(key, all.act), all.remembered.once(key, all.act)]);
   assert.deepEqual(both, [{ n: 1 }, { n: 1 }]);
 });
 
-test('without a key, id and request count as the key; a short id for two minutes', async () => {
+test('without a key a call repeats one of the same id and request, on its connection, within the deadline', async () => {
   await using all = await setUp();
   const { remembered, act, clock, state } = all;
-  await remembered.once(commandKey(undefined, 7, content), act);
-  await remembered.once(commandKey(undefined, 7, content), act);
-  assert.equal(state.done, 1);
-  await remembered.once(commandKey(undefined, 7, { ...content, deviceId: 'e' }), act);
-  assert.equal(state.done, 2, 'another command under the same number');
-  clock.advance(121_000);
-  await remembered.once(commandKey(undefined, 7, content), act);
-  assert.equal(state.done, 3, 'the number is used anew');
-  const long = commandKey(undefined, '01890000-0000-7000-8000-000000000000', content);
-  await remembered.once(long, act);
-  clock.advance(3_600_000);
-  await remembered.once(long, act);
-  assert.equal(state.done, 4);
-  assert.equal(commandKey(undefined, undefined, content), null);
-  assert.equal(commandKey(undefined, null, content), null);
+  const long = '01890000-0000-7000-8000-000000000000';
+  for (const id of [7, long]) {
+    state.done = 0;
+    let repeats = 0;
+    const run = (what: object, connectionId: string) =>
+      remembered.once(commandKey(undefined, id, what, connectionId), act, () => (repeats += 1));
+    await run(content, 'a');
+    await run(content, 'a');
+    assert.deepEqual([state.done, repeats], [1, 1]);
+    await run({ ...content, deviceId: 'e' }, 'a');
+    assert.deepEqual([state.done, repeats], [2, 1], 'another command under the same number');
+    await run(content, 'b');
+    assert.deepEqual([state.done, repeats], [3, 1], 'another connection');
+    clock.advance(commandExpiryMs + 1);
+    await run(content, 'a');
+    assert.deepEqual([state.done, repeats], [4, 1], 'the deadline of the first is over');
+  }
+  const key = (id: CallId) => commandKey(undefined, id, content, 'a');
+  assert.equal(key(undefined), null);
+  assert.equal(key(null), null);
+  assert.notEqual(key('7')?.text, key(7)?.text);
 });
 
 test('a refused command had no effect, and may be retried', async () => {
   await using all = await setUp();
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   await assert.rejects(
     all.remembered.once(key, async () => Promise.reject(new RpcError(rpcErrors.failed, 'no broker'))),
   );
@@ -108,7 +115,7 @@ test('a refused command had no effect, and may be retried', async () => {
 
 test('after an interruption the outcome is unknown, and the command does not run again', async () => {
   await using all = await setUp();
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   await new Promise<void>((isRunning) => {
     const neverEnds = (): Promise<never> => {
       isRunning();
@@ -124,7 +131,7 @@ test('after an interruption the outcome is unknown, and the command does not run
 test('a command whose outcome could not be stored does not run again', async () => {
   await using all = await setUp();
   const { schema } = all.store.db;
-  const key = commandKey('k', 1, content);
+  const key = commandKey('k', 1, content, 'a');
   const actAndBreak = async () => {
     await schema.alterTable('cloud_commands').renameColumn('outcome', 'away').execute();
     return all.act();

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
+import { commandExpiryMs } from '../core/commands.ts';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { Database } from '../store/schema.ts';
 import { type CallId, RpcError } from './rpc-server.ts';
@@ -9,30 +10,34 @@ export type RememberedCommands = {
   /**
    * Runs the command unless this key ran before; then it returns the stored outcome. A command that throws had no effect and is not stored,
    * except for outcomeUnknown.
+   * @param onRepeat called when the outcome is of an earlier run.
    * @throws RpcError outcomeUnknown when the outcome of the previous run is unknown.
    */
-  once<T>(key: CommandKey | null, action: () => Promise<T>): Promise<T>;
+  once<T>(key: CommandKey | null, action: () => Promise<T>, onRepeat?: () => void): Promise<T>;
 };
 
 export type CommandKey = { text: string; lifetimeMs: number };
 
 /** How long a repeated command has no second effect. */
 const rememberedMs = 24 * 60 * 60 * 1000;
-/** A cloud that restarts its numbering on each connection soon reuses a number. */
-const shortIdRememberedMs = 2 * 60 * 1000;
-const shortIdLength = 8;
 
 /**
- * The identity of a command: the key that the cloud sent, or else the id of the call together with its request.
- * Null when it sent neither.
+ * The identity of a command: the key that the cloud sent, or else the id of the call with its request, on its connection and within the
+ * deadline of the command (contracts, section 12). Null when it sent neither.
  */
-export function commandKey(idempotencyKey: string | undefined, id: CallId, content: unknown): CommandKey | null {
+export function commandKey(
+  idempotencyKey: string | undefined,
+  id: CallId,
+  content: unknown,
+  connectionId: string,
+): CommandKey | null {
   if (idempotencyKey !== undefined) return { text: `key:${idempotencyKey}`, lifetimeMs: rememberedMs };
   if (id === undefined || id === null) return null;
-  const isLong = typeof id === 'string' && id.length >= shortIdLength;
-  const digest = hash('sha256', JSON.stringify(content), 'base64url');
-  const name = typeof id === 'string' ? hash('sha256', id, 'base64url') : String(id);
-  return { text: `id:${name}:${digest}`, lifetimeMs: isLong ? rememberedMs : shortIdRememberedMs };
+  // A number beyond 2^53 may have been another one: it names nothing. The peer passes such ids on as text.
+  const isExact = typeof id === 'string' || Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  const name = isExact ? id : randomUUID();
+  const digest = hash('sha256', JSON.stringify([connectionId, name, content]), 'base64url');
+  return { text: `id:${digest}`, lifetimeMs: commandExpiryMs };
 }
 
 type RememberedParts = {
@@ -54,22 +59,33 @@ export function createRememberedCommands(parts: RememberedParts): RememberedComm
   const state: RememberedState = { ...parts, life: randomUUID() };
   const running = new Map<string, Promise<unknown>>();
   return {
-    once: async <T>(key: CommandKey | null, action: () => Promise<T>): Promise<T> => {
+    once: async <T>(key: CommandKey | null, action: () => Promise<T>, onRepeat?: () => void): Promise<T> => {
       if (key === null) return action();
       const { text } = key;
       const already = running.get(text);
-      if (already !== undefined) return already as Promise<T>;
-      const started = runOnce(state, key, action).finally(() => running.delete(text));
+      if (already !== undefined) {
+        onRepeat?.();
+        return already as Promise<T>;
+      }
+      const started = runOnce(state, key, action, onRepeat).finally(() => running.delete(text));
       running.set(text, started);
       return started as Promise<T>;
     },
   };
 }
 
-async function runOnce(state: RememberedState, key: CommandKey, action: () => Promise<unknown>): Promise<unknown> {
+async function runOnce(
+  state: RememberedState,
+  key: CommandKey,
+  action: () => Promise<unknown>,
+  onRepeat: (() => void) | undefined,
+): Promise<unknown> {
   const { db, onFault } = state;
   const { text } = key;
-  if (!(await claimKey(state, key))) return storedOutcome(db, text);
+  if (!(await claimKey(state, key))) {
+    onRepeat?.();
+    return storedOutcome(db, text);
+  }
   let outcome: unknown;
   try {
     outcome = await action();

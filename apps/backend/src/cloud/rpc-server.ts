@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   createJSONRPCErrorResponse,
   isJSONRPCID,
@@ -14,8 +15,11 @@ import { rpcErrors } from '@station/protocol/cloud-rpc';
 export type CallId = string | number | null | undefined;
 export type RpcMethod = {
   params: TSchema;
-  /** @param id of the call; undefined when the caller wants no answer. */
-  run(params: never, id: CallId): Promise<unknown>;
+  /**
+   * @param id of the call; undefined when the caller wants no answer.
+   * @param connectionId ids mean the same call only on one connection.
+   */
+  run(params: never, id: CallId, connectionId: string): Promise<unknown>;
 };
 
 /** A refusal with a code of the protocol; its message goes to the caller. */
@@ -47,6 +51,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
   const errorListener = (_text: string, error: unknown): void => {
     if (!(error instanceof RpcError)) onFault('a call of the cloud', describeError(error));
   };
+  const connectionId = randomUUID();
   const server = new JSONRPCServer<CallId>({ errorListener });
   server.mapErrorToJSONRPCErrorResponse = (id, error: unknown) =>
     error instanceof RpcError
@@ -58,7 +63,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
       // Omitted parameters count as empty (JSON-RPC 2.0, section 4.2).
       const params: unknown = given ?? {};
       if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
-      return method.run(params as never, id);
+      return method.run(params as never, id, connectionId);
     });
   }
   let running = 0;

@@ -217,6 +217,8 @@ test('X-Device-Token wins over Device-Token, and either sets the device of the r
   assert.deepEqual((await ask({ 'device-token': token })).json(), { deviceId: id });
   assert.equal((await ask({ 'x-device-token': token, 'device-token': 'wrong' })).statusCode, 200);
   assert.equal((await ask({ 'x-device-token': 'wrong', 'device-token': token })).statusCode, 401);
+  assert.deepEqual((await ask({ 'x-device-token': '', 'device-token': token })).json(), { deviceId: id });
+  assert.equal((await ask({ 'x-device-token': '', 'device-token': '' })).statusCode, 401);
   const again = await makeDevice(running);
   assert.equal((await ask({ 'x-device-token': token })).statusCode, 401, 'provisioned again: the old token is void');
   assert.deepEqual((await ask({ 'x-device-token': again })).json(), { deviceId: id });
