@@ -15,7 +15,11 @@ export const tokenRejectedCode = 4401;
 const CloudUserId = Type.String({ minLength: 1, maxLength: 128 });
 const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
-const PasswordHash = Type.String({ minLength: 1, maxLength: 512, description: 'PHC string, argon2id.' });
+const PasswordHash = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  description: 'PHC string of argon2id, or bcrypt with a cost of at most 12.',
+});
 
 const ClaimSuccess = Type.Object({
   type: Type.Literal('claim_success'),

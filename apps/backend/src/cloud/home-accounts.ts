@@ -1,3 +1,4 @@
+import { hashToken } from '../core/secrets.ts';
 import type { DatabaseTransaction, StoredRole, UsersTable } from '../store/schema.ts';
 
 /** Local accounts that the cloud linked later, and how they are restored. */
@@ -41,15 +42,19 @@ export async function unlink(
   await db.updateTable('users').set({ home_role: null }).where('id', '=', user.id).execute();
 }
 
+/** Whether the hash is the stored one, or the one in whose place it was computed. */
+export const isPasswordOf = (user: UsersTable, passwordHash: string): boolean =>
+  user.station_password_hash === passwordHash || user.replaced_hash === hashToken(passwordHash);
+
 export async function setPassword(
   db: DatabaseTransaction,
   user: UsersTable,
-  hash: string,
+  passwordHash: string,
   revoked: Set<string>,
 ): Promise<void> {
-  if (user.station_password_hash === hash) return;
+  if (isPasswordOf(user, passwordHash)) return;
   const home = isFromHome(user) ? { home_password_hash: user.home_password_hash ?? user.station_password_hash } : {};
-  const set = { station_password_hash: hash, ...home };
+  const set = { station_password_hash: passwordHash, replaced_hash: null, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   // It may be a reset: nothing but the new password opens the account.
   for (const table of ['refresh_tokens', 'passkeys'] as const) {

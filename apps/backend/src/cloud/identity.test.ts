@@ -58,6 +58,28 @@ test('a local owner whom the cloud linked and then dropped stays as an admin, wi
   assert.ok(result.kind === 'applied' && result.revoked.includes('home@example.org'));
 });
 
+test('a hash that a log-in has replaced is still the one of the cloud', async () => {
+  await using all = await openHousehold();
+  const member = { ...person('m', 'member'), stationPasswordHash: 'bcrypt of the cloud' };
+  const list = sync('a', person('a', 'owner'), member);
+  await all.apply(list);
+  const { id } = await all.db
+    .selectFrom('users')
+    .select('id')
+    .where('cloud_user_id', '=', 'm')
+    .executeTakeFirstOrThrow();
+  await all.sessions.renewHash(id, 'another', 'not stored');
+  await all.sessions.renewHash(id, 'bcrypt of the cloud', 'of our own');
+  assert.deepEqual(await all.logins(), ['a@example.org null', 'm@example.org of our own']);
+  assert.deepEqual(await all.apply(list), { kind: 'applied', revoked: [] });
+  assert.deepEqual(await all.apply({ type: 'member_updated', member }), { kind: 'applied', revoked: [] });
+  assert.deepEqual(await all.logins(), ['a@example.org null', 'm@example.org of our own']);
+  const changed = { type: 'station_password_changed', cloudUserId: 'm', stationPasswordHash: 'a new one' } as const;
+  assert.deepEqual(await all.apply(changed), { kind: 'applied', revoked: [id] });
+  assert.deepEqual(await all.apply(list), { kind: 'applied', revoked: [id] }, 'the earlier one is a change again');
+  assert.deepEqual(await all.logins(), ['a@example.org null', 'm@example.org bcrypt of the cloud']);
+});
+
 test('a local user whom the cloud removes stays, with a password set locally meanwhile, and can be linked again', async () => {
   await using all = await openHousehold();
   const userId = await all.local('granny@example.org', 'member');

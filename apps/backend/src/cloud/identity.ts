@@ -7,6 +7,7 @@ import {
   changeRole,
   close,
   isFromHome,
+  isPasswordOf,
   lockStation,
   ownerOf,
   setOwnership,
@@ -122,7 +123,7 @@ async function synchronise(
 function isAsBefore(user: UsersTable | undefined, member: CloudMember): boolean {
   if (user?.email !== normalEmail(member.email) || user.name !== member.name.trim()) return false;
   const hash = member.stationPasswordHash;
-  const isSamePassword = hash == null || isFromHome(user) || hash === user.station_password_hash;
+  const isSamePassword = hash == null || isFromHome(user) || isPasswordOf(user, hash);
   return user.role === wantedRole(member) && isSamePassword;
 }
 

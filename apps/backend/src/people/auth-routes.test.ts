@@ -148,3 +148,25 @@ test('a token must be signed with our secret and HS256, and carry userId and rol
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify({ userId: user.id, role: 'owner' })).toString('base64url')}.`;
   assert.equal(await status(unsigned), 401);
 });
+
+test('somebody with a bcrypt hash of the cloud logs in, and the hash is replaced without an effect on the sessions', async () => {
+  await using running = await runBackend();
+  const { http, backend } = running;
+  await running.setUp();
+  // Of Apache's htpasswd, for the owner's password.
+  const bcrypt = '$2y$10$NVqaHBvBJh1mlJRl7qaQLO1dQ1ih5wTo0whla/Lw07JQYRE9OMf72';
+  await backend.db.updateTable('users').set({ station_password_hash: bcrypt }).execute();
+  const stored = async () =>
+    (await backend.db.selectFrom('users').selectAll().executeTakeFirstOrThrow()).station_password_hash;
+  const { email, password } = owner;
+  assert.equal((await post(running, '/api/auth/login', { email, password: `${password}x` })).statusCode, 401);
+  assert.equal(await stored(), bcrypt);
+  const first = await post(running, '/api/auth/login', { email, password });
+  assert.equal(first.statusCode, 200);
+  assert.match((await stored()) ?? '', /^\$argon2id\$/);
+  const { accessToken } = first.json<Session>();
+  assert.equal((await http.inject({ url: '/api/auth/me', headers: bearer(accessToken) })).statusCode, 200);
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? '';
+  assert.equal((await http.inject({ method: 'POST', url: '/api/auth/refresh', headers: { cookie } })).statusCode, 200);
+  assert.equal((await post(running, '/api/auth/login', { email, password })).statusCode, 200);
+});

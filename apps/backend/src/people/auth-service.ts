@@ -17,7 +17,7 @@ import {
 import type { FirstRun } from './first-run.ts';
 import { type Attempt, type LoginLimiter, setupAccount } from './login-limiter.ts';
 import type { LoginMemory } from './login-memory.ts';
-import type { Passwords } from './passwords.ts';
+import { isBcrypt, type Passwords } from './passwords.ts';
 import type { Client, KnownSession, Sessions } from './sessions.ts';
 import type { SetupCode } from './setup-code.ts';
 
@@ -150,6 +150,7 @@ async function logIn(
     return { kind: 'wrong_credentials' };
   }
   await limiter.succeeded(attempt, user.id);
+  if (hash !== null && isBcrypt(hash)) await sessions.renewHash(user.id, hash, await passwords.hash(password));
   return openedSession(parts, { user, session, client }, since);
 }
 

@@ -13,6 +13,12 @@ export type Passwords = {
   matches(password: string, phc: string | null, from?: { isKnown: boolean }): Promise<boolean>;
 };
 
+/** Clouds of the field send bcrypt (contracts, section 12). A higher cost would occupy a small board for too long. */
+const bcryptPattern = /^\$2[aby]\$(0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/;
+
+/** Whether a log-in replaces it by a hash of our own. */
+export const isBcrypt = (hash: string): boolean => bcryptPattern.test(hash);
+
 type Parameters = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
 
 /** OWASP Password Storage Cheat Sheet: argon2id with 19 MiB, 2 passes, 1 lane. Memory in KiB. */
@@ -44,6 +50,10 @@ export function createPasswords(): Passwords {
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
     },
     matches: async (password, phc, { isKnown } = { isKnown: true }) => {
+      if (phc !== null && isBcrypt(phc)) {
+        const { compare } = await import('bcryptjs');
+        return atMostTwo(isKnown, () => compare(password, phc));
+      }
       const { tag, ...parameters } = (phc === null ? null : parsePhc(phc)) ?? noUser;
       return timingSafeEqual(await tagOf(password, parameters, tag.length, isKnown), tag);
     },

@@ -52,6 +52,8 @@ export type Sessions = {
   endOne(userId: string, sessionId: string): Promise<boolean>;
   /** Ends all sessions of a user except the one of `exceptToken`. */
   endAll(userId: string, exceptToken?: string): Promise<void>;
+  /** The same password with another hash: its sessions stay. Nothing happens when `from` is not the stored one any more. */
+  renewHash(userId: string, from: string, to: string): Promise<void>;
   /**
    * Stores the hash of a new password and ends the sessions opened with an old one, except the one of `exceptToken`.
    * @param replaced the hash that must be the stored one; left out: any. That is a reset, which also removes the passkeys: from then on
@@ -111,6 +113,11 @@ export function createSessions(parts: Parts): Sessions {
     },
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
     replacePassword: (userId, passwordHash, options) => replacePassword(db, userId, passwordHash, options),
+    renewHash: async (userId, from, to) => {
+      const set = { station_password_hash: to, replaced_hash: hashToken(from) };
+      const user = db.updateTable('users').set(set).where('id', '=', userId);
+      await user.where('station_password_hash', '=', from).execute();
+    },
   };
 }
 
@@ -123,7 +130,7 @@ export async function replacePassword(
 ): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
     // A password that is set here is the local one from now on.
-    const set = { station_password_hash: passwordHash, home_password_hash: null };
+    const set = { station_password_hash: passwordHash, home_password_hash: null, replaced_hash: null };
     const isReplaced = await setPassword(transaction, userId, set, replaced);
     if (isReplaced) await endAll(transaction, userId, exceptToken);
     if (isReplaced && replaced === undefined) {
@@ -269,7 +276,7 @@ export const keepPassword = (db: DatabaseTransaction, userId: string, passwordHa
 async function setPassword(
   db: DatabaseTransaction,
   userId: string,
-  set: { station_password_hash: string; home_password_hash?: null },
+  set: { station_password_hash: string; home_password_hash?: null; replaced_hash?: null },
   before: string | undefined,
 ): Promise<boolean> {
   const user = db.updateTable('users').set(set).where('id', '=', userId);

@@ -82,8 +82,10 @@ export type UsersTable = {
   name: string;
   /** Global role. With a row of `member_limits` a member is limited or a guest. */
   role: StoredRole;
-  /** PHC string (argon2id); null for a user who only logs in through the cloud. */
+  /** PHC string (argon2id), or bcrypt until the next log-in; null for a user who only logs in through the cloud. */
   station_password_hash: string | null;
+  /** SHA-256 (hex) of the hash of the cloud in whose place the stored one was computed at a log-in; null: none. */
+  replaced_hash: string | null;
   cloud_user_id: string | null;
   /** The address before the cloud linked a local user; null for all others. */
   home_email: string | null;

@@ -28,6 +28,7 @@ import { sessionClients } from './0031-session-clients.ts';
 import { closedAccounts } from './0032-closed-accounts.ts';
 import { firmwareApproval } from './0046-firmware-approval.ts';
 import { loginDevices } from './0045-login-devices.ts';
+import { replacedHashes } from './0047-replaced-hashes.ts';
 import { loginLimits } from './0033-login-limits.ts';
 import { passkeys } from './0034-passkeys.ts';
 import { home } from './0035-home.ts';
@@ -76,4 +77,5 @@ export const migrations: readonly StationMigration[] = [
   deviceDescriptions,
   loginDevices,
   firmwareApproval,
+  replacedHashes,
 ];
