@@ -195,7 +195,7 @@ export async function startSabreWebdav(
   return start(workspace, place, command, { path, env });
 }
 
-/** Caddy in front of a server: it ends TLS with a certificate of its own. @returns what clients use; `authority`: its certificate. */
+/** Caddy in front of a server: it ends TLS with a certificate of its own. @returns what clients use; `authority`: file of its certificate. */
 export async function startTlsProxy(
   workspace: Workspace,
   { url, files, requests }: Pick<WebdavServer, 'url' | 'files' | 'requests'>,
@@ -206,7 +206,19 @@ export async function startTlsProxy(
   const key = join(folder, 'key.pem');
   const certificate = join(folder, 'certificate.pem');
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const made = ['-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', certificate];
+  const made = [
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-keyout',
+    key,
+    '-out',
+    certificate,
+  ];
   await run('openssl', ['req', '-x509', ...made, ...names]);
   const behind = new URL(url);
   const lines = [
@@ -216,7 +228,6 @@ export async function startTlsProxy(
   await writeFile(join(folder, 'Caddyfile'), lines.join('\n'));
   const command = ['caddy', 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'];
   const daemon = await startAsNobody(workspace, folder, command, { XDG_DATA_HOME: folder });
-  const authority = await readFile(certificate, 'utf8');
   await waitFor('caddy to answer', async () => {
     if (!daemon.running()) throw new Error(`caddy ended: ${await daemon.logTail()}`);
     return (
@@ -230,7 +241,7 @@ export async function startTlsProxy(
     url: `https://localhost:${port}${path}`,
     files,
     requests,
-    authority,
+    authority: certificate,
     [Symbol.asyncDispose]: () => daemon.stop(),
   };
 }
