@@ -70,6 +70,25 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 600
     assert.equal(file.buffer.subarray(0, 21).toString(), 'age-encryption.org/v1');
   });
 
+  it('I enter a server that keeps no backup, am told why, and correct the address', async () => {
+    await using olena = await openPerson(browser, old.url, 'en-GB');
+    const { page } = olena;
+    await page.goto('/settings/backup');
+    await logIn(page);
+    const card = page.getByRole('region', { name: 'Each night' });
+    await card.getByRole('switch', { name: /WebDAV/ }).click();
+    const address = card.getByLabel('Address of the folder');
+    await address.fill('nas.example/dav');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await textOn(card, 'It begins with https:// or http://.');
+    await address.fill('http://127.0.0.1:9/Резервні копії');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await textOn(card, /Saved. But no backup can be kept there now: the server does not answer/);
+    await look(page, 'backup-no-webdav');
+    await page.reload();
+    assert.match(await address.inputValue(), /\/Резервні копії\/$/);
+  });
+
   it('I have the station check itself, see what is wrong and how to mend it, and keep a file for support', async () => {
     await using olena = await openPerson(browser, old.url, 'en-GB');
     const { page } = olena;

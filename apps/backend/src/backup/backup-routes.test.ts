@@ -261,7 +261,7 @@ test('an address that is none is refused, and a log-in in one is not shown', asy
   assert.equal((await view()).settings.webdav, null);
   const url = 'http://anna:secret@127.0.0.1:9/Резервні копії';
   const shown = (await change({ ...usual, webdav: { url, username: '' } })).json<BackupView>();
-  assert.deepEqual(shown.settings.webdav, { url: 'http://127.0.0.1:9/Резервні%20копії/', username: 'anna' });
+  assert.deepEqual(shown.settings.webdav, { url: 'http://127.0.0.1:9/Резервні копії/', username: 'anna' });
   assert.deepEqual(shown.faults, [{ place: 'webdav', reason: 'unreachable' }]);
 });
 

@@ -35,8 +35,8 @@ test('an address is kept in ASCII with a slash at its end, whatever a person typ
 });
 
 test('people are shown their letters', () => {
-  const { url = '' } = readWebdavAddress('https://a/Резервні копії/100%41/H%E4') ?? {};
-  assert.equal(shownWebdavAddress(url), 'https://a/Резервні%20копії/100A/H%E4/');
+  const { url = '' } = readWebdavAddress('https://a/Резервні копії [1]/100%41/50%25/H%E4') ?? {};
+  assert.equal(shownWebdavAddress(url), 'https://a/Резервні копії [1]/100A/50%25/H%E4/');
 });
 
 test('what is no address is refused', () => {

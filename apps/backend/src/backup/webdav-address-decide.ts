@@ -53,9 +53,9 @@ function decoded(part: string): string | null {
 const escapedOtherwise = (part: string): string =>
   part.replace(strayPercent, '%25').replace(/[^%\w.~!*'()-]/gu, encodeURIComponent);
 
-/** A kept address for people: with their letters in place of escapes. `readWebdavAddress` gives the kept one again. */
+/** A kept address for people: with their letters, blanks and brackets in place of escapes. `readWebdavAddress` gives the kept one again. */
 export const shownWebdavAddress = (url: string): string =>
-  url.replace(/(?:%[89A-F][0-9A-F])+/g, (escapes) => {
+  url.replace(/(?:%(?:[89A-F][0-9A-F]|20|5B|5D))+/g, (escapes) => {
     const text = decoded(escapes);
     return text === null || encodeURIComponent(text) !== escapes ? escapes : text;
   });

@@ -35,6 +35,8 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
       setChanging(false);
     },
   });
+  const isUrlWrong =
+    save.error !== null && asProblem(save.error).faults.some(({ pointer }) => pointer === '/webdav/url');
   const asks = changing || (nightly && !settings.hasPassphrase);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -73,7 +75,7 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
         />
         <p className="text-small text-ink-soft">{t(`backup.settings.folderState.${view.folder}`)}</p>
         <SwitchLine label={t('backup.settings.webdav')} on={webdav} onToggle={setWebdav} />
-        {webdav && <WebdavFields settings={settings} />}
+        {webdav && <WebdavFields settings={settings} isUrlWrong={isUrlWrong} />}
         {asks && <PassphraseFields value={passphrase} fault={fault} onChange={setPassphrase} />}
         {settings.hasPassphrase && !changing && (
           <div>
@@ -112,13 +114,16 @@ function webdavOf(form: FormData): BackupSettingsPut['webdav'] {
   return password === '' ? server : { ...server, password };
 }
 
-function WebdavFields({ settings: { webdav } }: { settings: BackupView['settings'] }) {
+function WebdavFields({ settings: { webdav }, isUrlWrong }: { settings: BackupView['settings']; isUrlWrong: boolean }) {
   const { t } = useTranslation();
   return (
     <div className="space-y-4">
       <Field
-        {...{ label: t('backup.settings.url'), name: 'url', type: 'url', fault: null }}
-        placeholder="https://nas.local/remote.php/dav/files/station"
+        label={t('backup.settings.url')}
+        name="url"
+        type="url"
+        fault={isUrlWrong ? t('backup.settings.noUrl') : null}
+        placeholder="https://cloud.example.org/remote.php/dav/files/station"
         defaultValue={webdav?.url ?? ''}
       />
       <Field

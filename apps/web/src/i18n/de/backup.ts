@@ -68,6 +68,7 @@ export const backup = {
     },
     webdav: 'Auch auf einen WebDAV-Server (NAS, Nextcloud)',
     url: 'Adresse des Ordners',
+    noUrl: 'Sie beginnt mit https:// oder http://.',
     username: 'Benutzername',
     password: 'Passwort',
     passwordKept: 'Leer: Es bleibt, wie es ist.',

@@ -65,6 +65,7 @@ export const backup = {
     },
     webdav: 'Also to a WebDAV server (NAS, Nextcloud)',
     url: 'Address of the folder',
+    noUrl: 'It begins with https:// or http://.',
     username: 'User name',
     password: 'Password',
     passwordKept: 'Empty: it stays as it is.',

@@ -66,6 +66,7 @@ export const backup = {
     },
     webdav: 'Także na serwer WebDAV (NAS, Nextcloud)',
     url: 'Adres folderu',
+    noUrl: 'Zaczyna się od https:// lub http://.',
     username: 'Nazwa użytkownika',
     password: 'Hasło',
     passwordKept: 'Puste: zostaje bez zmian.',

@@ -65,6 +65,7 @@ export const backup = {
     },
     webdav: 'Також на сервер WebDAV (NAS, Nextcloud)',
     url: 'Адреса теки',
+    noUrl: 'Вона починається з https:// або http://.',
     username: 'Ім’я користувача',
     password: 'Пароль',
     passwordKept: 'Порожньо: лишається попередній.',
