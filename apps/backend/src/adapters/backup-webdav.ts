@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DestinationFault, isBackupFileName, listedBackups, type StorageTarget } from '../core/backup-destination.ts';
 import { hashFile } from './backup-hash.ts';
 import { AnswerRefusedError, silenceMs, withoutSilence } from './limited-fetch.ts';
@@ -11,6 +12,8 @@ import { createWebdavFolder, type WebdavFolder } from './webdav-folder.ts';
 
 /** A process that was cancelled is killed after 5 s. */
 const clearMs = 4_000;
+const mostListings = 4;
+const betweenListingsMs = 1_000;
 const probeText = 'The station tries whether backups can be kept here.\n';
 
 /**
@@ -58,7 +61,7 @@ async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal):
       if (error instanceof DestinationFault) throw error;
       return false;
     });
-    const sizes = new Map((await folder.files())?.map(({ name, bytes }) => [name, bytes]));
+    const sizes = await sizesWith(folder, isAnswered ? second : first);
     const isRenamed = isAnswered && sizes.has(second) && !sizes.has(first);
     const kept = isRenamed ? second : first;
     if (!sizes.has(kept)) throw new DestinationFault('not_webdav');
@@ -70,6 +73,15 @@ async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal):
   } catch (error) {
     await clear(folder, [first, second]);
     throw error;
+  }
+}
+
+/** Sizes of the files by name. Some clouds list a new file a moment later. */
+async function sizesWith(folder: WebdavFolder, expected: string): Promise<Map<string, number>> {
+  for (let tries = 1; ; tries++) {
+    const sizes = new Map((await folder.files())?.map(({ name, bytes }) => [name, bytes]));
+    if (sizes.has(expected) || tries === mostListings) return sizes;
+    await pause(betweenListingsMs);
   }
 }
 
