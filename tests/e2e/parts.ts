@@ -163,6 +163,7 @@ export const topics: Readonly<Record<string, readonly string[]>> = {
     'acme',
     'web/passkeys',
   ],
+  world: ['backup/webdav-servers'],
 };
 
 /** Whether `path` is `place`, or below it. */
