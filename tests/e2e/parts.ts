@@ -113,6 +113,7 @@ export const parts: readonly Part[] = [
   gate(part('world/wifi-profiles', 'deploy/install.sh', `${agent}/adapters/network-manager`, 'packages/protocol/src')),
   gate(part('world/station-name', 'deploy/install.sh', `${agent}/adapters/mdns-name.ts`, `${backend}/provisioning`)),
   part('world/image-disk', `${agent}/adapters/docker`),
+  inOwnNetwork(part('world/entrance', web, `${backend}/http`)),
   part('world/podman', 'deploy/install.sh'),
   gate(part('update/offline', `${agent}/stack`)),
   gate(part('update/bad-input', `${agent}/stack`, `${agent}/core`, 'packages/protocol/src')),

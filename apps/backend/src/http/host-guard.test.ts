@@ -45,6 +45,15 @@ test('a rebound name gets 421 on every path, also for unknown paths and public r
   }
 });
 
+test('the refusal says where the station is found', async () => {
+  const env = { PUBLIC_URL: 'http://hallway.local:8080', PUBLIC_NAME: 'home.example.org' };
+  await using running = await runBackend({ env });
+  const answer = await running.http.inject({ url: '/api/auth/setup', headers: { host: 'hallway.lan' } });
+  assert.deepEqual(answer.json<{ details: unknown }>().details, {
+    addresses: ['http://hallway.local:8080', 'https://home.example.org'],
+  });
+});
+
 test('a proxy may name the host of the browser only in Host', async () => {
   await using running = await runBackend({ env: { PUBLIC_URL: 'http://hallway.local' } });
   const get = async (headers: Record<string, string>) =>

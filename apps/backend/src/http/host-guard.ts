@@ -20,10 +20,17 @@ export function guardHost(app: HttpServer, names: OwnNames): void {
       throw new StationError(
         'host_unknown',
         'The station does not answer under this name. PUBLIC_URL and PUBLIC_NAME set its names.',
+        { details: { addresses: addressesOf(names) } },
       );
     }
   });
 }
+
+/** Where people find the station; nothing that its own name does not say. */
+const addressesOf = ({ publicUrl, publicName }: OwnNames): string[] => [
+  publicUrl,
+  ...(publicName === null ? [] : [`https://${publicName}`]),
+];
 
 /**
  * Tells whether a `Host` header can be the station: an address, a name without dots, `station.local`, PUBLIC_NAME or the host of PUBLIC_URL.

@@ -15,6 +15,8 @@ export class Problem extends Error {
   readonly retryAfterSeconds: number | null;
   /** `details.reason`: what exactly was refused. */
   readonly reason: string | null;
+  /** Of `host_unknown`: where the station answers. */
+  readonly addresses: readonly string[];
 
   constructor(
     code: ProblemCode,
@@ -24,6 +26,7 @@ export class Problem extends Error {
       faults?: readonly FieldFault[];
       retryAfterSeconds?: number | null;
       reason?: string | null;
+      addresses?: readonly string[];
       cause?: unknown;
     } = {},
   ) {
@@ -34,6 +37,7 @@ export class Problem extends Error {
     this.faults = more.faults ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds ?? null;
     this.reason = more.reason ?? null;
+    this.addresses = more.addresses ?? [];
   }
 }
 
@@ -126,33 +130,45 @@ function problemOf(response: Response, text: string): Problem {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const more = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null };
   const body = errorBody(text);
-  if (body)
-    return new Problem(body.code as ProblemCode, body.message, { ...more, faults: body.faults, reason: body.reason });
+  if (body) {
+    const { code, message, faults, reason, addresses } = body;
+    return new Problem(code as ProblemCode, message, { ...more, faults, reason, addresses });
+  }
   // When the backend is down, a proxy answers with its own error text.
   if ([502, 503, 504].includes(response.status)) return new Problem('no_answer', 'The station did not answer.', more);
   return new Problem('bad_answer', `Unexpected answer ${response.status}.`, more);
 }
 
-function errorBody(
-  text: string,
-): { code: string; message: string; faults: FieldFault[]; reason: string | null } | null {
+type ErrorParts = {
+  code: string;
+  message: string;
+  faults: FieldFault[];
+  reason: string | null;
+  addresses: string[];
+};
+
+function errorBody(text: string): ErrorParts | null {
   try {
     const value: unknown = JSON.parse(text);
     if (!isRecord(value) || typeof value['code'] !== 'string') return null;
     const details = value['details'];
     const faults = isRecord(details) && Array.isArray(details['faults']) ? details['faults'].filter(isFault) : [];
     const reason = isRecord(details) && typeof details['reason'] === 'string' ? details['reason'] : null;
+    const given: unknown = isRecord(details) ? details['addresses'] : null;
     return {
       code: value['code'],
       message: typeof value['message'] === 'string' ? value['message'] : '',
       faults,
       reason,
+      // They become links.
+      addresses: Array.isArray(given) ? given.filter(isWebAddress) : [],
     };
   } catch {
     return null;
   }
 }
 
+const isWebAddress = (value: unknown): value is string => typeof value === 'string' && /^https?:\/\//.test(value);
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 const isFault = (value: unknown): value is FieldFault =>
   isRecord(value) && typeof value['pointer'] === 'string' && typeof value['message'] === 'string';

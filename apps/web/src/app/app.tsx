@@ -2,10 +2,12 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Route, Router, Switch } from 'wouter';
+import { isOutage, type Problem } from '../api/request.ts';
 import { ServicesContext, useServices, useStore } from '../api/services.ts';
 import { DeviceControlContext } from '../features/devices/device-control.ts';
 import { formatClock } from '../i18n/format.ts';
 import { useLocale } from '../i18n/i18n.ts';
+import { problemWords } from '../i18n/words.ts';
 import { Centered, ErrorBoundary } from '../ui/page.tsx';
 import type { AppServices } from './services.ts';
 import { SecurePage } from './places.ts';
@@ -58,7 +60,7 @@ function SessionGate({ children }: { children: ReactNode }) {
     case 'checking':
       return <Opening />;
     case 'unreachable':
-      return <Unreachable since={state.since} />;
+      return <Unreachable problem={state.problem} since={state.since} />;
     case 'setup_needed':
       return (
         <Suspense fallback={<Opening />}>
@@ -76,11 +78,42 @@ function SessionGate({ children }: { children: ReactNode }) {
   }
 }
 
-function Unreachable({ since }: { since: number }) {
+/** Only no answer at all may mean that the station is restarting. */
+function Unreachable({ problem, since }: { problem: Problem; since: number }) {
   const { t } = useTranslation();
-  const time = formatClock(useLocale(), since);
+  const locale = useLocale();
+  const time = formatClock(locale, since);
+  if (problem.code === 'host_unknown') return <Elsewhere problem={problem} />;
+  if (!isOutage(problem)) {
+    return (
+      <Centered tone="fault" title={t('session.refused')} help={problemWords(t, locale, problem)}>
+        <p className="text-small text-ink-soft">
+          {t('error.code')}: <code>{problem.status === null ? problem.code : `${problem.status} ${problem.code}`}</code>
+        </p>
+      </Centered>
+    );
+  }
   const help = `${t('session.unreachable.since', { time })} ${t('session.unreachable.help')}`;
   return <Centered tone="attention" title={t('session.unreachable.title')} help={help} />;
+}
+
+/** The page came from the station under a name that is none of its own. */
+function Elsewhere({ problem }: { problem: Problem }) {
+  const { t } = useTranslation();
+  const help = t('session.elsewhere.help', { name: location.hostname });
+  return (
+    <Centered tone="attention" title={t('session.elsewhere.title')} help={help}>
+      <ul className="space-y-2">
+        {problem.addresses.map((address) => (
+          <li key={address}>
+            <a className="font-strong text-accent underline" href={address}>
+              {address}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Centered>
+  );
 }
 
 /** Shows nothing for a short time, because loading is usually fast; then a text. */

@@ -113,6 +113,11 @@ export const first = {
   },
   session: {
     checking: 'Station wird gesucht…',
+    refused: 'Die Station antwortet, aber nicht wie erwartet',
+    elsewhere: {
+      title: 'Das ist keine Adresse der Station',
+      help: 'Als „{{name}}“ antwortet die Station nicht. Öffne sie unter einer Adresse hier unten oder unter ihrer IP-Adresse. Einen anderen Namen legt PUBLIC_URL fest.',
+    },
     unreachable: {
       title: 'Die Station antwortet nicht',
       help: 'Vielleicht startet sie gerade neu. Diese Seite versucht es automatisch wieder.',

@@ -109,6 +109,11 @@ export const first = {
   },
   session: {
     checking: 'Looking for the station…',
+    refused: 'The station answers, but not as this page expects',
+    elsewhere: {
+      title: 'This is not an address of the station',
+      help: 'The station does not answer as “{{name}}”. Open it at an address below, or at its IP address. For another name of its own, set PUBLIC_URL.',
+    },
     unreachable: {
       title: 'The station does not answer',
       help: 'It may be restarting. This page tries again automatically.',

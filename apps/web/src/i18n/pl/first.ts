@@ -121,6 +121,11 @@ export const first = {
   },
   session: {
     checking: 'Szukanie stacji…',
+    refused: 'Stacja odpowiada, ale nie tak, jak oczekuje ta strona',
+    elsewhere: {
+      title: 'To nie jest adres stacji',
+      help: 'Stacja nie odpowiada jako „{{name}}”. Otwórz ją pod adresem poniżej albo pod jej adresem IP. Inną nazwę ustawia PUBLIC_URL.',
+    },
     unreachable: {
       title: 'Stacja nie odpowiada',
       help: 'Może właśnie uruchamia się ponownie. Strona spróbuje jeszcze raz automatycznie.',
