@@ -1,8 +1,8 @@
-// Says in place of an empty page that the browser is too old. For any browser: ES3. `AbortSignal.any` came with the oldest browsers of
-// `build.target` in vite.config.ts.
+// Says in place of an empty page that the browser is too old. For browsers of the last ten years: no syntax that is newer.
+// `AbortSignal.any` came with the oldest browsers of `build.target` in vite.config.ts.
 (function () {
   if (window.AbortSignal && AbortSignal.any) return;
-  var texts = {
+  const texts = {
     en: ['This browser is too old', 'Station needs Chrome or Edge 116, Firefox 124 or Safari 17.4, or a newer one.'],
     de: ['Dieser Browser ist zu alt', 'Station braucht Chrome oder Edge 116, Firefox 124 oder Safari 17.4 oder neuer.'],
     pl: [
@@ -11,10 +11,10 @@
     ],
     uk: ['Цей браузер застарий', 'Station потребує Chrome чи Edge 116, Firefox 124 або Safari 17.4 чи новішого.'],
   };
-  var language = String(navigator.language || 'en').slice(0, 2);
-  var text = Object.prototype.hasOwnProperty.call(texts, language) ? texts[language] : texts.en;
-  var say = function (name, words) {
-    var element = document.createElement(name);
+  const language = String(navigator.language || 'en').slice(0, 2);
+  const text = Object.prototype.hasOwnProperty.call(texts, language) ? texts[language] : texts.en;
+  const say = function (name, words) {
+    const element = document.createElement(name);
     element.appendChild(document.createTextNode(words));
     document.body.appendChild(element);
   };
