@@ -323,7 +323,7 @@ check_port() {
 	# A first run that was interrupted may have started the station's own containers.
 	if [ "$name" = docker-proxy ] && docker ps --quiet --filter label=com.docker.compose.project=station --filter "publish=$1" | grep -q .; then return; fi
 	if [ "$name" = station-agent ]; then return; fi
-	fail "Port $1, for $3 is in use by $name (process $pid). Stop that program, or choose another port with $2=… in an answer file."
+	fail "Port $1 (for $3) is in use by $name (process $pid). Stop that program, or choose another port with $2=… in an answer file."
 }
 
 check_agent_version() {
