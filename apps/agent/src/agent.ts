@@ -18,6 +18,7 @@ import { openDownload } from './adapters/http-download.ts';
 import { readLog } from './adapters/machine-checks.ts';
 import { createMachinePower } from './adapters/machine-power.ts';
 import { createMdnsName, type MdnsName } from './adapters/mdns-name.ts';
+import { useOutgoingProxy } from './adapters/outgoing-proxy.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { createSystemTime } from './adapters/timedate.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
@@ -87,6 +88,7 @@ export async function startAgent(
   const conditions = createAgentConditions(clock, logger);
   const startedAt = isoTime(clock.now());
   await using stack = new AsyncDisposableStack();
+  stack.defer(useOutgoingProxy(config.proxy));
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
 

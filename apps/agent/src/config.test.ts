@@ -36,6 +36,7 @@ describe('defaults', () => {
         stationCode: null,
         dataDir: '/home/anna/station-agent-data',
         logLevel: 'info',
+        proxy: { http: null, https: null, except: null },
         release: {
           manifestUrl: new URL(needed.UPDATE_SERVER_URL),
           publicKeys: [],
@@ -266,6 +267,9 @@ const wrong: Record<string, string[]> = {
   CONNECTIVITY_CHECK_URL: ['file:///etc/passwd', 'example.org'],
   HOTSPOT_SSID: ['x'.repeat(33), 'ä'.repeat(17)],
   HOTSPOT_PASSWORD: ['short', 'x'.repeat(64), 'pässwörd1'],
+  HTTP_PROXY: ['proxy.example:3128', 'socks5://proxy.example', 'http://', 'http://proxy.example/path', 'http://a b'],
+  HTTPS_PROXY: ['proxy.example', 'ftp://proxy.example:3128', 'https://proxy.example?x'],
+  NO_PROXY: ['a b', 'ж.example'],
   HOTSPOT_ADDRESS: ['192.0.2.1', '192.0.2.1/31', '192.0.2.1/7', '192.0.2.1/24/1', '::1/64', '192.0.2.256/24'],
   LOG_LEVEL: ['trace', 'verbose'],
 };
@@ -341,6 +345,27 @@ describe('the environment file', () => {
   const required = Object.entries(needed)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n');
+
+  it('names proxies in upper and lower case, the lower one first, and keeps their passwords out of what is told', async (t) => {
+    // Those of whoever runs the tests would count first.
+    const own = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+    if (own.some((name) => process.env[name])) return t.skip('this machine has a proxy of its own');
+    const address = 'http://user:proxy-secret@proxy.example:3128';
+    const lines = [
+      `https_proxy=${address}`,
+      'HTTPS_PROXY=http://other.example',
+      'HTTP_PROXY=http://plain.example:8080/',
+    ];
+    await inFolder(`${required}\n${lines.join('\n')}\nno_proxy=.intern.example, 192.0.2.9\n`, async (directory) => {
+      const reading = await loadConfig({ directory });
+      assert.equal(reading.kind, 'ok');
+      assert.deepEqual(reading.warnings, []);
+      if (reading.kind !== 'ok') return;
+      const { http, https, except } = reading.config.proxy;
+      assert.deepEqual([http, https, except], ['http://plain.example:8080/', address, '.intern.example, 192.0.2.9']);
+      assert.ok(reading.config.secrets.includes(address));
+    });
+  });
 
   it('is read from beside the executable; duplicate and unknown names in it are reported', async () => {
     const content = `${required}\nLOG_LEVEL="warn"\nLOG_LEVEL='error'\nAGENT_TOKN=oops-a-secret\nAGENT_TOKEN=brief-one\n`;

@@ -16,6 +16,8 @@ export type Config = {
   readonly stationCode: string | null;
   readonly dataDir: string;
   readonly logLevel: LogLevel;
+  /** Proxies between this network and the internet; null: none. */
+  readonly proxy: { readonly http: string | null; readonly https: string | null; readonly except: string | null };
   readonly release: {
     readonly manifestUrl: URL;
     /** Empty: manifests are not signed. */
@@ -133,14 +135,24 @@ export async function loadConfig(options: { envFile?: string; directory: string 
   }
   const file = parseEnvFile(text ?? '');
   const defaults = { homeDirectory: homedir(), hostname: hostname(), pid: process.pid };
-  const reading = envToConfig(mergeEnvironment(file.values, process.env), defaults);
-  return { ...reading, warnings: [...file.warnings, ...unknownNames(file.values), ...reading.warnings] };
+  const values = withProxyNames(file.values);
+  const reading = envToConfig(mergeEnvironment(values, withProxyNames(process.env)), defaults);
+  return { ...reading, warnings: [...file.warnings, ...unknownNames(values), ...reading.warnings] };
 }
 
 /** The variables of the file, overridden by those of the process. An empty variable counts as unset. */
 export function mergeEnvironment(file: Environment, processEnvironment: Environment): Environment {
   const set = Object.entries(processEnvironment).filter(([, value]) => value !== undefined && value.trim() !== '');
   return { ...file, ...Object.fromEntries(set) };
+}
+
+/** Programs write the names of proxies in lower case too, and then that one counts. */
+function withProxyNames(env: Environment): Environment {
+  const names = ['http_proxy', 'https_proxy', 'no_proxy'];
+  const entries = Object.entries(env);
+  const lower = entries.filter(([name, value]) => names.includes(name) && (value ?? '').trim() !== '');
+  const others = entries.filter(([name]) => !names.includes(name));
+  return Object.fromEntries([...others, ...lower.map(([name, value]) => [name.toUpperCase(), value] as const)]);
 }
 
 /** An unknown name in the environment file is probably a typing error. */
@@ -168,6 +180,7 @@ function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Co
     stationCode: values.STATION_CODE,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL,
+    proxy: { http: values.HTTP_PROXY, https: values.HTTPS_PROXY, except: values.NO_PROXY },
     release: {
       manifestUrl: values.UPDATE_SERVER_URL,
       publicKeys: values.UPDATE_PUBLIC_KEY ?? [],

@@ -114,6 +114,24 @@ export const agentVariables = {
       help: 'Password or token at the image registry.',
     },
   }),
+  ...group('Network', {
+    HTTP_PROXY: {
+      check: is.matching(/^https?:\/\/[^\s/?#]+\/?$/, 'be the URL of a proxy, like http://proxy.example:3128'),
+      secret: true,
+      otherwise: 'requests are sent directly',
+      help: 'The HTTP proxy for http:// addresses, for networks without another way out; also in lower case. Docker has settings of its own.',
+    },
+    HTTPS_PROXY: {
+      check: is.matching(/^https?:\/\/[^\s/?#]+\/?$/, 'be the URL of a proxy, like http://proxy.example:3128'),
+      secret: true,
+      otherwise: 'requests are sent directly',
+      help: 'The same for https:// addresses.',
+    },
+    NO_PROXY: {
+      check: is.matching(/^[\x21-\x7e]+( *, *[\x21-\x7e]+)*$/, 'be names and addresses, separated by commas'),
+      help: 'What is asked directly all the same, like .example.org,192.0.2.9. This machine and names in .local always are.',
+    },
+  }),
   ...group('Firmware of devices', {
     FIRMWARE_MANIFEST_URL: {
       check: manifestUrl,

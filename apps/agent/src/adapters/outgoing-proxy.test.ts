@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { sendRequest } from './http-request.ts';
+import { useOutgoingProxy } from './outgoing-proxy.ts';
+
+type Seen = { server: Server; port: number; lines: string[]; headers: (string | undefined)[] };
+
+async function listen(): Promise<Seen & Disposable> {
+  const lines: string[] = [];
+  const headers: (string | undefined)[] = [];
+  const server = createServer(({ method, url, headers: given }, response) => {
+    lines.push(`${method} ${url}`);
+    headers.push(given['proxy-authorization']);
+    response.end('ok');
+  });
+  server.on('connect', ({ url }, socket) => {
+    lines.push(`CONNECT ${url}`);
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { server, port, lines, headers, [Symbol.dispose]: stop };
+}
+
+const ask = async (url: string): Promise<void> => {
+  const response = await sendRequest(new URL(url), { signal: AbortSignal.timeout(60_000) }).catch(() => null);
+  response?.body.destroy();
+};
+
+describe('the proxy of the network', () => {
+  test('gets what leaves the home, and nothing of this machine', async () => {
+    using proxy = await listen();
+    using own = await listen();
+    const address = `http://user:pass%20word@127.0.0.1:${proxy.port}`;
+    const undo = useOutgoingProxy({ http: address, https: address, except: '.intern.example' });
+    try {
+      await ask('http://releases.example/manifest.json');
+      await ask('https://releases.example/manifest.json');
+      for (const host of ['127.0.0.1', 'localhost']) await ask(`http://${host}:${own.port}/health`);
+      await ask('http://registry.intern.example/');
+      await ask('http://nas.local/');
+    } finally {
+      undo();
+    }
+    const seen = ['GET http://releases.example/manifest.json', 'CONNECT releases.example:443'];
+    assert.deepEqual(proxy.lines, seen);
+    assert.equal(proxy.headers[0], `Basic ${btoa('user:pass word')}`);
+    assert.deepEqual(own.lines, ['GET /health', 'GET /health']);
+    await ask(`http://127.0.0.1:${own.port}/after`);
+    assert.equal(proxy.lines.length, 2);
+  });
+
+  test('is not used where none is named', async () => {
+    using own = await listen();
+    useOutgoingProxy({ http: null, https: null, except: 'x' })();
+    await ask(`http://127.0.0.1:${own.port}/`);
+    assert.deepEqual(own.lines, ['GET /']);
+  });
+});
