@@ -70,7 +70,7 @@ function createDriver(database: DatabaseSync, onError: (error: unknown) => void)
     onError,
     prepare: createStatementCache(database),
     turn: createTurns(),
-    write: createTurns(),
+    lane: createLane(),
   };
   const own = (connection: DatabaseConnection): SqliteConnection => connection as SqliteConnection;
   const onSavepoint = async (
@@ -102,13 +102,16 @@ type Shared = {
   prepare: (sql: string) => Prepared;
   /** For one statement, or one transaction. */
   turn: Turns;
-  /** Who writes takes it first: those who wait for a lock do so one after the other. */
-  write: Turns;
+  /** Where those who write wait for a lock, one after the other; who writes after them waits behind them. */
+  lane: Lane;
 };
+
+/** `end` ends the turn. */
+type Done<R> = { result: QueryResult<R>; end: () => void };
 
 /** @returns one of Kysely's connections: all of them are the same one to SQLite. */
 function createConnection(shared: Shared): SqliteConnection {
-  const { database, onError, prepare, turn, write } = shared;
+  const { database, onError, prepare, turn, lane } = shared;
   /** Ends the turns of the transaction that is open here; null: none is. */
   let endTransaction: (() => void) | null = null;
 
@@ -127,8 +130,8 @@ function createConnection(shared: Shared): SqliteConnection {
       throw error;
     }
   };
-  /** Runs it in a turn, again and again while a lock is held. @returns its result, and what ends the turn. */
-  const runUnlocked = async <R>(query: CompiledQuery, deadline: number) => {
+  /** Again and again while a lock is held. @param deadline of `performance.now`. */
+  const runUnlocked = async <R>(query: CompiledQuery, deadline: number): Promise<Done<R>> => {
     for (;;) {
       const end = await turn();
       try {
@@ -143,16 +146,34 @@ function createConnection(shared: Shared): SqliteConnection {
       await sleep(lockPauseMs);
     }
   };
-  const runAlone = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-    const deadline = lockDeadline();
-    const endWrite = isRead(query) ? null : await write();
-    try {
-      const { result, end } = await runUnlocked<R>(query, deadline);
-      end();
-      return result;
-    } finally {
-      endWrite?.();
+  const runInTurn = async <R>(query: CompiledQuery): Promise<Done<R>> => {
+    const deadline = performance.now() + lockWaitMs;
+    const isReading = isRead(query);
+    const end = await turn();
+    if (isReading || lane.isEmpty()) {
+      try {
+        return { result: runNow<R>(query), end };
+      } catch (error) {
+        if (!isLocked(error)) {
+          end();
+          onError(error);
+          throw error;
+        }
+      }
     }
+    const entering = isReading ? null : lane.enter();
+    end();
+    const leave = await entering;
+    try {
+      return await runUnlocked(query, deadline);
+    } finally {
+      leave?.();
+    }
+  };
+  const runAlone = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+    const { result, end } = await runInTurn<R>(query);
+    end();
+    return result;
   };
   const finish = (): void => {
     endTransaction?.();
@@ -179,19 +200,8 @@ function createConnection(shared: Shared): SqliteConnection {
       }
     },
     begin: async ({ accessMode }) => {
-      const deadline = lockDeadline();
-      const endWrite = accessMode === 'read only' ? null : await write();
-      try {
-        const begin = CompiledQuery.raw(endWrite === null ? 'begin' : 'begin immediate');
-        const { end } = await runUnlocked(begin, deadline);
-        endTransaction = () => {
-          end();
-          endWrite?.();
-        };
-      } catch (error) {
-        endWrite?.();
-        throw error;
-      }
+      const { end } = await runInTurn(CompiledQuery.raw(accessMode === 'read only' ? 'begin' : 'begin immediate'));
+      endTransaction = end;
     },
     commit: () => {
       runOrTell(CompiledQuery.raw('commit'));
@@ -222,8 +232,23 @@ function createTurns(): Turns {
   };
 }
 
-/** Who waits behind others does not wait longer. Milliseconds of `performance.now`. */
-const lockDeadline = (): number => performance.now() + lockWaitMs;
+type Lane = { enter(): Promise<() => void>; isEmpty(): boolean };
+
+function createLane(): Lane {
+  const turn = createTurns();
+  let waiting = 0;
+  return {
+    enter: async () => {
+      waiting += 1;
+      const end = await turn();
+      return () => {
+        waiting -= 1;
+        end();
+      };
+    },
+    isEmpty: () => waiting === 0,
+  };
+}
 
 const isLocked = (error: unknown): boolean =>
   error instanceof Error &&
@@ -233,7 +258,7 @@ const isLocked = (error: unknown): boolean =>
 
 /** What takes no write lock. */
 const isRead = ({ query, sql }: CompiledQuery): boolean =>
-  query.kind === 'SelectQueryNode' || /^\s*select\b/i.test(sql);
+  query.kind === 'SelectQueryNode' || /^\s*(select|begin$)/i.test(sql);
 
 type Prepared = { statement: StatementSync; returnsRows: boolean };
 

@@ -21,7 +21,7 @@ export function backendConditionWords(t: TFunction, condition: BackendCondition)
     case 'notifications_failing':
       return { title, help: t(`backendCondition.${id}`) };
     case 'storage_unwritable':
-      if (details['reason'] === 'locked') return { title, help: t('backendCondition.storage_locked') };
+      if (details['reason'] === 'locked') return { title, help: t('heldDatabase') };
       return { title, help: t('backendCondition.storage_unwritable', { reason: textOf(details['reason']) }) };
     case 'storage_low':
       return { title, help: storageLowWords(t, details) };

@@ -14,8 +14,6 @@ export const backendCondition = {
     'Die Station zeigt weiter, was sie hat, und Nachrichten der Geräte warten, bis Platz ist. Gib auf ihrer Festplatte Speicherplatz frei; dann geht es automatisch weiter.',
   storage_unwritable:
     'Die Station zeigt weiter, was sie hat, und Nachrichten der Geräte warten ({{reason}}). Prüfe Festplatte oder SD-Karte oder den Datenbankserver; dann geht es automatisch weiter.',
-  storage_locked:
-    'Die Station zeigt weiter, was sie hat, und Nachrichten der Geräte warten: Ein anderes Programm sperrt die Datenbank. Speichere oder schließe, was darin offen ist; dann geht es automatisch weiter.',
   storage_low:
     'Etwa {{freeMb}} MB sind frei. Bevor der Platz ausgeht, wird der älteste Verlauf gelöscht; die Zustände der Geräte werden immer gespeichert. Gib Speicherplatz frei oder nimm eine größere Festplatte.',
   backup_failed:
@@ -35,3 +33,7 @@ export const filledDisk = {
   other:
     'Etwa {{freeMb}} MB sind frei. Die Daten der Station belegen {{databaseMb}} MB, andere Dateien {{otherMb}} MB: Backups, Images oder andere Programme. Gib Speicherplatz frei oder nimm eine größere Festplatte. Bevor der Platz ausgeht, wird der älteste Verlauf gelöscht, höchstens die Hälfte; die Zustände der Geräte werden immer gespeichert.',
 } as const;
+
+/** In place of the help of `storage_unwritable`. */
+export const heldDatabase =
+  'Die Station zeigt weiter, was sie hat, und Nachrichten der Geräte warten: Ein anderes Programm sperrt die Datenbank. Speichere oder schließe, was darin offen ist; dann geht es automatisch weiter.';

@@ -14,8 +14,6 @@ export const backendCondition = {
     'The station still shows what it has, and messages of devices wait until there is space. Free some space on its disk; it then continues automatically.',
   storage_unwritable:
     'The station still shows what it has, and messages of devices wait ({{reason}}). Check its disk or SD card, or the database server; it then continues automatically.',
-  storage_locked:
-    'The station still shows what it has, and messages of devices wait: another program has locked the database. Save or close what is open in it; the station then continues automatically.',
   storage_low:
     'About {{freeMb}} MB are free. The oldest history is deleted before the space ends; the states of devices are always saved. Free some space or use a larger disk.',
   backup_failed: 'The station tries again within an hour. Settings → Backup says what went wrong.',
@@ -33,3 +31,7 @@ export const filledDisk = {
   other:
     'About {{freeMb}} MB are free. The station’s data takes {{databaseMb}} MB; other files take {{otherMb}} MB: backups, images or other programs. Free some space or use a larger disk. Before the space ends, the oldest history is deleted, at most half of it; the states of devices are always saved.',
 } as const;
+
+/** In place of the help of `storage_unwritable`. */
+export const heldDatabase =
+  'The station still shows what it has, and messages of devices wait: another program has locked the database. Save or close what is open in it; the station then continues automatically.';

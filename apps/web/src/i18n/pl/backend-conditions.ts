@@ -14,8 +14,6 @@ export const backendCondition = {
     'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają na miejsce. Zwolnij miejsce na jej dysku; dalej pójdzie automatycznie.',
   storage_unwritable:
     'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają ({{reason}}). Sprawdź jej dysk, kartę SD lub serwer bazy danych; dalej pójdzie automatycznie.',
-  storage_locked:
-    'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają: inny program zablokował bazę danych. Zapisz lub zamknij to, co jest w nim otwarte; dalej pójdzie automatycznie.',
   storage_low:
     'Wolne jest około {{freeMb}} MB. Zanim skończy się miejsce, usunięta zostanie najstarsza historia; stany urządzeń są zawsze zapisywane. Zwolnij trochę miejsca albo użyj większego dysku.',
   backup_failed: 'Stacja spróbuje ponownie w ciągu godziny. Ustawienia → Kopia zapasowa pokazują, co poszło nie tak.',
@@ -34,3 +32,7 @@ export const filledDisk = {
   other:
     'Wolne jest około {{freeMb}} MB. Dane stacji zajmują {{databaseMb}} MB, a inne pliki {{otherMb}} MB: kopie zapasowe, obrazy lub inne programy. Zwolnij trochę miejsca albo użyj większego dysku. Zanim skończy się miejsce, usunięta zostanie najstarsza historia, najwyżej połowa; stany urządzeń są zawsze zapisywane.',
 } as const;
+
+/** In place of the help of `storage_unwritable`. */
+export const heldDatabase =
+  'Stacja nadal pokazuje to, co ma, a wiadomości z urządzeń czekają: inny program zablokował bazę danych. Zapisz lub zamknij to, co jest w nim otwarte; dalej pójdzie automatycznie.';

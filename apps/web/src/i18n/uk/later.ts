@@ -2,7 +2,7 @@ import { activityLog } from './activity-log.ts';
 import { arrange } from './arrange.ts';
 import { automations } from './automations.ts';
 import { backup } from './backup.ts';
-import { backendCondition, backendConditionTitle, filledDisk } from './backend-conditions.ts';
+import { backendCondition, backendConditionTitle, filledDisk, heldDatabase } from './backend-conditions.ts';
 import { cloud } from './cloud.ts';
 import { deviceList } from './device-list.ts';
 import { devicePage } from './device-page.ts';
@@ -196,6 +196,7 @@ export const later = {
   automations,
   backendCondition,
   filledDisk,
+  heldDatabase,
   backendConditionTitle,
   backup,
   devices: deviceList,
