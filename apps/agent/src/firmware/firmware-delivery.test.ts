@@ -6,6 +6,7 @@ import { events as catalogue } from '@station/protocol/events';
 import type { FirmwareReady } from '@station/protocol/firmware';
 import { isForgeable } from '../core/forgeable.ts';
 import { createFirmwareDelivery } from './firmware-delivery.ts';
+import type { OtaBackend } from './firmware-ports.ts';
 
 const item = {
   name: 'light',
@@ -20,26 +21,66 @@ const item = {
   minVersion: null,
 };
 
-async function handedOver(manifestUrl: string, keys: object | null): Promise<FirmwareReady> {
-  const sent: FirmwareReady[] = [];
-  const delivery = createFirmwareDelivery({
+function createDelivery(backend: Partial<OtaBackend>, isForgeable = false) {
+  return createFirmwareDelivery({
     backend: {
       deviceTypes: async () => ({ kind: 'ok', types: [] }),
-      firmwareReady: async (firmware) => {
-        sent.push(firmware);
-        return { kind: 'ok' };
-      },
+      firmwareReady: async () => ({ kind: 'ok' }),
       announceTypes: async () => ({ kind: 'ok' }),
+      ...backend,
     },
-    source: { isForgeable: isForgeable(new URL(manifestUrl), keys) },
+    source: { isForgeable },
     clock: systemClock,
     logger: createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined }),
     checkIntervalMs: 60_000,
     random: () => 0,
   });
-  assert.ok(await delivery.handOver(item, new AbortController().signal));
+}
+
+const { signal } = new AbortController();
+
+async function handedOver(manifestUrl: string, keys: object | null): Promise<FirmwareReady> {
+  const sent: FirmwareReady[] = [];
+  const firmwareReady: OtaBackend['firmwareReady'] = async (firmware) => {
+    sent.push(firmware);
+    return { kind: 'ok' };
+  };
+  const delivery = createDelivery({ firmwareReady }, isForgeable(new URL(manifestUrl), keys));
+  assert.ok(await delivery.handOver(item, signal));
   return sent[0] ?? assert.fail();
 }
+
+type TypesAnswer = Awaited<ReturnType<OtaBackend['deviceTypes']>>;
+const answers: Record<string, TypesAnswer> = {
+  'was read': { kind: 'ok', types: [] },
+  'could not be read': { kind: 'failed', reason: 'away' },
+};
+for (const [name, answer] of Object.entries(answers)) {
+  test(`a check that is asked for while the backend's record ${name} is not forgotten`, async () => {
+    const { promise, resolve } = Promise.withResolvers<TypesAnswer>();
+    const delivery = createDelivery({ deviceTypes: () => promise });
+    const asking = delivery.ask({ isPending: false, deviceTypes: [] }, signal);
+    delivery.hurry();
+    resolve(answer);
+    await asking;
+    assert.equal(delivery.askDueMs(), -Infinity);
+    await delivery.ask({ isPending: false, deviceTypes: [] }, signal);
+    assert.ok(delivery.askDueMs() > systemClock.monotonic(), 'and is done once');
+  });
+}
+
+test('a check that is asked for while a hand-over fails tries it again at once', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ kind: 'failed'; reason: string }>();
+  const delivery = createDelivery({ firmwareReady: () => promise });
+  const handing = delivery.handOver(item, signal);
+  delivery.hurry();
+  resolve({ kind: 'failed', reason: 'away' });
+  assert.equal(await handing, false);
+  assert.deepEqual(
+    [...delivery.attempts().values()].map(({ dueMs }) => dueMs),
+    [-Infinity],
+  );
+});
 
 test('firmware that somebody on the network could have changed is handed over for a person to approve', async () => {
   const forgeable = ['http://releases.test/firmware.json', 'http://192.168.1.2/f.json', 'http://127.0.0.1.example/f'];

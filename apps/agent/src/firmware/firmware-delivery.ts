@@ -52,6 +52,7 @@ export function createFirmwareDelivery(parts: DeliveryParts): FirmwareDelivery {
     types: null,
     ask: { dueMs: -Infinity, failures: 0, error: null, backoff: newBackoff(parts.random) },
     records: new Map(),
+    hurries: 0,
   };
   const { ask, records } = delivery;
   const attemptsOf = (items: readonly CachedFirmware[]): HandOverAttempt[] =>
@@ -70,6 +71,7 @@ export function createFirmwareDelivery(parts: DeliveryParts): FirmwareDelivery {
       }),
     hurry: () => {
       hurryAll(delivery);
+      delivery.hurries += 1;
       ask.dueMs = -Infinity;
     },
     failures: (items) => Math.max(ask.failures, ...attemptsOf(items).map(({ failures }) => failures)),
@@ -86,7 +88,13 @@ type Delivery = DeliveryParts & {
   ask: { dueMs: number; failures: number; error: string | null; backoff: Backoff };
   /** Failed hand-overs by the key of their item. */
   records: Map<string, { name: string; attempt: HandOverAttempt; backoff: Backoff }>;
+  /** How often a delay was ended: what began before the last one says nothing about when to ask next. */
+  hurries: number;
 };
+
+/** @param before `hurries` when the request began. */
+const dueIn = ({ clock, hurries }: Delivery, ms: number, before: number): number =>
+  hurries === before ? clock.monotonic() + ms : -Infinity;
 
 const newBackoff = (random: () => number): Backoff =>
   createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
@@ -96,33 +104,38 @@ async function exchangeTypes(
   { isPending, deviceTypes }: Asked,
   signal: AbortSignal,
 ): Promise<void> {
-  const { backend, clock, ask } = delivery;
+  const { backend, ask, hurries } = delivery;
   const answer = await backend.deviceTypes(signal);
-  if (answer.kind === 'failed') return noteAskFailure(delivery, isPending, answer.reason);
+  if (answer.kind === 'failed') return noteAskFailure(delivery, { isPending, hurries }, answer.reason);
   // The backend was down: earlier failures may come from that.
   if (ask.failures > 0) hurryAll(delivery);
   delivery.types = answer.types;
   // Each time anew: the backend ignores what it knows already, and may have lost its records.
   const announced = deviceTypes.length === 0 ? answer : await backend.announceTypes(deviceTypes, signal);
-  if (announced.kind === 'failed') return noteAskFailure(delivery, isPending, announced.reason);
+  if (announced.kind === 'failed') return noteAskFailure(delivery, { isPending, hurries }, announced.reason);
   ask.failures = 0;
   ask.error = null;
   ask.backoff.reset();
-  ask.dueMs = clock.monotonic() + delivery.intervalMs;
+  ask.dueMs = dueIn(delivery, delivery.intervalMs, hurries);
 }
 
-function noteAskFailure(delivery: Delivery, isPending: boolean, reason: string): void {
-  const { clock, ask } = delivery;
+function noteAskFailure(
+  delivery: Delivery,
+  { isPending, hurries }: { isPending: boolean; hurries: number },
+  reason: string,
+): void {
+  const { ask } = delivery;
   ask.failures += 1;
   ask.error = reason;
   const retryInMs = nextRetryMs(delivery, ask.backoff);
   // Do not log a restarting backend while there is nothing to hand over.
   if (isPending) logFailure(delivery, ask.failures, retryInMs, reason);
-  ask.dueMs = clock.monotonic() + retryInMs;
+  ask.dueMs = dueIn(delivery, retryInMs, hurries);
 }
 
 async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortSignal): Promise<boolean> {
   const { name, version, file, path, checksum, size, chip, minVersion } = item;
+  const { hurries } = delivery;
   const body = { name, version, file, path, checksum, size };
   const more = {
     ...(chip !== null && { chip }),
@@ -131,7 +144,7 @@ async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortS
   };
   const answer = await delivery.backend.firmwareReady({ ...body, ...more }, signal);
   if (answer.kind === 'failed') {
-    noteFailure(delivery, item, answer.reason);
+    noteFailure(delivery, item, { reason: answer.reason, hurries });
     return false;
   }
   forget(delivery, name);
@@ -141,15 +154,19 @@ async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortS
   return true;
 }
 
-function noteFailure(delivery: Delivery, item: CachedFirmware, reason: string): void {
-  const { records, clock, random } = delivery;
+function noteFailure(
+  delivery: Delivery,
+  item: CachedFirmware,
+  { reason, hurries }: { reason: string; hurries: number },
+): void {
+  const { records, random } = delivery;
   const before = records.get(attemptKey(item));
   const backoff = before?.backoff ?? newBackoff(random);
   const failures = (before?.attempt.failures ?? 0) + 1;
   forget(delivery, item.name);
   const retryInMs = nextRetryMs(delivery, backoff);
   logFailure(delivery, failures, retryInMs, reason);
-  const attempt = { failures, dueMs: clock.monotonic() + retryInMs, reason };
+  const attempt = { failures, dueMs: dueIn(delivery, retryInMs, hurries), reason };
   records.set(attemptKey(item), { name: item.name, attempt, backoff });
 }
 
