@@ -73,7 +73,7 @@ describe('install.sh refuses, before it changes anything,', () => {
     [
       'a port in use, and names its holder',
       { before: listener },
-      /Port 80, .*in use by \S*node\S* \(process \d+\).*HTTP_PORT=/,
+      /Port 80 \(for .*\) is in use by \S*node\S* \(process \d+\).*HTTP_PORT=/,
     ],
   ];
   for (const [name, machine, expected] of cases) {

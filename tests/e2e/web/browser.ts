@@ -101,23 +101,20 @@ const desk = { width: 1280, height: 900 };
 const phone = { width: 360, height: 740 };
 
 /**
- * Takes pictures of the page as it is now, on a phone in the light and on a desk in the dark, and asserts on each that nothing sticks out
- * at the side and that axe finds no serious fault. `web/every-page` has the other two looks of every page.
+ * Takes pictures of the page as it is now, on a phone and on a desk, in the light and in the dark, and asserts on each that
+ * nothing sticks out at the side and that axe finds no serious fault.
  */
 export async function look(page: Page, name: string): Promise<void> {
   await mkdir(output, { recursive: true });
-  const looks: readonly Look[] = [
-    { device: 'phone', viewport: phone, colorScheme: 'light' },
-    { device: 'desk', viewport: desk, colorScheme: 'dark' },
-  ];
-  for (const { device, viewport, colorScheme } of looks) {
-    const what = `${name}-${device}-${colorScheme}`;
+  for (const [device, viewport] of Object.entries({ phone, desk })) {
     await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme });
-    await page.waitForTimeout(100);
-    await page.screenshot({ path: join(output, `${what}.png`), fullPage: true });
-    await assertFits(page, what);
-    assert.deepEqual(await seriousFaults(page), [], what);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(100);
+      await page.screenshot({ path: join(output, `${name}-${device}-${colorScheme}.png`), fullPage: true });
+      await assertFits(page, `${name} on a ${device}`);
+      assert.deepEqual(await seriousFaults(page), [], `${name} on a ${device}, ${colorScheme}`);
+    }
   }
   await page.setViewportSize(desk);
   await page.emulateMedia({ colorScheme: 'light' });

@@ -32,20 +32,18 @@ type Reading = { language: keyof typeof languages; looks: Look[] };
 const everyLook = Object.entries(sizes).flatMap(([device, viewport]) =>
   (['light', 'dark'] as const).map((colorScheme): Look => ({ device, viewport, colorScheme })),
 );
-/** In short: the other journeys see the pages in English on a phone in the light and on a desk in the dark. */
+/** In short: the other journeys see the pages in English, in all looks. */
 const readings: Reading[] = isSweep
   ? (['en', 'uk', 'de', 'pl'] as const).map((language) => ({ language, looks: everyLook }))
   : (
       [
-        ['en', 'phone', 'dark'],
-        ['en', 'desk', 'light'],
-        ['uk', 'phone', 'light'],
-        ['de', 'phone', 'dark'],
-        ['pl', 'phone', 'light'],
+        ['uk', 'light'],
+        ['de', 'dark'],
+        ['pl', 'light'],
       ] as const
-    ).map(([language, device, colorScheme]) => ({
+    ).map(([language, colorScheme]) => ({
       language,
-      looks: [{ device, viewport: sizes[device], colorScheme }],
+      looks: [{ device: 'phone', viewport: sizes.phone, colorScheme }],
     }));
 
 /** Every page in every language, filled by a running station: nothing sticks out, no label is cut, axe finds no serious fault. */

@@ -11,7 +11,7 @@ import { createBus } from '@station/kit/message-bus';
 import { likelySecurity, wifiPasswordProblem } from '@station/protocol/wifi-password';
 import { needPackages } from '../../rig/debian.ts';
 import { type RealNetworkManager, startNetworkManager } from '../../rig/network-manager.ts';
-import { tryRun } from '../../rig/program.ts';
+import { tryRun, waitFor } from '../../rig/program.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 
 const installer = join(import.meta.dirname, '../../../deploy/install.sh');
@@ -52,10 +52,16 @@ async function install(answers: Record<string, string>, commands: string, scan: 
 
 /** Everything that NetworkManager has read of the profile with this id, with its password. */
 async function readBack(id: string): Promise<string[]> {
-  const shown = await manager.nmcli('--show-secrets', '--terse', 'connection', 'show', id);
-  assert.equal(shown.exitCode, 0, shown.stderr);
   const own = /^connection\.(id|uuid|timestamp|stable-id)|^GENERAL/;
-  return shown.stdout.split('\n').filter((line) => line !== '' && !own.test(line));
+  const read = async (): Promise<string[] | null> => {
+    const shown = await manager.nmcli('--show-secrets', '--terse', 'connection', 'show', id);
+    assert.equal(shown.exitCode, 0, shown.stderr);
+    const lines = shown.stdout.split('\n').filter((line) => line !== '' && !own.test(line));
+    // nmcli asks for the secrets in a second call, and leaves them out without a word when that one is not answered.
+    const wantsPassword = lines.some((line) => /security\.key-mgmt:(wpa-psk|sae)$/.test(line));
+    return wantsPassword && lines.includes('802-11-wireless-security.psk:') ? null : lines;
+  };
+  return waitFor(`the password of ${id}`, read);
 }
 
 type Network = { ssid: string; password: string | null; security: 'open' | 'owe' | 'wpa2' | 'wpa3'; isHidden: boolean };
