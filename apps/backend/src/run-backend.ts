@@ -2,6 +2,7 @@ import { backendEvents } from '@station/protocol/backend-events';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
+import type { StorageFault } from '@station/protocol/rest';
 import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
@@ -53,7 +54,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
       };
       const backend = await startOnStorage(
         () => startBackend(config, host, hooks),
-        () => serveUntilStorageWorks(config, host, signal),
+        (reason) => serveUntilStorageWorks(config, host, { reason, signal }),
       );
       logger.event('backend_started', {
         version: config.version,
@@ -69,13 +70,17 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
 }
 
 /** A start that fails because nothing can be written is repeated when something can: meanwhile people are told why. */
-async function startOnStorage(start: () => Promise<Backend>, waitForStorage: () => Promise<void>): Promise<Backend> {
+async function startOnStorage(
+  start: () => Promise<Backend>,
+  waitForStorage: (reason: StorageFault) => Promise<void>,
+): Promise<Backend> {
   for (;;) {
     try {
       return await start();
     } catch (error) {
-      if (storageFaultOf(error) === null) throw error;
-      await waitForStorage();
+      const reason = storageFaultOf(error);
+      if (reason === null) throw error;
+      await waitForStorage(reason);
     }
   }
 }

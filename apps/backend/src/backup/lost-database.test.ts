@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupView } from '@station/protocol/backup-api';
 import type { SetupState } from '@station/protocol/rest';
@@ -74,6 +74,13 @@ testOnSqlite('a loss without a backup is told until the station is set up anew',
   await damage(dataDir);
   await using empty = await runBackend({ dataDir, env });
   assert.equal((await setupState(empty)).lost?.backup, null);
+  const note = join(dataDir, 'station.sqlite.lost');
+  const written = await readFile(note, 'utf8');
+  for (const damaged of ['', '{"at":', '[]', '{"at":1,"file":"x"}']) {
+    await writeFile(note, damaged);
+    assert.deepEqual(await setupState(empty), { needed: true, stationName: null }, damaged);
+  }
+  await writeFile(note, written);
   const code = (await empty.setupCode()).trim();
   assert.equal((await post(empty, '/api/setup/backup/found', { code })).statusCode, 404);
   await empty.setUp();

@@ -1,4 +1,6 @@
 import { basename, dirname } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
@@ -86,7 +88,8 @@ async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null):
 }
 
 /** A database that was replaced by an empty one. `file`: name of the damaged one, which is kept. */
-export type DatabaseLoss = { at: string; file: string };
+const DatabaseLoss = Type.Object({ at: Type.String(), file: Type.String() });
+export type DatabaseLoss = Static<typeof DatabaseLoss>;
 
 const lossPath = (file: string): string => `${file}.lost`;
 
@@ -95,10 +98,15 @@ async function noteLoss({ file, disk, clock }: Dependencies, damaged: string): P
   await writeDurable(disk, lossPath(file), JSON.stringify(loss));
 }
 
-/** Null: the database was not lost, or the station was set up since. */
+/** Null: the database was not lost, or the station was set up since. The note may be damaged too: then it says nothing. */
 export async function readLoss(disk: Disk, file: string): Promise<DatabaseLoss | null> {
   const text = await readText(disk, lossPath(file));
-  return text === null ? null : (JSON.parse(text) as DatabaseLoss);
+  try {
+    const loss: unknown = text === null ? null : JSON.parse(text);
+    return Value.Check(DatabaseLoss, loss) ? loss : null;
+  } catch {
+    return null;
+  }
 }
 
 export async function forgetLoss(disk: Disk, file: string): Promise<void> {
