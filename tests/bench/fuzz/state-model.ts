@@ -21,7 +21,14 @@ type Member = { text: string; key: string; value: unknown; fault: 'bad_key' | 'b
 
 /** No built-in type declares one of them, so every value is kept as it is sent. */
 const keys = [
-  ...['draught', 'moisture', 'voltage', 'mode', 'uptime', 'NaN', '1e999', 'prototype'],
+  'draught',
+  'moisture',
+  'voltage',
+  'mode',
+  'uptime',
+  'NaN',
+  '1e999',
+  'prototype',
   ...['a\u2028b', 'ключ', ' ', 'a/b~c', '\ufeff', 'x'.repeat(64), '😀'.repeat(64)],
 ];
 const badKeys = [

@@ -17,13 +17,14 @@ async function podmanRoot(suite: string, packages: readonly string[]): Promise<s
   const work = await mkdtemp(`${folder}-`);
   try {
     await run('mmdebstrap', [
-      ...[
-        '--mode=root',
-        '--variant=apt',
-        `--include=${['podman', ...packages].join(',')}`,
-        '--aptopt=Acquire::Retries "3"',
-      ],
-      ...['--skip=check/empty', suite, join(work, 'root'), await debianSource(suite, work)],
+      '--mode=root',
+      '--variant=apt',
+      `--include=${['podman', ...packages].join(',')}`,
+      '--aptopt=Acquire::Retries "3"',
+      '--skip=check/empty',
+      suite,
+      join(work, 'root'),
+      await debianSource(suite, work),
     ]);
     for (const name of ['proc', 'sys', 'dev', 'run', 'tmp']) await mkdir(join(work, 'root', name), { recursive: true });
     await rename(join(work, 'root'), folder);

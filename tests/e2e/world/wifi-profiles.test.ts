@@ -225,18 +225,23 @@ describe('install.sh refuses a network', () => {
 });
 
 const passwords = [
-  ...['1', 'salt5', '1234567', '12345678', '~'.repeat(63), 'g'.repeat(64), 'aB'.repeat(32), 'a'.repeat(65)],
-  ...[
-    'a'.repeat(100),
-    'a'.repeat(128),
-    'pässwrt',
-    'äöü',
-    'äöüß',
-    'ä'.repeat(31),
-    'ä'.repeat(32),
-    ' '.repeat(8),
-    `"'\\$(id);#`,
-  ],
+  '1',
+  'salt5',
+  '1234567',
+  '12345678',
+  '~'.repeat(63),
+  'g'.repeat(64),
+  'aB'.repeat(32),
+  'a'.repeat(65),
+  'a'.repeat(100),
+  'a'.repeat(128),
+  'pässwrt',
+  'äöü',
+  'äöüß',
+  'ä'.repeat(31),
+  'ä'.repeat(32),
+  ' '.repeat(8),
+  `"'\\$(id);#`,
 ];
 
 describe('the rule for passwords is the one of the real programs:', () => {

@@ -48,7 +48,8 @@ test('a repeated key has no second effect, for a day', async () => {
 
 test('setting the clock does not change the age of a command', async () => {
   await using all = await setUp();
-  const [key, other] = [commandKey('k', 1, content, 'a'), commandKey('other', 2, content, 'a')];
+  const key = commandKey('k', 1, content, 'a');
+  const other = commandKey('other', 2, content, 'a');
   await all.remembered.once(key, all.act);
   all.clock.set(2 * dayMs);
   // Another command makes the station delete old keys.

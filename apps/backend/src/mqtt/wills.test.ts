@@ -29,7 +29,9 @@ test('a will of a device that is connected says nothing; where nobody can tell, 
   assert.deepEqual(await judged(undefined), [['id', 5, 0]]);
 });
 
-const [somebody, nobody, refused] = [0, 0x10, 0x87];
+const somebody = 0;
+const nobody = 0x10;
+const refused = 0x87;
 
 /** @param codes of the broker: for what nobody subscribes to, for the device now, and for it before; null: it is offline. */
 async function presence(codes: { control: number | null; now: number; before?: number }): Promise<Presence> {
