@@ -10,10 +10,13 @@ import { createLeapingClock } from './leaping-clock.ts';
 import { claimedStation, impatient, upTo, type ClaimedStation } from './station.ts';
 import { isOvertaking, sweep } from './sweep.ts';
 
+const longestPatienceMs = 8_000;
+
 /** Repeats a command until the answer comes, like a cloud that does not know its result. An id means the same only on one connection. */
 async function insist({ cloud, deviceId }: ClaimedStation, key: string): Promise<void> {
   const params = { deviceId, command: { action: 'reboot' }, idempotencyKey: key };
-  for (let patienceMs = 500; ; patienceMs *= 2) {
+  // What is still waited for after the answer keeps the process of the tests.
+  for (let patienceMs = 500; ; patienceMs = Math.min(2 * patienceMs, longestPatienceMs)) {
     const link = await cloud.connection();
     const logins = cloud.logins();
     const lost = waitFor('another login', () => cloud.logins() > logins, patienceMs).then(() => null);
