@@ -8,7 +8,10 @@ const foundations = ['core', 'store', 'mqtt', 'socket', 'http'];
 const rooms = {
   'apps/agent/src': {
     core: [],
-    ...features(['stack', 'firmware', 'wifi', 'portal', 'clock', 'tls', 'backup', 'logs', 'http', 'doctor'], ['core']),
+    ...features(
+      ['stack', 'firmware', 'wifi', 'portal', 'clock', 'tls', 'backup', 'logs', 'http', 'doctor', 'commands'],
+      ['core'],
+    ),
     // Adapters implement the ports of the rooms.
     adapters: [
       'core',

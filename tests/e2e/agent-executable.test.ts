@@ -3,7 +3,9 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../rig/agent-process.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { agentExecutable, buildForTests } from '../rig/build.ts';
+import { tryRun } from '../rig/program.ts';
 import { createSmallRig } from '../rig/small-rig.ts';
 
 test('the executable reads the environment file beside it', async (t) => {
@@ -14,7 +16,10 @@ test('the executable reads the environment file beside it', async (t) => {
   const folder = await rig.workspace.subfolder('opt');
   const executable = join(folder, 'station-agent');
   await copyFile(agentExecutable, executable);
-  const { PATH = '', ...variables } = agentEnv(rig);
+  const { PATH = '', ...variables } = agentEnv(rig, {
+    PORT: String(await findFreePort()),
+    AGENT_TOKEN: 'agent-token-0123456789',
+  });
   const lines = Object.entries(variables).map(
     ([name, value], index) => `${name}=${index % 2 === 0 ? `"${value}"` : value}`,
   );
@@ -36,8 +41,35 @@ test('the executable reads the environment file beside it', async (t) => {
     assert.equal((await agent.status()).currentVersion, '1.0.0');
   });
 
+  await t.test('a person reads the status, updates and rolls back with its commands', async () => {
+    const command = (...args: string[]) => tryRun(executable, args, { env: { PATH } });
+    const status = await command('status');
+    assert.match(status.stdout, /^Release +1\.0\.0$/m, status.stderr);
+    assert.match(status.stdout, /^Service +backend: running/m);
+    await rig.release({ version: '1.1.0', ballast: [1_000_000] });
+    const checked = await command('check', '--json');
+    assert.deepEqual((JSON.parse(checked.stdout) as { release: object }).release, {
+      ok: true,
+      latestVersion: '1.1.0',
+      updateAvailable: true,
+    });
+    const updated = await command('update', '1.1.0');
+    assert.match(updated.stdout, /^Update to 1\.1\.0: [^]*^1\.1\.0 runs now instead of 1\.0\.0 \(/m, updated.stderr);
+    assert.equal(updated.exitCode, 0);
+    assert.equal((await command('update')).stdout, '1.1.0 runs already.\n');
+    const back = (await command('rollback', '--json')).stdout.trim().split('\n');
+    const { result, to } = JSON.parse(back.at(-1) ?? '') as { result: string; to: string };
+    assert.deepEqual([result, to], ['rolled_back', '1.0.0']);
+    const failed = await command('update', '9.9.9');
+    assert.equal(failed.exitCode, 1);
+    assert.match(failed.stdout, /^Release 9\.9\.9 was not installed: registry .* has no station\/backend 9\.9\.9\.$/m);
+  });
+
   await t.test('stops cleanly on SIGTERM', async () => {
     assert.equal(await agent.stop(), 0);
     assert.ok(agent.events.some((line) => line.event === 'agent_stopping'));
+    const { exitCode, stderr } = await tryRun(executable, ['status'], { env: { PATH } });
+    assert.equal(exitCode, 69);
+    assert.match(stderr, /^station-agent: the agent does not answer at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/);
   });
 });

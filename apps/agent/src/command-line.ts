@@ -4,6 +4,8 @@ import { runCommand } from '@station/kit/command';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { describeError } from '@station/kit/station-error';
+import { createRunningAgent } from './adapters/running-agent.ts';
+import { askRunningAgent, type CommandName } from './commands/commands.ts';
 import { type Config, loadConfig } from './config.ts';
 import { readKeptCode } from './portal/station-code.ts';
 import { environmentFile, examineBackendContainer, examineStation } from './examine-station.ts';
@@ -13,17 +15,24 @@ import { agentVersion } from './version.ts';
 /** Exit code of wrong arguments (sysexits.h, EX_USAGE). */
 const exitUsage = 64;
 
-const help = `Usage: station-agent [COMMAND]
+const help = `Usage: station-agent [COMMAND] [--json]
 
 Without a command the agent runs, as its service starts it. Its configuration is the file .env beside the executable.
 
-Commands:
-  code        prints the code of the station and its hotspot (as root)
-  doctor      checks this station and changes nothing (as root); with --json as one object.
-              Exit code 0: all is well, 1: warnings, 2: faults
-  --version   prints the version
-  --help      prints this text
+Commands, as root; all but code can print objects for programs (--json):
+  status            shows what runs, what is under way and what is wrong
+  check             asks the update server for releases and firmware now
+  update [VERSION]  installs the latest release, or this one, and waits for the result
+  rollback          goes back to the release before, and waits for the result
+  doctor            checks this station and changes nothing. Exit code 0: all is well, 1: warnings, 2: faults
+  code              prints the code of the station and its hotspot
+  --version         prints the version
+  --help            prints this text
+Exit code of the first four: 0: it is so, 1: it failed or was refused, 69: the agent does not answer.
 `;
+
+const commands: ReadonlySet<string> = new Set<CommandName>(['status', 'check', 'update', 'rollback']);
+const isCommand = (name: string): name is CommandName => commands.has(name);
 
 /**
  * Runs what the arguments ask for.
@@ -40,6 +49,10 @@ export async function runCommandLine(
   if (more.length === 0 && (command === '--help' || command === '-h')) return print(help);
   if (more.length === 0 && command === 'code') return printCode(directory);
   if (command === 'doctor' && more.every((option) => option === '--json')) return examine(directory, more.length > 0);
+  const isJson = more.at(-1) === '--json';
+  const [version = null, ...rest] = isJson ? more.slice(0, -1) : more;
+  const takes = version === null || (command === 'update' && !version.startsWith('-'));
+  if (isCommand(command) && takes && rest.length === 0) return askAgent(command, { directory, version, isJson });
   process.stderr.write(`station-agent: unknown arguments: ${args.join(' ')}\n\n${help}`);
   return exitUsage;
 }
@@ -49,12 +62,24 @@ function print(text: string): number {
   return 0;
 }
 
+async function askAgent(
+  command: CommandName,
+  { directory, version, isJson }: { directory: string; version: string | null; isJson: boolean },
+): Promise<number> {
+  const reading = await loadConfig({ directory });
+  if (reading.kind === 'invalid') return sayInvalid(reading.problems);
+  const agent = createRunningAgent(reading.config.api);
+  return askRunningAgent(command, version, { agent, out: process.stdout, errors: process.stderr, isJson });
+}
+
+function sayInvalid(problems: readonly string[]): number {
+  process.stderr.write(`station-agent: ${problems.join('; ')}\n`);
+  return exitConfig;
+}
+
 async function printCode(directory: string): Promise<number> {
   const reading = await loadConfig({ directory });
-  if (reading.kind === 'invalid') {
-    process.stderr.write(`station-agent: ${reading.problems.join('; ')}\n`);
-    return exitConfig;
-  }
+  if (reading.kind === 'invalid') return sayInvalid(reading.problems);
   const { config } = reading;
   const code = config.stationCode ?? (await readSetupCode(config));
   const { ssid, password } = config.wifi.hotspot;
@@ -72,10 +97,7 @@ async function printCode(directory: string): Promise<number> {
 /** The report of the agent, then that of the backend from inside its container. */
 async function examine(directory: string, isJson: boolean): Promise<number> {
   const reading = await loadConfig({ directory });
-  if (reading.kind === 'invalid') {
-    process.stderr.write(`station-agent: ${reading.problems.join('; ')}\n`);
-    return exitConfig;
-  }
+  if (reading.kind === 'invalid') return sayInvalid(reading.problems);
   const { config, warnings } = reading;
   const agent = await examineStation({ config, warnings, envFile: environmentFile(directory), clock: systemClock });
   if (!isJson) print(`${renderReport(agent)}\n`);

@@ -25,20 +25,26 @@ type Trial = {
 const trials: Record<string, Trial[]> = {
   Install: [{ shows: [/The station is ready/] }],
   Status: [
-    { shows: [] },
-    { shows: [/"currentVersion":"1\.0\.0"/] },
-    { shows: [/active \(running\)/, /station-backend/, /^station_agent_info\{version=/m] },
+    { shows: [/^Release +1\.0\.0$/m, /^Service +backend: running, healthy$/m] },
+    { shows: [/active \(running\)/, /station-backend/] },
     { shows: [/[2-9A-HJKMNP-Z]{5} ?[2-9A-HJKMNP-Z]{5}/] },
   ],
   Update: [
     {
       before: announceNext,
-      shows: [/"latestVersion":"1\.1\.0"/, /"result":"updated","from":"1\.0\.0","to":"1\.1\.0"/, /"already_current"/],
+      shows: [
+        /^Release 1\.1\.0 is ready; 1\.0\.0 runs\./m,
+        /^Update to 1\.1\.0: checking that it is healthy/m,
+        /^1\.1\.0 runs now instead of 1\.0\.0 \(/m,
+        /^1\.1\.0 runs already\.$/m,
+      ],
     },
-    { shows: [/"already_current"/] },
+    { shows: [/^\{"result":"already_current","version":"1\.1\.0"\}$/m] },
   ],
-  'Roll back': [{ shows: [/"result":"rolled_back","from":"1\.1\.0","to":"1\.0\.0"/] }],
-  'The station has no network': [{ before: installNetworkManager, shows: [/"mode":"/, /DEVICE/, /eth0/] }],
+  'Roll back': [{ shows: [/^1\.0\.0 runs now instead of 1\.1\.0 \(/m] }],
+  'The station has no network': [
+    { before: installNetworkManager, shows: [/^Network /m, /^Clock /m, /DEVICE/, /eth0/] },
+  ],
   'Nobody can log in as the owner': [
     {
       before: createOwner,
@@ -47,7 +53,7 @@ const trials: Record<string, Trial[]> = {
     },
   ],
   'The disk is full': [{ shows: [/Filesystem/, /Build Cache/, /Total reclaimed space/] }],
-  'A release is quarantined': [{ shows: [/"result":"updated","from":"1\.0\.0","to":"1\.1\.0"/] }],
+  'A release is quarantined': [{ shows: [/^1\.1\.0 runs now instead of 1\.0\.0 \(/m] }],
   'An image is damaged or missing': [{ before: removeFrontend, shows: [], after: waitUntilFrontendRuns }],
   'The hotspot needs another name or address': [{ shows: [], after: expectAgentRuns }],
   'Bluetooth finds no devices': [
@@ -66,12 +72,16 @@ const trials: Record<string, Trial[]> = {
   'Read the logs': [
     { shows: [/"event":"agent_ready"/, /"event":"update_completed"/] },
     { shows: [/"event":/], endless: 'true' },
+    { shows: [/"history"/, /done in|Start/] },
+  ],
+  'Ask the agent from a program': [
+    { shows: [] },
+    { shows: [/"currentVersion":"1\.1\.0"/, /^station_agent_info\{version=/m, /"already_current"/] },
     {
       shows: [/^data: \{.*"event":"update_phase"/m],
       endless: "sleep 1; agent POST '/rollback?wait=false'",
       after: waitUntilIdle,
     },
-    { shows: [/"history"/, /done in|Start/] },
   ],
   'Compose commands': [{ shows: [], after: waitUntilHealthy }],
   'When something is wrong': [

@@ -1,0 +1,133 @@
+import { type Clock, systemClock } from '@station/kit/clock';
+import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
+import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from '../core/running-agent.ts';
+import { checkText, endText, isSuccess, operationText, statusText } from './texts.ts';
+
+export type CommandName = 'status' | 'check' | 'update' | 'rollback';
+
+export type CommandParts = {
+  agent: RunningAgent;
+  clock?: Pick<Clock, 'monotonic' | 'sleep'>;
+  out: { isTTY?: boolean; write(text: string): unknown };
+  /** Faults, in words. */
+  errors: { write(text: string): unknown };
+  /** Objects for programs, one a line, in place of words. */
+  isJson: boolean;
+};
+
+/** Exit code when the agent does not answer (sysexits.h, EX_UNAVAILABLE). */
+const exitUnavailable = 69;
+const exitFailed = 1;
+
+/**
+ * Runs what a person asks of the agent at the machine.
+ * @param version for `update`: null is the latest release.
+ * @returns the exit code: 0 it is so, 1 it failed or was refused, 69 the agent does not answer.
+ */
+export async function askRunningAgent(name: CommandName, version: string | null, parts: CommandParts): Promise<number> {
+  const { agent, errors } = parts;
+  try {
+    switch (name) {
+      case 'status':
+        return await showStatus(parts);
+      case 'check':
+        return await checkNow(parts);
+      case 'update':
+        return await change(parts, () => agent.update(version));
+      case 'rollback':
+        return await change(parts, () => agent.rollback());
+    }
+  } catch (error) {
+    if (error instanceof AgentSilent) {
+      errors.write(`station-agent: ${error.message}; see: systemctl status station-agent\n`);
+      return exitUnavailable;
+    }
+    if (!(error instanceof AgentRefusal)) throw error;
+    errors.write(`station-agent: ${error.message} (${error.code})\n`);
+    return exitFailed;
+  }
+}
+
+const json = (value: object): string => `${JSON.stringify(value)}\n`;
+
+async function showStatus({ agent, out, isJson }: CommandParts): Promise<number> {
+  const status = await agent.status();
+  out.write(isJson ? json(status) : statusText(status));
+  return 0;
+}
+
+async function checkNow({ agent, out, isJson }: CommandParts): Promise<number> {
+  if (!isJson) out.write('Asking the update server …\n');
+  const result = await agent.check();
+  out.write(isJson ? json(result) : checkText(result, await agent.status()));
+  return result.release.ok && result.firmware.ok ? 0 : exitFailed;
+}
+
+async function change(parts: CommandParts, begin: () => Promise<Begun>): Promise<number> {
+  const { out, isJson } = parts;
+  const begun = await begin();
+  if (begun.kind === 'already_current') {
+    const { version } = begun;
+    out.write(isJson ? json({ result: 'already_current', version }) : `${version ?? 'The release'} runs already.\n`);
+    return 0;
+  }
+  const entry = await follow(begun.operationId, parts);
+  out.write(isJson ? json(entry) : endText(entry));
+  return isSuccess(entry) ? 0 : exitFailed;
+}
+
+const lookEveryMs = 500;
+/** The agent may restart meanwhile; it goes on with the operation. */
+const patienceMs = 120_000;
+
+/** Shows an operation until it has ended. @throws AgentSilent when the agent is gone for long, or knows nothing of it. */
+async function follow(operationId: string, parts: CommandParts): Promise<HistoryEntry> {
+  const { agent, clock = systemClock } = parts;
+  const progress = createProgress(parts);
+  let seenMs = clock.monotonic();
+  try {
+    for (;;) {
+      const status = await agent.status().catch((error: unknown) => {
+        if (clock.monotonic() - seenMs > patienceMs) throw error;
+        return null;
+      });
+      const ended = status?.history.find(({ id }) => id === operationId);
+      if (ended !== undefined) return ended;
+      if (status?.operation?.id === operationId) {
+        seenMs = clock.monotonic();
+        progress.show(status.operation);
+      } else if (clock.monotonic() - seenMs > patienceMs) {
+        throw new AgentSilent(`the agent knows nothing of the operation ${operationId} any more`);
+      }
+      await clock.sleep(lookEveryMs);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+const barWidth = 24;
+const clearLine = '\r\x1b[K';
+
+/** A line that is redrawn on a terminal; for a file a line for each phase; for programs an object for each change. */
+function createProgress({ out, isJson }: CommandParts): { show(operation: Operation): void; end(): void } {
+  const isRedrawn = out.isTTY === true && !isJson;
+  let shown = '';
+  return {
+    show: (operation) => {
+      const { percent } = operation.progress;
+      const text = operationText(operation);
+      const line = isJson ? json({ operation }) : isRedrawn ? `${clearLine}${bar(percent)}${text}` : `${text}\n`;
+      const key = isJson || isRedrawn ? line : operation.phase;
+      if (key !== shown) out.write(line);
+      shown = key;
+    },
+    end: () => void (isRedrawn && shown !== '' && out.write(clearLine)),
+  };
+}
+
+function bar(percent: number | null): string {
+  if (percent === null) return '';
+  const filled = Math.round((barWidth * percent) / 100);
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.round(percent)} % `;
+}
