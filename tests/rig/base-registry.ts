@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { exists } from '@station/kit/durable-files';
-import { architectures } from '../../scripts/build-agent.ts';
+import type { Architecture } from '../../scripts/build-agent.ts';
 import { inputsOf, packRoot } from './base-images.ts';
 import { baseRecipes, type BaseRecipe } from './base-recipes.ts';
 import { buildRoot } from './base-roots.ts';
@@ -17,25 +17,32 @@ import type { Workspace } from './workspace.ts';
 const names = ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2', 'postgres:17'];
 
 /**
- * Starts a registry that stands for Docker Hub: `library/node`, `library/caddy` and others, for both architectures. Its content is built
- * once (about 20 s) and kept in the cache.
+ * Starts a registry that stands for Docker Hub: `library/node`, `library/caddy` and others. Its content is built once (about 10 s for an
+ * architecture; packages of another one come over the network) and kept in the cache.
  */
-export async function createBaseRegistry(workspace: Workspace): Promise<Registry> {
+export async function createBaseRegistry(workspace: Workspace, archs: readonly Architecture[]): Promise<Registry> {
   const recipes = baseRecipes(process.execPath).filter(({ name }) => names.includes(name));
   const inputs = await Promise.all(recipes.map(async (recipe) => [recipe, await inputsOf(recipe)]));
-  const key = createHash('sha256').update(JSON.stringify(inputs)).digest('hex').slice(0, 12);
+  const key = createHash('sha256')
+    .update(JSON.stringify([archs, inputs]))
+    .digest('hex')
+    .slice(0, 12);
   const storage = join(cacheFolder, `base-registry-${key}`);
-  if (!(await exists(storage))) await fill(workspace, recipes, storage);
+  if (!(await exists(storage))) await fill(workspace, recipes, { archs, storage });
   return createRegistry(workspace, { name: 'base-registry', storage });
 }
 
-async function fill(workspace: Workspace, recipes: readonly BaseRecipe[], storage: string): Promise<void> {
-  tell('Making the base images of both architectures (once)');
+async function fill(
+  workspace: Workspace,
+  recipes: readonly BaseRecipe[],
+  { archs, storage }: { archs: readonly Architecture[]; storage: string },
+): Promise<void> {
+  tell(`Making the base images for ${archs.join(' and ')} (once)`);
   await mkdir(cacheFolder, { recursive: true });
   const folder = await mkdtemp(join(cacheFolder, 'filling-'));
   try {
     const registry = await createRegistry(workspace, { name: 'filling-registry', storage: join(folder, 'data') });
-    for (const recipe of recipes) await pushBase(registry, recipe, folder);
+    for (const recipe of recipes) await pushBase(registry, recipe, { archs, folder });
     await registry.stop();
     // Another test may have done the same at the same time.
     await rename(join(folder, 'data'), storage).catch(async (error: unknown) => {
@@ -46,10 +53,14 @@ async function fill(workspace: Workspace, recipes: readonly BaseRecipe[], storag
   }
 }
 
-async function pushBase(registry: Registry, recipe: BaseRecipe, folder: string): Promise<void> {
+async function pushBase(
+  registry: Registry,
+  recipe: BaseRecipe,
+  { archs, folder }: { archs: readonly Architecture[]; folder: string },
+): Promise<void> {
   const [repository = '', tag = ''] = `library/${recipe.name}`.split(':');
   const images: PushedImage[] = [];
-  for (const arch of architectures) {
+  for (const arch of archs) {
     const root = join(folder, `${repository}-${arch}`);
     await buildRoot(recipe, root, arch);
     const layer = await layerOf(root);

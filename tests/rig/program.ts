@@ -83,8 +83,12 @@ export async function startDaemon(
   };
 }
 
+/** A probe that takes its time, such as a program that is started, is asked less often: it leaves the processor to what it waits for. */
+const probeEvery = { leastMs: 50, mostMs: 1000 };
+
 /**
- * Waits until `probe` gives something other than false, null or undefined, asking every 50 ms.
+ * Waits until `probe` gives something other than false, null or undefined. It is asked every 50 ms, or after twice the time that it takes, at most a
+ * second.
  * @throws after `timeoutMs`, naming `what`; a probe that throws counts as "not yet" and its last error becomes the cause.
  */
 export async function waitFor<T>(
@@ -95,13 +99,16 @@ export async function waitFor<T>(
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;
   for (;;) {
+    const asked = performance.now();
     try {
       const value = await probe();
       if (value !== false && value !== null && value !== undefined) return value;
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const answered = performance.now();
+    if (answered > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause });
+    const pauseMs = Math.min(Math.max(probeEvery.leastMs, 2 * (answered - asked)), probeEvery.mostMs);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

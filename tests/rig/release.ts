@@ -56,7 +56,7 @@ export async function createTestReleases(
   const folder = await workspace.subfolder(name);
   const keyFile = like?.keyFile ?? join(workspace.folder, `${name}.key`);
   await makeThrowAwayKey(keyFile);
-  const registriesConf = await writeRegistriesConf(workspace, [options.registry]);
+  const registriesConf = await writeRegistriesConf(workspace, [options.registry], architectures);
   const builder = workspace.own(await createImageBuilder(architectures, registriesConf));
   const images = `${options.registry.address}/station`;
   let agents: Agents | null = like ? { folder: like.agentFolder() } : null;
