@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { DoctorReport, SystemDoctor } from '@station/protocol/doctor';
 import { chain, node } from '../../../apps/backend/src/testing/automation-world.ts';
 import { findFreePort } from '@station/kit/free-port';
+import { backendProgram } from '../../rig/build.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { run, tryRun, waitFor } from '../../rig/program.ts';
 import { createSmallDisk, type SmallDisk } from '../../rig/small-disk.ts';
@@ -14,7 +15,6 @@ import { install, owner, stationId, type Installation } from './installation.ts'
 
 // `npm run backend -- doctor` on a station with things that are really broken; each is repaired again.
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 const shiftedClock = join(import.meta.dirname, '../clock/shifted-clock.ts');
 const yearMs = 365 * 24 * 3_600_000;
 const pageBytes = 4096;
@@ -33,7 +33,7 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
 
   /** @param inside programs that start it, e.g. in a network of its own. */
   async function examine(env: Record<string, string> = {}, inside: readonly string[] = []): Promise<Examined> {
-    const [program = '', ...args] = [...inside, process.execPath, main, 'doctor', '--json'];
+    const [program = '', ...args] = [...inside, process.execPath, backendProgram, 'doctor', '--json'];
     const { exitCode, stdout, stderr } = await tryRun(program, args, { env: { ...station.env, ...env } });
     assert.match(stdout, /^\{.*\}\n$/s, `one object and nothing else: ${stdout}${stderr}`);
     const report = JSON.parse(stdout) as DoctorReport;
@@ -180,7 +180,9 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
   test('a configuration that cannot be used', async () => {
     const { exitCode, found } = await examine({ PORT: 'eighty' });
     assert.deepEqual([found, exitCode], [['configuration: config_invalid'], 2]);
-    const { exitCode: usage } = await tryRun(process.execPath, [main, 'doctor', '--all'], { env: station.env });
+    const { exitCode: usage } = await tryRun(process.execPath, [backendProgram, 'doctor', '--all'], {
+      env: station.env,
+    });
     assert.equal(usage, 64);
   });
 
@@ -191,7 +193,9 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
     assert.deepEqual([found, exitCode], [['files: open_to_others'], 1]);
     const { backend } = (await (await get('/api/system/doctor')).json()) as SystemDoctor;
     assert.deepEqual(codesOf(backend), found);
-    const { stdout, exitCode: textCode } = await tryRun(process.execPath, [main, 'doctor'], { env: station.env });
+    const { stdout, exitCode: textCode } = await tryRun(process.execPath, [backendProgram, 'doctor'], {
+      env: station.env,
+    });
     assert.equal(textCode, 1);
     for (const { message, help } of report.checks.flatMap(({ findings }) => findings)) {
       assert.ok(stdout.includes(message) && stdout.includes(help), stdout);

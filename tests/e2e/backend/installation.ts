@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { backendProgram, buildForTests } from '../../rig/build.ts';
 import { createMosquitto, type Mosquitto } from '../../rig/mosquitto.ts';
 import { createPostgres } from '../../rig/postgres.ts';
 import { findFreePort } from '@station/kit/free-port';
@@ -14,8 +15,6 @@ import { createWorkspace } from '../../rig/workspace.ts';
 export const kinds = ['the embedded broker and SQLite', 'Mosquitto and PostgreSQL'] as const;
 export type Kind = (typeof kinds)[number] | 'Mosquitto and SQLite';
 
-const root = join(import.meta.dirname, '../../..');
-const main = join(root, 'apps/backend/src/main.ts');
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 export const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 
@@ -56,6 +55,7 @@ export async function install(
   kind: Kind,
   options: { devices?: number; logins?: readonly DeviceLogin[]; tls?: boolean; env?: Record<string, string> },
 ): Promise<Installation> {
+  await buildForTests('backend');
   await using starting = new AsyncDisposableStack();
   const workspace = starting.use(await createWorkspace());
   const { folder } = workspace;
@@ -97,7 +97,7 @@ export async function install(
     logins,
     devicesFile,
     startBackend: async (anyway) => {
-      const started = await startDaemon(process.execPath, [main], { logFile, env });
+      const started = await startDaemon(process.execPath, [backendProgram], { logFile, env });
       backend = workspace.own(started);
       const well = waitFor('the backend to be healthy', async () => {
         if (!started.running()) return 'it ended';

@@ -8,12 +8,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { startFleet } from '@station/simulators/devices/fleet';
 import { createRandom } from '../../faults/choice.ts';
+import { backendProgram } from '../../rig/build.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { extent } from '../../rig/extent.ts';
 import { run, systemEnv, tryRun, waitFor } from '../../rig/program.ts';
 import { install, stationId, type Installation } from '../backend/installation.ts';
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 const passphrase = 'correct horse battery staple';
 const deviceCount = 500;
 /** Devices with a row of history for each hour of a year. */
@@ -35,7 +35,7 @@ type CommandLine = {
 };
 
 function commandLine(env: () => Record<string, string>, passphraseFile: string): CommandLine {
-  const all = (args: readonly string[]): string[] => [main, ...args, '--passphrase-file', passphraseFile];
+  const all = (args: readonly string[]): string[] => [backendProgram, ...args, '--passphrase-file', passphraseFile];
   const call = async (args: readonly string[], word = passphrase): Promise<Outcome> => {
     await writeFile(passphraseFile, `${word}\n`);
     const { stdout, stderr } = await tryRun(process.execPath, all(args), { env: env() });
@@ -129,7 +129,7 @@ test(
 async function refusesLargeFiles(station: Installation): Promise<void> {
   const [folder, word] = [join(station.folder, 'limited'), join(station.folder, 'passphrase')];
   await mkdir(folder);
-  const args = [main, 'backup', '--to', join(folder, 'a.age'), '--passphrase-file', word];
+  const args = [backendProgram, 'backup', '--to', join(folder, 'a.age'), '--passphrase-file', word];
   const limited = ['--fsize=65536', process.execPath, ...args];
   const { stdout } = await tryRun('prlimit', limited, { env: station.env });
   assert.match(stdout, /"reason":"too_large"/);
@@ -182,11 +182,13 @@ test('SIGKILL at random moments leaves the old station or the new one', { timeou
     await mkdir(folder);
     const started = performance.now();
     assert.equal((await command(['backup', '--to', join(folder, 'station-first-20260101T000000Z.age')])).kind, 'done');
-    const tookMs = performance.now() - started;
+    let longestMs = performance.now() - started;
     let cut = 0;
     for (let kill = 0; kill < kills; kill++) {
       const file = join(folder, `station-${kill}-20260101T000000Z.age`);
-      if (await command.killed(['backup', '--to', file], (0.3 + 0.7 * random()) * tookMs)) cut += 1;
+      if (await command.killed(['backup', '--to', file], (0.3 + 0.7 * random()) * longestMs)) cut += 1;
+      // The first one is the slowest. This one had ended before its kill: the next kill comes earlier.
+      else longestMs *= 0.6;
       if (existsSync(file)) assert.equal((await command(['verify', file])).kind, 'done', `kill ${kill}`);
     }
     assert.ok(cut > 0, 'no process was killed');

@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BackupView } from '@station/protocol/backup-api';
 import { createApache } from '../../rig/apache.ts';
+import { backendProgram } from '../../rig/build.ts';
 import { run, tryRun, waitFor } from '../../rig/program.ts';
 import { createSmallDisk } from '../../rig/small-disk.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { install, stationId, type Installation } from '../backend/installation.ts';
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 const passphrase = 'four plain words here';
 const usual = { nightly: false, at: '03:00', keep: { daily: 7, weekly: 4 }, folder: false, webdav: null };
 
@@ -62,7 +62,7 @@ function fillHistory(dataDir: string, megabytes: number): void {
 async function verified(station: Installation, file: string): Promise<string> {
   const word = join(station.folder, 'word');
   await writeFile(word, `${passphrase}\n`);
-  const args = [main, 'verify', file, '--passphrase-file', word];
+  const args = [backendProgram, 'verify', file, '--passphrase-file', word];
   const { stdout } = await tryRun(process.execPath, args, { env: station.env });
   return (
     (JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '{}') as { outcome?: { kind: string } }).outcome?.kind ?? ''

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { findFreePort } from '@station/kit/free-port';
+import { backendProgram, buildForTests } from '../../rig/build.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 
@@ -20,13 +21,12 @@ export type Supervised = AsyncDisposable & {
   post(path: string, body: unknown): Promise<unknown>;
 };
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
-
 /** The backend as a process that is restarted whenever it ends, as by a process manager. */
 export async function superviseBackend(
   workspace: Workspace,
   { devices, ...given }: (Record<string, string> & { devices: object[] }) | { devices: object[] },
 ): Promise<Supervised> {
+  await buildForTests('backend');
   const port = await findFreePort();
   const dataDir = await workspace.subfolder('data');
   const logFile = join(workspace.folder, 'backend.log');
@@ -40,7 +40,7 @@ export async function superviseBackend(
   const supervise = async (): Promise<void> => {
     while (!state.isOver) {
       state.starts += 1;
-      const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(process.execPath, [backendProgram], { env, stdio: ['ignore', 'pipe', 'pipe'] });
       state.child = child;
       child.stdout.pipe(output, { end: false });
       child.stderr.pipe(output, { end: false });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { before, describe, test } from 'node:test';
+import { backendProgram } from '../../rig/build.ts';
 import { run } from '../../rig/program.ts';
 import type { Machine } from '../../station-machine/machine.ts';
 import { openTerminal } from '../../station-machine/terminal.ts';
@@ -33,8 +34,7 @@ async function takeBackup(machine: Machine, folder: string): Promise<Manifest> {
   const file = join(await workspace.subfolder('backups'), 'taken.age');
   await writeFile(file, Buffer.from(content, 'base64'));
   await writeFile(`${file}.passphrase`, `${passphrase}\n`);
-  const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
-  const args = [main, 'verify', file, '--passphrase-file', `${file}.passphrase`, '--json'];
+  const args = [backendProgram, 'verify', file, '--passphrase-file', `${file}.passphrase`, '--json'];
   const output = await run(process.execPath, args, { env: { DATA_DIR: await workspace.subfolder('verified') } });
   const { outcome } = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { outcome: { manifest: Manifest } };
   return outcome.manifest;

@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Session } from '@station/protocol/rest';
 import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { backendProgram, buildForTests } from '../../rig/build.ts';
 import { createMosquitto, type Mosquitto } from '../../rig/mosquitto.ts';
 import { findFreePort } from '@station/kit/free-port';
 import { createPostgres } from '../../rig/postgres.ts';
@@ -11,7 +12,6 @@ import { startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 
 /** False: it hangs and answers nothing. */
 const answerMs = 10_000;
@@ -58,6 +58,7 @@ export async function startCluster(
   devices: number,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
+  await buildForTests('backend');
   await using starting = new AsyncDisposableStack();
   const workspace = starting.use(await createWorkspace());
   const [postgres, mosquitto] = await Promise.all([createPostgres(workspace), createMosquitto(workspace)]);
@@ -134,7 +135,7 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
     freeze: () => daemon?.kill('SIGSTOP'),
     thaw: () => daemon?.kill('SIGCONT'),
     start: async () => {
-      const started = await startDaemon(process.execPath, [main], { logFile, env });
+      const started = await startDaemon(process.execPath, [backendProgram], { logFile, env });
       daemon = started;
       await waitFor(`replica ${id} to be healthy`, async () => {
         if (!started.running()) throw new Error(await started.logTail());

@@ -3,6 +3,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { agentWithoutDocker, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
+import { backendProgram } from '../../rig/build.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { run, systemEnv, tryRun } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
@@ -10,7 +11,6 @@ import { install, owner, stationId, type Installation } from '../backend/install
 
 // Somebody has the SD card, a copy of a backup, or an account of no importance on the machine.
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 const passphrase = 'correct horse battery staple';
 
 describe('a stolen card', { timeout: 600_000 }, () => {
@@ -39,7 +39,9 @@ describe('a stolen card', { timeout: 600_000 }, () => {
     backup = join(station.folder, 'home.age');
     const word = join(station.folder, 'word');
     await writeFile(word, `${passphrase}\n`);
-    await run(process.execPath, [main, 'backup', '--to', backup, '--passphrase-file', word], { env: station.env });
+    await run(process.execPath, [backendProgram, 'backup', '--to', backup, '--passphrase-file', word], {
+      env: station.env,
+    });
     const env = {
       ...systemEnv,
       HOME: workspace.folder,
