@@ -48,6 +48,29 @@ test('without registry and release server', async (t) => {
     await assertRests(story, '1.2.0');
   });
 
+  await t.test(
+    'whoever does not wait is answered before a slow release server, and reads the result later',
+    async () => {
+      await rig.releases.goOnline();
+      rig.releases.setLatency(8_000);
+      const asked = rig.releases.requests.length;
+      const { status, body } = await agent.call('POST', '/update?wait=false');
+      assert.equal(status, 202);
+      assert.equal(rig.releases.requests.length, asked, 'the release server has not answered yet');
+      const { operation } = await agent.status();
+      assert.deepEqual([operation?.id, operation?.phase], [body['operationId'], 'preparing']);
+      assert.equal((await agent.call('POST', '/rollback')).body['code'], 'update_in_progress');
+      await rig.releases.goOffline();
+      rig.releases.setLatency(0);
+      const [entry] = (await agent.idle()).history;
+      assert.deepEqual(
+        [entry?.id, entry?.result, entry?.code],
+        [body['operationId'], 'failed', 'manifest_unavailable'],
+      );
+      await assertRests(story, '1.2.0');
+    },
+  );
+
   await t.test('an update reports that it cannot be fetched, and changes nothing', async () => {
     const answer = await agent.call('POST', '/update');
     assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_unavailable']);

@@ -19,8 +19,11 @@ export type AgentPort = {
   clock(): Promise<ClockStatus>;
   /** A person sets the clock, milliseconds since the epoch. @throws (rejects) StationError `clock_not_set`. */
   setClock(now: number): Promise<ClockStatus>;
-  /** Starts an update to `version`, or to the latest release when null. */
-  update(version: string | null): Promise<StartAnswer>;
+  /**
+   * Starts an update to `version`, or to the latest release when null.
+   * @param options.isPrompt answers within two seconds, though the update server be slow: with an operation that looks for the release.
+   */
+  update(version: string | null, options?: { isPrompt: boolean }): Promise<StartAnswer>;
   rollback(): Promise<StartAnswer>;
   /** Checks the station; changes nothing. */
   doctor(): Promise<DoctorReport>;

@@ -132,7 +132,7 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
       '/update',
       {
         POST: route(Waiting, UpdateRequest, async ({ query, body }) => {
-          const answer = await orStop(port.update(body.version ?? null));
+          const answer = await orStop(port.update(body.version ?? null, { isPrompt: query.wait === 'false' }));
           if (answer.kind === 'already_current') return ok(alreadyCurrent(answer.version));
           const { operationId, ended } = accepted(answer);
           if (query.wait === 'false') return started(operationId);

@@ -1,4 +1,5 @@
 import type { AgentLogger } from '@station/kit/logger';
+import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { Watch } from './stack-facts.ts';
 import type { Change } from './operation-decide.ts';
@@ -9,6 +10,7 @@ type Context = { before: Journal; after: Journal; watch: Watch | null; nowMs: nu
 export function reportChange(logger: AgentLogger, change: Change, context: Context): void {
   const { before, after, watch } = context;
   if (change.kind === 'begin' && after.operation) return reportBegin(logger, after.operation);
+  if (change.kind === 'note') return reportNote(logger, change.entry);
   const operation = before.operation;
   if (!operation || change.kind === 'forget_images') return;
   if (watch && watch.attempts > 0) reportHealth(logger, change, watch, context.nowMs);
@@ -21,6 +23,10 @@ export function reportChange(logger: AgentLogger, change: Change, context: Conte
     logger.event('rollback_started', { from: to.version, to: from?.version ?? null, reason: change.failure.reason });
   }
   if (!after.operation) reportEnd(logger, change, operation, context);
+}
+
+function reportNote(logger: AgentLogger, { code, reason, to }: HistoryEntry): void {
+  logger.event('update_failed', { code: code ?? 'internal', reason: reason ?? '', version: to });
 }
 
 function reportBegin(logger: AgentLogger, operation: OperationRecord): void {

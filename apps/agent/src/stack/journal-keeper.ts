@@ -31,7 +31,8 @@ export type KeeperParts = {
   newId: () => string;
 };
 
-export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
+/** `id`: the one that was promised to whoever asked for it. */
+export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release; id?: string };
 
 /** State of one process beyond the journal; a new process starts without it. */
 type RunState = {
@@ -143,11 +144,13 @@ async function load(keeper: Keeper): Promise<void> {
   if (installed) logger.event('stack_adopted', { currentVersion: installed.version, images: installed.images });
 }
 
-async function begin(keeper: Keeper, { kind, trigger, to }: OperationRequest): Promise<{ id: string } | null> {
+async function begin(
+  keeper: Keeper,
+  { kind, trigger, to, id = keeper.newId() }: OperationRequest,
+): Promise<{ id: string } | null> {
   const { engine, clock, run } = keeper;
   const journal = journalOf(run);
   if (journal.operation) return null;
-  const id = keeper.newId();
   run.startedMs = clock.monotonic();
   run.stoppedAtMs = null;
   run.healthyAtMs = null;

@@ -33,7 +33,9 @@ export type Change =
       bringUpAgain: boolean;
       fetched?: Readonly<Record<string, string>>;
     }
-  | { kind: 'forget_images'; imageIds: readonly string[] };
+  | { kind: 'forget_images'; imageIds: readonly string[] }
+  /** What was asked for, and came to its end before it could change anything. */
+  | { kind: 'note'; entry: HistoryEntry };
 
 export type ServiceImages = Pick<Release, 'images' | 'imageIds'>;
 
@@ -52,6 +54,7 @@ const keptQuarantine = 50;
 export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
   if (change.kind === 'begin') return begin(withServices(journal, change.beside), change.operation, moment);
   if (change.kind === 'forget_images') return forgetImages(journal, change.imageIds);
+  if (change.kind === 'note') return { ...journal, history: [change.entry, ...journal.history].slice(0, keptHistory) };
   const operation = journal.operation;
   if (!operation) return journal;
   const enter = (phase: OperationPhase, more: Partial<OperationRecord> = {}): Journal => ({

@@ -4,6 +4,7 @@ import { createWaker } from '@station/kit/wakeable';
 import type { Operation } from '@station/protocol/agent-api';
 import type { ServiceOperator } from '../core/operator-ports.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
+import { createAskedUpdate } from './asked-update.ts';
 import { createBlockers } from './blockers.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { createReleasePoll, firstRetryMs } from './release-poll.ts';
@@ -17,7 +18,8 @@ import { checkNow, request, rollback, run, reportEnd, update, type Flow, type St
 export type Stack = StackStatus & {
   /** Recovers, then polls for releases and keeps the stack up, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  update(version: string | null): Promise<StartAnswer>;
+  /** @param options.isPrompt answers within two seconds, though the update server be slow. */
+  update(version: string | null, options?: { isPrompt: boolean }): Promise<StartAnswer>;
   rollback(): Promise<StartAnswer>;
   /** Restarts one service for a person. */
   restart: RequestedRestart['restart'];
@@ -43,21 +45,30 @@ export function createStack(parts: StackParts, operator: ServiceOperator | null 
   const { poll, state, keeper, waker } = flow;
   keeper.onEnd(() => reportEnd(flow));
   const restarts = createRequestedRestart(flow, operator);
+  const asked = createAskedUpdate({ ...parts, keeper, runner: flow.runner });
+  const operation = (): Operation | null => keeper.operation() ?? asked.operation();
+  const onChange: Stack['onChange'] = (listener) => {
+    const both = [keeper.onChange(listener), asked.onChange(listener)];
+    return { [Symbol.dispose]: () => both.forEach((one) => one[Symbol.dispose]()) };
+  };
   return {
     run: (signal) => run(flow, signal),
-    update: (text) => request(flow, () => update(flow, text)),
+    update: (text, { isPrompt } = { isPrompt: false }) =>
+      isPrompt
+        ? asked.begin(text, (id) => request(flow, () => update(flow, text, id)))
+        : request(flow, () => update(flow, text)),
     rollback: () => request(flow, () => rollback(flow)),
     restart: restarts.restart,
     check: () => checkNow(flow),
     wake: waker.wake,
-    operation: keeper.operation,
-    onChange: keeper.onChange,
+    operation,
+    onChange,
     untilProxyIsFree: (signal) => untilProxyIsFree(flow, signal),
     isFetching: () => isFetching(keeper),
     lastAliveMs: () => state.aliveMs,
     alive: flow.alive,
     ...createStackStatus({
-      ...{ keeper, engine: parts.engine, poll },
+      ...{ keeper: { ...keeper, operation }, engine: parts.engine, poll },
       lastError: flow.stackConditions.lastError,
       lastRestart: restarts.last,
     }),

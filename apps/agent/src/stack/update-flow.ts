@@ -222,19 +222,24 @@ function findRefusal({ keeper, blockers }: Flow): Pick<Refusal, 'code' | 'messag
   return keeper.isLoaded() ? null : stillStarting;
 }
 
-export async function update(flow: Flow, text: string | null): Promise<StartAnswer> {
+/** @param id of the operation, when there will be one. */
+export async function update(flow: Flow, text: string | null, id?: string): Promise<StartAnswer> {
   const version = requestedVersion(text);
   if (version === undefined) return refused('version_invalid', 'The version is not SemVer 2.0.0.');
   const { keeper, runner, poll } = flow;
   if (version !== null && version === keeper.journal().installed?.version) return { kind: 'already_current', version };
   const kept = version === null ? null : findKept(keeper.journal(), version);
+  const manualUpdate = (to: Release): OperationRequest => ({
+    ...{ kind: 'update', trigger: 'manual', to },
+    ...(id !== undefined && { id }),
+  });
   if (kept) return start(flow, () => manualUpdate(kept));
   const answer = await runner.run(() => check(flow, signalOf(flow)));
   const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
   if (!manifest) return refusedCheck(answer);
   const choose = (journal: Journal) => chooseManual(manifest, { journal, isSigned: flow.source.isSigned }, version);
   const choice = choose(keeper.journal());
-  if (choice.kind === 'find') return updateToSigned(flow, choice.version);
+  if (choice.kind === 'find') return updateToSigned(flow, choice.version, manualUpdate);
   return start(flow, (journal) => {
     const chosen = choose(journal);
     switch (chosen.kind) {
@@ -250,10 +255,12 @@ export async function update(flow: Flow, text: string | null): Promise<StartAnsw
   });
 }
 
-const manualUpdate = (to: Release): OperationRequest => ({ kind: 'update', trigger: 'manual', to });
-
 /** To a version that is neither the latest one nor on this machine: by its own signed manifest. */
-async function updateToSigned(flow: Flow, version: string): Promise<StartAnswer> {
+async function updateToSigned(
+  flow: Flow,
+  version: string,
+  manualUpdate: (to: Release) => OperationRequest,
+): Promise<StartAnswer> {
   const { runner, source } = flow;
   const own = await runner.run(() => source.find(version, signalOf(flow)));
   if (own.kind !== 'ok') return refusedVersion(version, own);

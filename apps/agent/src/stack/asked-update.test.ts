@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import type { HistoryEntry } from '@station/protocol/agent-api';
+import type { StartAnswer } from '../core/stack-port.ts';
+import { createAskedUpdate } from './asked-update.ts';
+import type { Journal } from './journal.ts';
+import type { Change } from './operation-decide.ts';
+
+/** An update server that answers when the test says so, and a clock that stands until then. */
+function createScene() {
+  const noted: HistoryEntry[] = [];
+  const changes: (string | null)[] = [];
+  const sleeping = Promise.withResolvers<void>();
+  const clock: Clock = {
+    now: () => Date.parse('2026-01-01T00:00:00Z'),
+    monotonic: () => 0,
+    sleep: (_, signal) => {
+      signal?.addEventListener('abort', () => sleeping.reject(signal.reason as Error));
+      return sleeping.promise;
+    },
+  };
+  const asked = createAskedUpdate({
+    clock,
+    newId: () => 'promised',
+    runner: createExclusiveRunner(),
+    keeper: {
+      journal: () => ({ installed: { version: '1.0.0' } }) as Journal,
+      record: async (change: Change) => void (change.kind === 'note' && noted.push(change.entry)),
+    },
+  });
+  asked.onChange(() => changes.push(asked.operation()?.phase ?? null));
+  const answer = Promise.withResolvers<StartAnswer>();
+  let promised = '';
+  const begun = asked.begin('1.1.0', (id) => {
+    promised = id;
+    return answer.promise;
+  });
+  const late = async (): Promise<Extract<StartAnswer, { kind: 'started' }>> => {
+    sleeping.resolve();
+    const started = await begun;
+    assert.ok(started.kind === 'started');
+    return started;
+  };
+  return { asked, answer, begun, late, noted, changes, promised: () => promised };
+}
+
+it('passes on an answer that comes in time', async () => {
+  const { asked, answer, begun, noted, changes } = createScene();
+  const refused: StartAnswer = { kind: 'refused', code: 'version_invalid', message: 'No.' };
+  answer.resolve(refused);
+  assert.deepEqual(await begun, refused);
+  assert.deepEqual([asked.operation(), noted, changes], [null, [], []]);
+});
+
+it('answers late questions with an operation that looks for the release, and goes on with that one', async () => {
+  const { asked, answer, late, noted, changes, promised } = createScene();
+  const started = await late();
+  assert.equal(started.operationId, promised());
+  const { id, kind, phase, version } = asked.operation() ?? {};
+  assert.deepEqual([id, kind, phase, version], ['promised', 'update', 'preparing', '1.1.0']);
+  const entry = { id: 'promised' } as HistoryEntry;
+  answer.resolve({ kind: 'started', operationId: 'promised', ended: Promise.resolve(entry) });
+  assert.equal(await started.ended, entry);
+  assert.deepEqual([asked.operation(), noted, changes], [null, [], ['preparing', null]]);
+});
+
+it('writes into the history what else came of it', async () => {
+  const ends: [StartAnswer | Error, string, RegExp][] = [
+    [{ kind: 'refused', code: 'manifest_unavailable', message: 'No answer.' }, 'manifest_unavailable', /No answer/],
+    [{ kind: 'already_current', version: '1.1.0' }, 'already_current', /^1\.1\.0 runs already\.$/],
+    [new Error('out of luck'), 'internal', /out of luck/],
+  ];
+  for (const [end, code, reason] of ends) {
+    const { asked, answer, late, noted } = createScene();
+    const started = await late();
+    if (end instanceof Error) answer.reject(end);
+    else answer.resolve(end);
+    const entry = await started.ended;
+    assert.deepEqual(noted, [entry]);
+    assert.deepEqual(
+      [entry?.id, entry?.result, entry?.from, entry?.to, entry?.code],
+      ['promised', 'failed', '1.0.0', '1.1.0', code],
+    );
+    assert.match(entry?.reason ?? '', reason);
+    assert.equal(asked.operation(), null);
+  }
+});

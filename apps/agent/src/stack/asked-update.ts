@@ -1,0 +1,85 @@
+import { type Clock, isoTime } from '@station/kit/clock';
+import { createEmitter } from '@station/kit/emitter';
+import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { describeError } from '@station/kit/station-error';
+import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
+import type { StartAnswer } from '../core/stack-port.ts';
+import type { JournalKeeper } from './journal-keeper.ts';
+
+/** Whoever does not wait for the result is answered by then, however slow the update server is. */
+const promptMs = 2_000;
+
+export type AskedUpdate = {
+  /**
+   * Asks for an update. It is answered by `ask`, or after two seconds with an operation that looks for the release first; what `ask` says
+   * then is the result of that operation.
+   * @param ask given: the id of the operation that it begins.
+   */
+  begin(version: string | null, ask: (id: string) => Promise<StartAnswer>): Promise<StartAnswer>;
+  /** The operation whose release is looked for; null: none. */
+  operation(): Operation | null;
+  /** Calls `listener` when that operation has begun or ended. */
+  onChange(listener: () => void): Disposable;
+};
+
+type Parts = {
+  clock: Clock;
+  newId: () => string;
+  keeper: Pick<JournalKeeper, 'record' | 'journal'>;
+  runner: ExclusiveRunner;
+};
+
+export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): AskedUpdate {
+  const changed = createEmitter<void>();
+  let asked: Operation | null = null;
+  const show = (operation: Operation | null): void => {
+    asked = operation;
+    changed.emit();
+  };
+  /** What came of it, in the history. */
+  const note = async (entry: HistoryEntry): Promise<HistoryEntry> => {
+    await runner.run(() => keeper.record({ kind: 'note', entry }));
+    return entry;
+  };
+  return {
+    operation: () => asked,
+    onChange: changed.subscribe,
+    begin: async (version, ask) => {
+      const id = newId();
+      const [startedMs, startedAt] = [clock.monotonic(), isoTime(clock.now())];
+      const answer = ask(id);
+      const answered = new AbortController();
+      const late = clock.sleep(promptMs, answered.signal).then(
+        () => 'late' as const,
+        () => answer,
+      );
+      const first = await Promise.race([answer, late]).finally(() => answered.abort());
+      if (first !== 'late') return first;
+      const progress = { doneBytes: 0, totalBytes: null, percent: null };
+      show({ id, kind: 'update', phase: 'preparing', trigger: 'manual', startedAt, version, progress });
+      const end = async (result: StartAnswer): Promise<HistoryEntry | null> => {
+        if (result.kind === 'started') {
+          show(null);
+          return result.ended;
+        }
+        const from = keeper.journal().installed?.version ?? null;
+        const [code, reason] =
+          result.kind === 'refused'
+            ? [result.code, result.message]
+            : ['already_current', `${result.version ?? 'The release'} runs already.`];
+        const entry: HistoryEntry = {
+          ...{ id, kind: 'update', trigger: 'manual', result: 'failed', from, to: version, reason, code, startedAt },
+          ...{ endedAt: isoTime(clock.now()), durationMs: Math.round(clock.monotonic() - startedMs), downtimeMs: null },
+        };
+        // Whoever follows the operation must find it or its result.
+        return note(entry).finally(() => show(null));
+      };
+      const failed = (error: unknown): StartAnswer => {
+        return { kind: 'refused', code: 'internal', message: describeError(error) };
+      };
+      const ended = answer.catch(failed).then(end);
+      // Whoever asked may have left, and a disk that cannot be written is a condition of its own.
+      return { kind: 'started', operationId: id, ended: ended.catch(() => null) };
+    },
+  };
+}
