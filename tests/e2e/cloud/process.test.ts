@@ -91,7 +91,8 @@ describe('a backend in its own process', { concurrency: 2 }, () => {
     await waitFor('the station to end the link', () => !dead.isOpen(), 120_000);
     // The time limit is tested with a virtual clock (link-decide.test.ts).
     assert.equal(cloud.pings.length - pingsBefore, 1, 'it waits for one pong');
-    assert.ok((await backend.log()).includes('The cloud did not answer a ping.'));
+    const isReasonLogged = async () => (await backend.log()).includes('The cloud did not answer a ping.');
+    await waitFor('the reason in the log', isReasonLogged);
     cloud.options.pongs = true;
     cloud.options.isMute = false;
     await waitFor('another login', () => cloud.logins() > logins);
