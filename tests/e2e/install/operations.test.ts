@@ -25,7 +25,7 @@ type Trial = {
 const trials: Record<string, Trial[]> = {
   Install: [{ shows: [/The station is ready/] }],
   Status: [
-    { shows: [/^Release +1\.0\.0$/m, /^Service +backend: running, healthy$/m] },
+    { shows: [/^Release +1\.0\.0$/m, /^Service +backend: running, (starting|healthy)$/m] },
     { shows: [/active \(running\)/, /station-backend/] },
     { shows: [/[2-9A-HJKMNP-Z]{5} ?[2-9A-HJKMNP-Z]{5}/] },
   ],

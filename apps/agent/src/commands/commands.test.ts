@@ -60,7 +60,7 @@ describe('status', () => {
       'Station    0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3d',
       'Release    1.0.0; 1.1.0 is ready: station-agent update',
       'Now        Update to 1.1.0: downloading, 25 B of 100 B',
-      'Before     there is no release to roll back to',
+      'Previous   there is no release to roll back to',
       'Service    backend: running, healthy',
       'Service    proxy: exited',
       'FAULT      It does not answer.',

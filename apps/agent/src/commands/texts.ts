@@ -15,7 +15,7 @@ export function statusText(status: Status): string {
     ['Agent', `${status.agentVersion}, since ${status.startedAt}`],
     ['Release', release],
     ['Now', status.operation === null ? 'nothing is under way' : operationText(status.operation)],
-    ['Before', rollback === null ? 'there is no release to roll back to' : named(rollback.version)],
+    ['Previous', rollback === null ? 'there is no release to roll back to' : named(rollback.version)],
     ...quarantined.map(({ version, reason }): [string, string] => ['Held back', `${version}: ${reason}`]),
     ...stack.services.map(({ name, state, health }): [string, string] => [
       'Service',
@@ -40,7 +40,7 @@ function networkText({ wifi: { mode, ssid, ip, hotspot } }: Status): string {
     case 'offline':
       return 'none';
     case 'disabled':
-      return `not looked after (WIFI_WATCHDOG)${where}`;
+      return `not managed by the agent (WIFI_WATCHDOG=false)${where}`;
   }
 }
 
