@@ -383,10 +383,19 @@ $problems"; fi
 parse_answers() {
 	[ -r "$answers_file" ] || fail "The answer file $answers_file does not exist or is not readable."
 	carriage_return=$(printf '\r')
+	byte_order_mark=$(printf '\357\273\277')
 	while IFS= read -r line || [ -n "$line" ]; do
-		line=${line%"$carriage_return"}
+		# What editors of Windows add.
+		line=${line%"$carriage_return"} line=${line#"$byte_order_mark"}
 		case $line in '' | '#'*) continue ;; esac
 		name=${line%%=*} value=${line#*=}
+		spaced=''
+		case $name in *[[:space:]]*) spaced=yes ;; esac
+		case $value in [[:space:]]*) spaced=yes ;; esac
+		if [ -n "$spaced" ]; then
+			add_problem "$(printf %s "$name" | tr -d '[:space:]') has blanks beside its name or its =; write NAME=value, and a value with blanks between '"
+			continue
+		fi
 		case $value in \'*\' | \"*\") value=${value#?} && value=${value%?} ;; esac
 		if ! printf '%s %s %s' "$agent_names" "$stack_names" "$own_names" | tr ' ' '\n' | grep -Fqx -e "$name"; then
 			add_problem "$name is not a name of the answer file"
