@@ -6,7 +6,7 @@ import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { run } from '../../rig/program.ts';
 import { createReleaseServer, manifestPath } from '../../rig/release-server.ts';
-import { assertRests, createStory, type Story } from './story.ts';
+import { assertRests, createStory, isUnsigned, type Story } from './story.ts';
 
 const encode = (value: unknown): Uint8Array =>
   new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
@@ -150,7 +150,7 @@ test('with a public key, only signed manifests that are not older than the newes
   };
   const { manifest } = await rig.release({ version: '1.1.0' });
   await agent.start();
-  await agent.idle();
+  assert.ok(!isUnsigned(await agent.idle()));
 
   await t.test('a missing or wrong signature is rejected', async () => {
     assert.equal((await agent.call('POST', '/update')).status, 502);

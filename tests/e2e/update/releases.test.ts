@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
 import { pinnedByDigest } from '../../rig/small-stack.ts';
-import { assertRests, createStory } from './story.ts';
+import { assertRests, createStory, isUnsigned } from './story.ts';
 
 test('good and bad releases on a real engine', async (t) => {
   await using story = await createStory();
@@ -15,6 +15,7 @@ test('good and bad releases on a real engine', async (t) => {
       ['backend', 'running'],
       ['frontend', 'running'],
     ]);
+    assert.ok(isUnsigned(status), 'nothing signs the releases of this station');
   });
 
   await t.test('a good release is installed, with progress by bytes and events in order', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Status } from '@station/protocol/agent-api';
 import { agentEnv, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createSmallRig, type SmallRig, type SmallRigOptions } from '../../rig/small-rig.ts';
@@ -42,6 +43,9 @@ export async function createStory(options: StoryOptions = {}): Promise<Story> {
     throw error;
   }
 }
+
+/** Whether the station says that its releases are not signed. */
+export const isUnsigned = ({ conditions }: Status): boolean => conditions.some(({ id }) => id === 'updates_unsigned');
 
 /** Checks a station at rest on a release: served, pinned, recorded, and without an operation. */
 export async function assertRests({ rig, agent }: Pick<Story, 'rig' | 'agent'>, version: string): Promise<void> {
