@@ -389,13 +389,13 @@ parse_answers() {
 		line=${line%"$carriage_return"} line=${line#"$byte_order_mark"}
 		case $line in '' | '#'*) continue ;; esac
 		name=${line%%=*} value=${line#*=}
-		spaced=''
-		case $name in *[[:space:]]*) spaced=yes ;; esac
-		case $value in [[:space:]]*) spaced=yes ;; esac
-		if [ -n "$spaced" ]; then
-			add_problem "$(printf %s "$name" | tr -d '[:space:]') has blanks beside its name or its =; write NAME=value, and a value with blanks between '"
+		# A value may begin with blanks: a password can.
+		case $name in
+		*[[:space:]]*)
+			add_problem "$(printf %s "$name" | tr -d '[:space:]') has blanks beside its name; write NAME=value"
 			continue
-		fi
+			;;
+		esac
 		case $value in \'*\' | \"*\") value=${value#?} && value=${value%?} ;; esac
 		if ! printf '%s %s %s' "$agent_names" "$stack_names" "$own_names" | tr ' ' '\n' | grep -Fqx -e "$name"; then
 			add_problem "$name is not a name of the answer file"
