@@ -9,7 +9,7 @@ import type { Journal } from './journal.ts';
 import type { Change } from './operation-decide.ts';
 
 /** An update server that answers when the test says so, and a clock that stands until then. */
-function createScene() {
+function createScene({ isLoaded = true } = {}) {
   const noted: HistoryEntry[] = [];
   const changes: (string | null)[] = [];
   const sleeping = Promise.withResolvers<void>();
@@ -26,6 +26,7 @@ function createScene() {
     newId: () => 'promised',
     runner: createExclusiveRunner(),
     keeper: {
+      isLoaded: () => isLoaded,
       journal: () => ({ installed: { version: '1.0.0' } }) as Journal,
       record: async (change: Change) => void (change.kind === 'note' && noted.push(change.entry)),
     },
@@ -86,4 +87,12 @@ it('writes into the history what else came of it', async () => {
     assert.match(entry?.reason ?? '', reason);
     assert.equal(asked.operation(), null);
   }
+});
+
+it('waits for the answer while the journal has not been read: its result could not be written', async () => {
+  const { asked, answer, begun, noted } = createScene({ isLoaded: false });
+  const refused: StartAnswer = { kind: 'refused', code: 'unavailable', message: 'The agent is still starting.' };
+  setImmediate(() => answer.resolve(refused));
+  assert.deepEqual(await begun, refused);
+  assert.deepEqual([asked.operation(), noted], [null, []]);
 });

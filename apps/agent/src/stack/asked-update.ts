@@ -25,7 +25,7 @@ export type AskedUpdate = {
 type Parts = {
   clock: Clock;
   newId: () => string;
-  keeper: Pick<JournalKeeper, 'record' | 'journal'>;
+  keeper: Pick<JournalKeeper, 'record' | 'journal' | 'isLoaded'>;
   runner: ExclusiveRunner;
 };
 
@@ -46,7 +46,10 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
     onChange: changed.subscribe,
     begin: async (version, ask) => {
       const id = newId();
-      const [startedMs, startedAt] = [clock.monotonic(), isoTime(clock.now())];
+      // The result of a late answer is written into the journal, which must have been read.
+      if (!keeper.isLoaded()) return ask(id);
+      const startedMs = clock.monotonic();
+      const startedAt = isoTime(clock.now());
       const answer = ask(id);
       const answered = new AbortController();
       const late = clock.sleep(promptMs, answered.signal).then(
@@ -68,8 +71,18 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
             ? [result.code, result.message]
             : ['already_current', `${result.version ?? 'The release'} runs already.`];
         const entry: HistoryEntry = {
-          ...{ id, kind: 'update', trigger: 'manual', result: 'failed', from, to: version, reason, code, startedAt },
-          ...{ endedAt: isoTime(clock.now()), durationMs: Math.round(clock.monotonic() - startedMs), downtimeMs: null },
+          id,
+          kind: 'update',
+          trigger: 'manual',
+          result: 'failed',
+          from,
+          to: version,
+          reason,
+          code,
+          startedAt,
+          endedAt: isoTime(clock.now()),
+          durationMs: Math.round(clock.monotonic() - startedMs),
+          downtimeMs: null,
         };
         // Whoever follows the operation must find it or its result.
         return note(entry).finally(() => show(null));

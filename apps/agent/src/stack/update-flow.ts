@@ -223,16 +223,13 @@ function findRefusal({ keeper, blockers }: Flow): Pick<Refusal, 'code' | 'messag
 }
 
 /** @param id of the operation, when there will be one. */
-export async function update(flow: Flow, text: string | null, id?: string): Promise<StartAnswer> {
+export async function update(flow: Flow, text: string | null, id = flow.newId()): Promise<StartAnswer> {
   const version = requestedVersion(text);
   if (version === undefined) return refused('version_invalid', 'The version is not SemVer 2.0.0.');
   const { keeper, runner, poll } = flow;
   if (version !== null && version === keeper.journal().installed?.version) return { kind: 'already_current', version };
   const kept = version === null ? null : findKept(keeper.journal(), version);
-  const manualUpdate = (to: Release): OperationRequest => ({
-    ...{ kind: 'update', trigger: 'manual', to },
-    ...(id !== undefined && { id }),
-  });
+  const manualUpdate = (to: Release): OperationRequest => ({ kind: 'update', trigger: 'manual', to, id });
   if (kept) return start(flow, () => manualUpdate(kept));
   const answer = await runner.run(() => check(flow, signalOf(flow)));
   const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
