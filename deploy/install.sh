@@ -47,7 +47,7 @@ FIRMWARE_MAX_BYTES LOG_LEVEL WIFI_WATCHDOG WIFI_INTERFACE WIFI_COUNTRY CONNECTIV
 HOTSPOT_PASSWORD HOTSPOT_ADDRESS HTTPS PUBLIC_NAME ACME_EMAIL ACME_DIRECTORY ACME_CA_FILE'
 stack_names='STATION_ID STATION_CODE AGENT_TOKEN METRICS_TOKEN STATION_IMAGES STATION_VERSION PROXY_VERSION MQTT_IMAGE POSTGRES_IMAGE
 HTTP_PORT HTTPS_PORT MQTT_PORT MQTT_TLS_PORT MQTT_PLAIN MQTT_PASSWORD JWT_SECRET TZ PUBLIC_URL PUBLIC_NAME FIRMWARE_FOLDER FIRMWARE_SOAK_SECONDS FIRMWARE_CONCURRENCY
-FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
+FIRMWARE_STARTS_PER_MINUTE FIRMWARE_ATTEMPTS AUTOMATION_WEBHOOK_ALLOW HTTP_PROXY HTTPS_PROXY NO_PROXY CLOUD_HOST CLOUD_CA_FILE CLOUD_TLS_PINS
 STORAGE_MAX_MB CLOUD_OUTBOX_MAX_MB COMPOSE_PROFILES POSTGRES_PASSWORD DATABASE_URL MQTT_URL MQTT_CA_FILE DEVICES_FILE BACKUP_DIR REPLICA_ID LOG_LEVEL
 PROVISIONING_SERVICE_UUID PROVISIONING_CHARACTERISTIC_UUID BLE_HELPER BLE_ADAPTER DEVICE_MQTT_HOST DEVICE_MQTT_PORT'
 own_names='STATION_NAME WIFI_SSID WIFI_PASSWORD WIFI_SECURITY WIFI_HIDDEN DOCKER_REPOSITORY'
@@ -504,6 +504,8 @@ declared_problem() {
 	FIRMWARE_CONCURRENCY) is_number "$2" '[0-9]{1,15}' 1 1000 || echo 'must be a whole number from 1 to 1000' ;;
 	FIRMWARE_STARTS_PER_MINUTE) is_number "$2" '[0-9]{1,15}' 1 10000 || echo 'must be a whole number from 1 to 10000' ;;
 	FIRMWARE_ATTEMPTS) is_number "$2" '[0-9]{1,15}' 1 10 || echo 'must be a whole number from 1 to 10' ;;
+	HTTP_PROXY | HTTPS_PROXY) matches_any_case "$2" 'https?://[^[:space:]/?#]+/?' || echo 'must be the URL of a proxy, like http://proxy.example:3128' ;;
+	NO_PROXY) matches "$2" '[!-~]+( *, *[!-~]+)*' || echo 'must be names and addresses, separated by commas' ;;
 	CLOUD_OUTBOX_MAX_MB) is_number "$2" '[0-9]{1,15}' 1 65536 || echo 'must be a whole number from 1 to 65536' ;;
 	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches_any_case "$2" '(https|http)://[^[:space:]/?#@]+([/?][^[:space:]#]*)?|file:///[^[:space:]#]*' || echo 'must be a URL that begins with https:// or http:// or file://, without a user name, password or fragment' ;;
 	CHECK_INTERVAL_MINUTES | FIRMWARE_CHECK_INTERVAL_MINUTES) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0.01 43200 || echo 'must be a number from 0.01 to 43200' ;;
@@ -515,7 +517,6 @@ declared_problem() {
 	STABILIZATION_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0 3600 || echo 'must be a number from 0 to 3600' ;;
 	CONTAINER_USERNAME) matches "$2" '[ -~]{1,256}' || echo 'must be printable ASCII' ;;
 	CONTAINER_TOKEN) matches "$2" '[ -~]{1,4096}' || echo 'must be printable ASCII' ;;
-	NO_PROXY) matches "$2" '[!-~]+( *, *[!-~]+)*' || echo 'must be names and addresses, separated by commas' ;;
 	FIRMWARE_MAX_BYTES) is_number "$2" '[0-9]{1,15}' 1024 1073741824 || echo 'must be a whole number from 1024 to 1073741824' ;;
 	HTTPS) matches_any_case "$2" 'own|acme|off' || echo 'must be one of own, acme, off' ;;
 	ACME_EMAIL) matches "$2" '[A-Za-z0-9_.%+-]{1,64}@[a-zA-Z0-9.-]{1,190}' || echo 'must be an e-mail address' ;;

@@ -15,6 +15,7 @@ import { createDockerEngine, type DockerEngine } from '../rig/docker-engine.ts';
 import { waitFor } from '../rig/program.ts';
 import { createRealStack, type RealStack } from '../rig/real-stack.ts';
 import { createRegistry } from '../rig/registry.ts';
+import { startTinyproxy } from '../rig/tinyproxy.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 
 /** The proxy and the agent that ship, and a real ACME server as a public authority runs it. */
@@ -166,6 +167,20 @@ describe('a station with a public name', () => {
     await waitFor('the certificate to be due', () => Date.now() > first.validUntil - 18_000);
     await restartProxy();
     await waitFor('another certificate', async () => (await publicCertificate()).serial !== first.serial);
+    await answersAtHome();
+  });
+
+  test('gets it through the proxy of a network that has no other way out', async () => {
+    const authority = new URL(acme.directory);
+    const proxy = await startTinyproxy(workspace, { address: authority.hostname });
+    await appendFile(join(stack.folder, '.env'), `HTTP_PROXY=${proxy.url}\nHTTPS_PROXY=${proxy.url}\n`);
+    await rm(join(stack.tlsFolder, 'acme'), { recursive: true });
+    await agent.stop();
+    await agent.start();
+    await acme.start(90 * 24 * 3600);
+    await engine.compose(stack.folder, 'up', '-d');
+    await publicCertificate();
+    assert.ok((await proxy.asked()).includes(`CONNECT ${authority.host}`));
     await answersAtHome();
   });
 

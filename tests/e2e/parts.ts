@@ -115,6 +115,7 @@ export const parts: readonly Part[] = [
   part('world/image-disk', `${agent}/adapters/docker`),
   inOwnNetwork(part('world/entrance', web, `${backend}/http`)),
   part('world/podman', 'deploy/install.sh'),
+  part('world/outgoing-proxy', `${backend}/adapters`, 'packages/kit/src/outgoing-proxy.ts'),
   gate(part('update/offline', `${agent}/stack`)),
   gate(part('update/bad-input', `${agent}/stack`, `${agent}/core`, 'packages/protocol/src')),
   gate(part('update/operator', `${agent}/stack`, `${agent}/http`)),

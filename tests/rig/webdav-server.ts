@@ -195,17 +195,18 @@ export async function startSabreWebdav(
   return start(workspace, place, command, { path, env });
 }
 
-/** Caddy in front of a server: it ends TLS with a certificate of its own. @returns what clients use; `authority`: file of its certificate. */
+/** Caddy in front of a server: it ends TLS with a certificate of its own for `host`. @returns what clients use; `authority`: file of its certificate. */
 export async function startTlsProxy(
   workspace: Workspace,
   { url, files, requests }: Pick<WebdavServer, 'url' | 'files' | 'requests'>,
+  host = 'localhost',
 ): Promise<WebdavServer & { authority: string }> {
   await needPackages(['caddy', 'openssl']);
   const place = await placeFor(workspace, 'proxy');
   const { folder, port } = place;
   const key = join(folder, 'key.pem');
   const certificate = join(folder, 'certificate.pem');
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
   const made = [
     '-newkey',
     'ec',
@@ -223,7 +224,7 @@ export async function startTlsProxy(
   const behind = new URL(url);
   const lines = [
     '{\n admin off\n auto_https off\n}',
-    `https://localhost:${port} {\n tls ${certificate} ${key}\n reverse_proxy ${behind.host}\n}`,
+    `https://${host}:${port} {\n bind 127.0.0.1\n tls ${certificate} ${key}\n reverse_proxy ${behind.host}\n}`,
   ];
   await writeFile(join(folder, 'Caddyfile'), lines.join('\n'));
   const command = ['caddy', 'run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'];
@@ -231,14 +232,14 @@ export async function startTlsProxy(
   await waitFor('caddy to answer', async () => {
     if (!daemon.running()) throw new Error(`caddy ended: ${await daemon.logTail()}`);
     return (
-      (await run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'localhost'], {
+      (await run('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', host], {
         input: '',
       })) !== ''
     );
   });
   const path = behind.pathname;
   return {
-    url: `https://localhost:${port}${path}`,
+    url: `https://${host}:${port}${path}`,
     files,
     requests,
     authority: certificate,

@@ -5,6 +5,7 @@ import { type AgentConditions, createAgentConditions } from '@station/kit/condit
 import { nodeDisk } from '@station/kit/durable-files';
 import { Stopping } from '@station/kit/lifecycle';
 import { type AgentLogger, createLogger, createRedactor } from '@station/kit/logger';
+import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { Status } from '@station/protocol/agent-api';
 import { events } from '@station/protocol/events';
 import { formatKeyId } from '@station/protocol/signing-key';
@@ -18,7 +19,6 @@ import { openDownload } from './adapters/http-download.ts';
 import { readLog } from './adapters/machine-checks.ts';
 import { createMachinePower } from './adapters/machine-power.ts';
 import { createMdnsName, type MdnsName } from './adapters/mdns-name.ts';
-import { useOutgoingProxy } from './adapters/outgoing-proxy.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { createSystemTime } from './adapters/timedate.ts';
 import { socketFiles } from './adapters/unix-socket.ts';

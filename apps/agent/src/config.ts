@@ -5,6 +5,7 @@ import { exists, nodeDisk, readText } from '@station/kit/durable-files';
 import { readVariables, secretsIn, type Environment, type Values } from '@station/kit/env-config';
 import { parseEnvFile } from '@station/kit/env-file';
 import type { LogLevel } from '@station/kit/logger';
+import { type OutgoingProxy, toOutgoingProxy, withProxyNames } from '@station/kit/outgoing-proxy';
 import { describeError } from '@station/kit/station-error';
 import type { MaintenanceWindow } from './core/maintenance-window.ts';
 import { agentVariables } from './variables.ts';
@@ -17,7 +18,7 @@ export type Config = {
   readonly dataDir: string;
   readonly logLevel: LogLevel;
   /** Proxies between this network and the internet; null: none. */
-  readonly proxy: { readonly http: string | null; readonly https: string | null; readonly except: string | null };
+  readonly proxy: OutgoingProxy;
   readonly release: {
     readonly manifestUrl: URL;
     /** Empty: manifests are not signed. */
@@ -146,15 +147,6 @@ export function mergeEnvironment(file: Environment, processEnvironment: Environm
   return { ...file, ...Object.fromEntries(set) };
 }
 
-/** Programs write the names of proxies in lower case too, and then that one counts. */
-function withProxyNames(env: Environment): Environment {
-  const names = ['http_proxy', 'https_proxy', 'no_proxy'];
-  const entries = Object.entries(env);
-  const lower = entries.filter(([name, value]) => names.includes(name) && (value ?? '').trim() !== '');
-  const others = entries.filter(([name]) => !names.includes(name));
-  return Object.fromEntries([...others, ...lower.map(([name, value]) => [name.toUpperCase(), value] as const)]);
-}
-
 /** An unknown name in the environment file is probably a typing error. */
 function unknownNames(file: Environment): string[] {
   const unknown = Object.keys(file).filter((key) => !Object.hasOwn(agentVariables, key));
@@ -180,7 +172,7 @@ function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Co
     stationCode: values.STATION_CODE,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL,
-    proxy: { http: values.HTTP_PROXY, https: values.HTTPS_PROXY, except: values.NO_PROXY },
+    proxy: toOutgoingProxy(values),
     release: {
       manifestUrl: values.UPDATE_SERVER_URL,
       publicKeys: values.UPDATE_PUBLIC_KEY ?? [],

@@ -1,6 +1,7 @@
 import { logLevels } from '@station/kit/logger';
 import * as is from '@station/kit/config-values';
 import { group, type Check } from '@station/kit/env-config';
+import { proxyVariables } from '@station/kit/outgoing-proxy';
 import { parseMaintenanceWindow, type MaintenanceWindow } from './core/maintenance-window.ts';
 
 const minutes = is.duration(60_000, 0.01, 43_200);
@@ -114,24 +115,7 @@ export const agentVariables = {
       help: 'Password or token at the image registry.',
     },
   }),
-  ...group('Network', {
-    HTTP_PROXY: {
-      check: is.matching(/^https?:\/\/[^\s/?#]+\/?$/, 'be the URL of a proxy, like http://proxy.example:3128'),
-      secret: true,
-      otherwise: 'requests are sent directly',
-      help: 'The HTTP proxy for http:// addresses, for networks without another way out; also in lower case. Docker has settings of its own.',
-    },
-    HTTPS_PROXY: {
-      check: is.matching(/^https?:\/\/[^\s/?#]+\/?$/, 'be the URL of a proxy, like http://proxy.example:3128'),
-      secret: true,
-      otherwise: 'requests are sent directly',
-      help: 'The same for https:// addresses.',
-    },
-    NO_PROXY: {
-      check: is.matching(/^[\x21-\x7e]+( *, *[\x21-\x7e]+)*$/, 'be names and addresses, separated by commas'),
-      help: 'What is asked directly all the same, like .example.org,192.0.2.9. This machine and names in .local always are.',
-    },
-  }),
+  ...group('Network', proxyVariables),
   ...group('Firmware of devices', {
     FIRMWARE_MANIFEST_URL: {
       check: manifestUrl,

@@ -21,7 +21,7 @@ export function keeperParts(
   { config, host, store, station, stationId, conditions, stationEvents: events, trustedTime }: Foundations,
   engine: BackupEngine,
   settings: SettingsStore,
-  storage: Storage = createStorageProcess(),
+  storage: Storage = createStorageProcess(config.proxy),
 ): KeeperParts {
   const { clock, logger, random } = host;
   return {

@@ -138,7 +138,7 @@ const copiesIn = (dataDir: string): string => join(dataDir, 'backup-uploads');
 
 function openLostDatabase(
   { config, host: { disk }, stationId }: Foundations,
-  storage: Storage = createStorageProcess(),
+  storage: Storage = createStorageProcess(config.proxy),
 ): LostDatabase {
   const { dataDir, backupDir, database } = config;
   const file = database.kind === 'sqlite' ? database.file : null;

@@ -311,6 +311,7 @@ function openNotifications(
     },
     typeNames: (type) => types.find(type)?.names ?? {},
     allow: config.webhookAllow,
+    proxy: config.proxy,
     localMinutes: (epochMs, timeZone) => localTime(epochMs, timeZone).minutes,
   });
   opened.use(tap.subscribe(({ type }) => type === 'agent_event' && notifications.noteAgentEvent()));
@@ -347,6 +348,7 @@ function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mq
     conditions,
     isShared: replicas !== null,
     webhookAllow: config.webhookAllow,
+    proxy: config.proxy,
     clock: host.clock,
     logger: host.logger,
   });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { readVariables, type Environment, type Reading, type Values } from '@station/kit/env-config';
 import type { LogLevel } from '@station/kit/logger';
+import { type OutgoingProxy, toOutgoingProxy, withProxyNames } from '@station/kit/outgoing-proxy';
 import ownPackage from '../package.json' with { type: 'json' };
 import type { AgentTarget } from './adapters/agent-client.ts';
 import { toCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
@@ -32,6 +33,8 @@ export type BackendConfig = {
   webDir: string | null;
   /** The embedded broker, or the one that MQTT_URL names. */
   mqtt: MqttConfig;
+  /** How webhooks, backups and the link to the cloud leave this network. */
+  proxy: OutgoingProxy;
   /** Private addresses and subnets that webhooks of automations may call. */
   webhookAllow: string[];
   /** Name in the DNS of the internet; null: it has none. */
@@ -61,7 +64,8 @@ export type ConfigResult = { ok: true; config: BackendConfig } | { ok: false; pr
  * Reads the backend's configuration from its environment. Pure; reports every problem at once and repeats no value that
  * could be a secret. An empty variable counts as unset.
  */
-export function envToConfig(env: Environment): ConfigResult {
+export function envToConfig(environment: Environment): ConfigResult {
+  const env = withProxyNames(environment);
   const reading = readVariables(backendVariables, env);
   const dataDir = reading.values.DATA_DIR ?? homeFolder(env['HOME']?.trim());
   const missing = dataDir === null ? ['DATA_DIR is not set and there is no HOME to put the data under'] : [];
@@ -90,6 +94,7 @@ function toConfig(
     backupDir: values.BACKUP_DIR,
     webDir: values.WEB_DIR,
     mqtt: toMqttConfig(values),
+    proxy: toOutgoingProxy(values),
     webhookAllow: values.AUTOMATION_WEBHOOK_ALLOW ?? [],
     publicName: values.PUBLIC_NAME,
     devicesFile: values.DEVICES_FILE,
@@ -175,7 +180,7 @@ const homeFolder = (home: string | undefined): string | null => (home ? join(hom
 export function secretsOf(config: BackendConfig): string[] {
   const url = config.database.kind === 'postgres' ? config.database.url : null;
   const mqtt = config.mqtt.kind === 'external' ? config.mqtt : null;
-  const urls = [url, mqtt?.url ?? null].filter((value) => value !== null);
+  const urls = [url, mqtt?.url ?? null, config.proxy.http, config.proxy.https].filter((value) => value !== null);
   const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
   const { jwtSecret, agentToken, metricsToken, stationCode } = config;
   return [jwtSecret, agentToken, metricsToken, stationCode, mqtt?.password ?? null, ...passwords].filter(

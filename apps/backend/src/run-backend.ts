@@ -5,6 +5,7 @@ import type { Environment } from '@station/kit/env-config';
 import type { StorageFault } from '@station/protocol/rest';
 import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
+import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import { describeError } from '@station/kit/station-error';
 import { startQuietCollection } from './adapters/quiet-collection.ts';
 import { type Backend, startBackend } from './backend.ts';
@@ -35,6 +36,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
   process.on('uncaughtExceptionMonitor', (error, origin) =>
     logger.event('unexpected_error', { where: origin, message: describeError(error) }),
   );
+  useOutgoingProxy(config.proxy);
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   await using _memory = startQuietCollection({ clock: systemClock });
   const host = { clock: systemClock, disk: nodeDisk, logger, random: Math.random, timeZone };

@@ -1,6 +1,7 @@
 import * as is from '@station/kit/config-values';
 import { group, type Check } from '@station/kit/env-config';
 import { logLevels } from '@station/kit/logger';
+import { proxyVariables } from '@station/kit/outgoing-proxy';
 import { provisioningCharacteristicUuid, provisioningServiceUuid } from '@station/protocol/ble-frames';
 import { isAddressOrSubnet } from './adapters/guarded-http.ts';
 import { cloudVariables } from './cloud/cloud-settings.ts';
@@ -193,6 +194,7 @@ export const backendVariables = {
       help: 'How often a device may refuse a firmware or fall back from it before the rollout skips it.',
     },
   }),
+  ...group('Network', proxyVariables),
   ...group('Automations', {
     AUTOMATION_WEBHOOK_ALLOW: {
       check: subnets,

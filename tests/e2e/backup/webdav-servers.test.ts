@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { noProxy } from '@station/kit/outgoing-proxy';
 import { createStorageProcess } from '@station/backend/adapters/storage-process';
 import { storageHere } from '@station/backend/adapters/storage-here';
 import { readWebdavAddress } from '@station/backend/backup/webdav-address-decide';
@@ -175,7 +176,7 @@ describe('WebDAV servers', { timeout: 600_000 }, () => {
       if (done > 0) killUploads();
     };
     const given = { path: large, name };
-    await assert.rejects(createStorageProcess().ask(target, 'put', given, { ...options(), onProgress }));
+    await assert.rejects(createStorageProcess(noProxy).ask(target, 'put', given, { ...options(), onProgress }));
     assert.ok((await filesIn(server)).includes(`upload-${name}`), 'its mark is there');
     await storageHere.ask(target, 'tidy', {}, options());
     assert.deepEqual(await filesIn(server), []);
@@ -247,7 +248,7 @@ describe('WebDAV servers', { timeout: 600_000 }, () => {
 function inProcess(env: Record<string, string>, target: StorageTarget): Promise<string> {
   const job = `
     const { createStorageProcess } = await import('@station/backend/adapters/storage-process');
-    const ask = createStorageProcess().ask(${JSON.stringify(target)}, 'check', {}, { signal: new AbortController().signal });
+    const ask = createStorageProcess(${JSON.stringify(noProxy)}).ask(${JSON.stringify(target)}, 'check', {}, { signal: new AbortController().signal });
     console.log(await ask.then(() => 'none', ({ reason }) => reason));`;
   return run(process.execPath, ['--input-type=module', '-e', job], { cwd: import.meta.dirname, env });
 }

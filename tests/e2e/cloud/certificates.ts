@@ -12,14 +12,14 @@ export type Certificates = {
   pin: string;
 };
 
-/** A new authority and a certificate for localhost, valid for a day; created with openssl. */
+/** A new authority and a certificate for localhost and cloud.example, valid for a day; created with openssl. */
 export async function makeCertificates(folder: string, name = 'cloud'): Promise<Certificates> {
   const path = (end: string): string => join(folder, `${name}-${end}`);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   const ca = ['-x509', '-days', '1', '-subj', '/CN=Test authority', '-keyout', path('ca.key'), '-out', path('ca.pem')];
   await run('openssl', ['req', ...key, ...ca]);
   await run('openssl', ['req', ...key, '-subj', '/CN=localhost', '-keyout', path('key'), '-out', path('request')]);
-  await writeFile(path('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  await writeFile(path('names'), 'subjectAltName=DNS:localhost,DNS:cloud.example,IP:127.0.0.1\n');
   const by = [
     '-CA',
     path('ca.pem'),

@@ -1,4 +1,6 @@
 import { hash, X509Certificate } from 'node:crypto';
+import { globalAgent as plainAgent } from 'node:http';
+import { globalAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { WebSocket } from 'ws';
@@ -99,6 +101,8 @@ type SocketState = {
 
 function openCloudSocket({ url, ca, pins }: CloudSocketOptions, handler: CloudSocketHandler): CloudSocket {
   const socket = new WebSocket(url, {
+    // They know the proxy of this network.
+    agent: url.startsWith('wss:') ? globalAgent : plainAgent,
     handshakeTimeout: handshakeTimeoutMs,
     maxPayload: maxCloudFrameBytes,
     perMessageDeflate: false,

@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { directHosts, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 
 type GuardedRequest = {
   url: string;
@@ -25,6 +26,8 @@ export type GuardedHttp = AsyncDisposable & {
 /** Resolves a name to addresses, as the system does. */
 export type ResolveName = (host: string) => Promise<{ address: string; family: number }[]>;
 
+export type GuardedHttpOptions = { allow: readonly string[]; proxy: OutgoingProxy; resolve?: ResolveName };
+
 const timeoutMs = 10_000;
 /** Limit of an answer: its content is not used and must not fill memory. */
 const maxAnswerBytes = 64 * 1024;
@@ -32,11 +35,33 @@ const maxAnswerBytes = 64 * 1024;
 /**
  * HTTP to addresses that people entered, without opening a way into the station's network (SSRF). It resolves a name once, checks every
  * address of it, and connects to a checked one, so that DNS rebinding has no effect. It does not follow redirects. Requests share no state.
- * @param allow private addresses and subnets (`192.168.1.0/24`) that may be called.
+ *
+ * Behind a proxy it is the proxy that connects: a name is checked here where it can be resolved here, and left to the proxy otherwise.
+ * @param options.allow private addresses and subnets (`192.168.1.0/24`) that may be called.
  */
-export function createGuardedHttp(options: { allow: readonly string[]; resolve?: ResolveName }): GuardedHttp {
+export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
   const guard = createAddressGuard(options);
-  let agent: Agent | null = null;
+  const dispatchers = new Map<string | null, Dispatcher>();
+  /** Node's modules for it are loaded only where a request is sent. */
+  const dispatcherFor = async (proxy: string | null): Promise<Dispatcher> => {
+    const known = dispatchers.get(proxy);
+    if (known !== undefined) return known;
+    const { Agent, EnvHttpProxyAgent } = await import('undici');
+    const usual = {
+      connections: 4,
+      pipelining: 1,
+      keepAliveTimeout: 1_000,
+      connect: { lookup: checkedLookup(guard), timeout: timeoutMs },
+    };
+    const noProxy = directHosts(options.proxy);
+    const made =
+      proxy === null
+        ? new Agent(usual)
+        : // Proxies take no tunnels to port 80.
+          new EnvHttpProxyAgent({ ...usual, httpProxy: proxy, httpsProxy: proxy, noProxy, proxyTunnel: false });
+    dispatchers.set(proxy, made);
+    return made;
+  };
 
   return {
     send: async ({ url, method, headers, body, signal }) => {
@@ -44,20 +69,15 @@ export function createGuardedHttp(options: { allow: readonly string[]; resolve?:
       if (target === null) return { kind: 'failed', cause: 'not_allowed', reason: 'This is not an address.' };
       const refused = guard.whyRefused(target);
       if (refused !== null) return { kind: 'failed', cause: 'not_allowed', reason: refused };
-      // Loaded only where a request is sent.
-      const { Agent, request } = await import('undici');
-      agent ??= new Agent({
-        connections: 4,
-        pipelining: 1,
-        keepAliveTimeout: 1_000,
-        connect: { lookup: checkedLookup(guard), timeout: timeoutMs },
-      });
+      const proxy = target.protocol === 'https:' ? options.proxy.https : options.proxy.http;
       const timeout = AbortSignal.timeout(timeoutMs);
       const ends = AbortSignal.any([signal, timeout]);
       try {
+        if (proxy !== null) await refusePrivateName(target, guard);
+        const { request } = await import('undici');
         const response = await request(withoutLogin(target), {
           method,
-          dispatcher: agent,
+          dispatcher: await dispatcherFor(proxy),
           signal: ends,
           headersTimeout: timeoutMs,
           bodyTimeout: timeoutMs,
@@ -75,7 +95,7 @@ export function createGuardedHttp(options: { allow: readonly string[]; resolve?:
       }
     },
     [Symbol.asyncDispose]: async () => {
-      await agent?.destroy();
+      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }
@@ -144,6 +164,15 @@ const checkedLookup =
       (error: Error) => callback(error, []),
     );
   };
+
+/** @throws NotPublicError. A name that only the proxy can resolve passes. */
+async function refusePrivateName({ hostname }: URL, { addressesOf }: AddressGuard): Promise<void> {
+  try {
+    await addressesOf(hostname.replace(/^\[|\]$/g, ''));
+  } catch (error) {
+    if (error instanceof NotPublicError) throw error;
+  }
+}
 
 function mayCall(address: string, allowed: BlockList): boolean {
   const family = isIPv6(address) ? 'ipv6' : 'ipv4';
@@ -217,6 +246,9 @@ function failureOf(error: unknown): Extract<GuardedAnswer, { kind: 'failed' }> {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof NotPublicError) return { kind: 'failed', cause: 'not_allowed', reason: notPublic };
   }
+  const refusal = error instanceof Error ? /^Proxy .*\((\d{3})\)/.exec(error.message)?.[1] : undefined;
+  if (refusal !== undefined)
+    return { kind: 'failed', cause: 'no_answer', reason: `The proxy of this network answered ${refusal}.` };
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no answer';
   const cause = isAboutCertificate(code) ? 'certificate' : 'no_answer';
   return { kind: 'failed', cause, reason: `The request failed: ${code}.` };

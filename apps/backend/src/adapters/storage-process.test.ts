@@ -7,6 +7,7 @@ import { type Hostility, startHostileWebdav } from '../backup/testing/hostile-we
 import { DestinationFault, type StorageTarget } from '../core/backup-destination.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { copyExactly } from './limited-copy.ts';
+import { noProxy } from '@station/kit/outgoing-proxy';
 import { createStorageProcess } from './storage-process.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
@@ -17,8 +18,8 @@ const reasonOf = (error: unknown): string => (error instanceof DestinationFault 
 const options = () => ({ signal: new AbortController().signal });
 const login = { username: 'station', password: 'secret of the NAS' };
 /** Limits that a hostile storage reaches at once, and no other one. */
-const impatient = createStorageProcess({ callMs: 8_000, silenceMs: 8_000 });
-const patient = createStorageProcess();
+const impatient = createStorageProcess(noProxy, { callMs: 8_000, silenceMs: 8_000 });
+const patient = createStorageProcess(noProxy);
 
 describe('a hostile server', patience, () => {
   for (const [what, expected] of [

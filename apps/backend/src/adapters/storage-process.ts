@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type OutgoingProxy, useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import {
   DestinationFault,
   type Storage,
@@ -22,6 +23,7 @@ export type StorageJob = {
   given: { path?: string; name?: string };
   /** Certificate authorities of NODE_EXTRA_CA_CERTS: the process has no environment. */
   authorities: string[];
+  proxy: OutgoingProxy;
 };
 type StorageOutcome = { kind: 'done'; answer: unknown } | { kind: 'fault'; reason: DestinationFault['reason'] };
 
@@ -40,9 +42,10 @@ const contentDescriptor = 3;
 
 /** The child's side. Never throws. */
 export async function runStorageJob(
-  { target, call, given, authorities }: StorageJob,
+  { target, call, given, authorities, proxy }: StorageJob,
   options: StorageOptions,
 ): Promise<StorageOutcome> {
+  useOutgoingProxy(proxy);
   try {
     if (authorities.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...authorities]);
     if (call !== 'read')
@@ -59,14 +62,14 @@ export async function runStorageJob(
 }
 
 /** Storage in a process of its own for each call, which is killed when it takes too long. */
-export function createStorageProcess({ callMs, silenceMs } = usual): Storage {
+export function createStorageProcess(proxy: OutgoingProxy, { callMs, silenceMs } = usual): Storage {
   const pausedUntil = new Map<string, number>();
   const run = async (
-    work: Omit<StorageJob, 'work' | 'authorities'>,
+    work: Omit<StorageJob, 'work' | 'authorities' | 'proxy'>,
     options: StorageOptions & { mostMs: number; mostSilenceMs: number; content: PassThrough | null },
   ): Promise<unknown> => {
     const { target } = work;
-    const job: StorageJob = { ...work, work: 'storage', authorities: getCACertificates('extra') };
+    const job: StorageJob = { ...work, work: 'storage', authorities: getCACertificates('extra'), proxy };
     const key = JSON.stringify(target);
     const gone = target.kind === 'folder' ? 'not_mounted' : 'unreachable';
     if ((pausedUntil.get(key) ?? 0) > performance.now()) throw new DestinationFault(gone);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { noProxy } from '@station/kit/outgoing-proxy';
 import { isAddressOrSubnet, type ResolveName } from './guarded-http.ts';
 import { createWebhookClient, type WebhookAnswer } from './webhook-client.ts';
 
@@ -36,7 +37,7 @@ async function call(
   options: { allow?: string[]; resolve?: ResolveName; method?: 'GET'; signal?: AbortSignal } = {},
 ): Promise<WebhookAnswer> {
   const { allow = [], resolve, method = 'POST', signal = new AbortController().signal } = options;
-  await using client = createWebhookClient({ allow, ...(resolve ? { resolve } : {}) });
+  await using client = createWebhookClient({ allow, proxy: noProxy, ...(resolve ? { resolve } : {}) });
   return await client.call({ url, method, body: method === 'GET' ? null : { hello: 'there' }, signal });
 }
 

@@ -1,4 +1,4 @@
-import { createGuardedHttp, type ResolveName } from './guarded-http.ts';
+import { createGuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
 
 type WebhookCall = {
   url: string;
@@ -20,9 +20,9 @@ export type WebhookClient = AsyncDisposable & {
 
 /**
  * Calls addresses from automations.
- * @param allow private addresses and subnets that may be called, as `createGuardedHttp` takes them.
+ * @param options as `createGuardedHttp` takes them.
  */
-export function createWebhookClient(options: { allow: readonly string[]; resolve?: ResolveName }): WebhookClient {
+export function createWebhookClient(options: GuardedHttpOptions): WebhookClient {
   const http = createGuardedHttp(options);
   return {
     call: async ({ url, method, body, signal }) => {

@@ -1,5 +1,6 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { describeError } from '@station/kit/station-error';
 import { keptRuns } from '@station/protocol/automations';
 import type { ServerMessage } from '@station/protocol/socket';
@@ -57,6 +58,7 @@ export type AutomationsParts = {
   isShared: boolean;
   /** Private addresses that webhooks may call. */
   webhookAllow: readonly string[];
+  proxy: OutgoingProxy;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -88,7 +90,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
   let waits: ConditionWaits | null = null;
 
   const reach = stack.use(createReach({ events, isReady: broker.isReady, comesBack: broker.isEmbedded, clock }));
-  const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow }));
+  const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow, proxy: parts.proxy }));
   const runner = stack.use(
     createRunner({
       runs,

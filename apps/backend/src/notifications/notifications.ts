@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import { createAddressGuard, createGuardedHttp, homeNetworks } from '../adapters/guarded-http.ts';
 import type { BackendConditions } from '../core/conditions.ts';
@@ -40,6 +41,7 @@ export type NotificationsParts = {
   typeNames: ObserverParts['typeNames'];
   /** Private addresses that members' browsers and webhooks may name. */
   allow: readonly string[];
+  proxy: OutgoingProxy;
   /** Minutes since midnight in a time zone. */
   localMinutes: (epochMs: number, timeZone: string) => number;
   leadership: Leadership;
@@ -51,12 +53,12 @@ export type NotificationsParts = {
 
 /** Notifications to people (docs/adr/0055). */
 export function startNotifications(parts: NotificationsParts): Notifications {
-  const { db, box, station, conditions, events, leadership, trustedTime, clock, random, logger } = parts;
+  const { db, box, station, conditions, events, leadership, trustedTime, clock, random, logger, proxy } = parts;
   const stack = new AsyncDisposableStack();
   const stopping = new AbortController();
   const homeAllow = [...parts.allow, ...homeNetworks];
-  const publicHttp = stack.use(createGuardedHttp({ allow: parts.allow }));
-  const homeHttp = stack.use(createGuardedHttp({ allow: homeAllow }));
+  const publicHttp = stack.use(createGuardedHttp({ allow: parts.allow, proxy }));
+  const homeHttp = stack.use(createGuardedHttp({ allow: homeAllow, proxy }));
   const store = createNotificationStore({ db, box, clock });
   const queue = createNotificationQueue({ db, clock });
   const settings = createNotificationSettings(parts.settings);

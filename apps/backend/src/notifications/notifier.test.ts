@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
 import { test } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
+import { noProxy } from '@station/kit/outgoing-proxy';
 import { startPostBox } from '@station/simulators/notifications/receivers';
 import { notificationTopics } from '@station/protocol/notifications';
 import { createBackendConditions } from '../core/conditions.ts';
@@ -70,6 +71,7 @@ async function world() {
       cloudConditions: async () => cloudConditions,
       typeNames: (type) => (type === 'light-v1' ? { en: 'Light', uk: 'Лампа' } : {}),
       allow: ['127.0.0.1'],
+      proxy: noProxy,
       localMinutes: (now) => Math.floor(now / minute) % 1440,
     });
     const end = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { sendRequest } from './http-request.ts';
-import { useOutgoingProxy } from './outgoing-proxy.ts';
+import { noProxy, useOutgoingProxy } from './outgoing-proxy.ts';
 
 type Seen = { server: Server; port: number; lines: string[]; headers: (string | undefined)[] };
 
@@ -30,10 +30,24 @@ async function listen(): Promise<Seen & Disposable> {
   return { server, port, lines, headers, [Symbol.dispose]: stop };
 }
 
-const ask = async (url: string): Promise<void> => {
-  const response = await sendRequest(new URL(url), { signal: AbortSignal.timeout(60_000) }).catch(() => null);
-  response?.body.destroy();
-};
+/** By `fetch`, and by the modules of Node. */
+async function ask(url: string): Promise<void> {
+  await fetch(url).then(
+    (response) => response.body?.cancel(),
+    () => undefined,
+  );
+  const sent = (url.startsWith('https:') ? requestHttps : request)(url);
+  sent.end();
+  await new Promise<void>((resolve) => {
+    sent.once('error', () => resolve());
+    sent.once('response', (response) => {
+      response.resume();
+      response.once('end', resolve);
+    });
+  });
+}
+
+const twice = (lines: readonly string[]): string[] => lines.flatMap((line) => [line, line]);
 
 describe('the proxy of the network', () => {
   test('gets what leaves the home, and nothing of this machine', async () => {
@@ -51,17 +65,18 @@ describe('the proxy of the network', () => {
       undo();
     }
     const seen = ['GET http://releases.example/manifest.json', 'CONNECT releases.example:443'];
-    assert.deepEqual(proxy.lines, seen);
+    assert.deepEqual(proxy.lines, twice(seen));
     assert.equal(proxy.headers[0], `Basic ${btoa('user:pass word')}`);
-    assert.deepEqual(own.lines, ['GET /health', 'GET /health']);
+    assert.deepEqual(own.lines, twice(['GET /health', 'GET /health']));
     await ask(`http://127.0.0.1:${own.port}/after`);
-    assert.equal(proxy.lines.length, 2);
+    assert.equal(proxy.lines.length, 4);
   });
 
   test('is not used where none is named', async () => {
     using own = await listen();
-    useOutgoingProxy({ http: null, https: null, except: 'x' })();
+    useOutgoingProxy(noProxy)();
+    useOutgoingProxy({ ...noProxy, except: 'x' })();
     await ask(`http://127.0.0.1:${own.port}/`);
-    assert.deepEqual(own.lines, ['GET /']);
+    assert.deepEqual(own.lines, twice(['GET /']));
   });
 });
