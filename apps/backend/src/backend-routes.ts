@@ -46,7 +46,6 @@ import { registerWifiChangeRoutes } from './provisioning/wifi-change-routes.ts';
 import { registerSceneRoutes } from './scenes/scene-routes.ts';
 import { createScenes } from './scenes/scenes.ts';
 import { registerSocketRoute } from './socket/connection.ts';
-import type { DroppedTotals } from './store/history-rows.ts';
 import { createFindSight } from './store/member-limits.ts';
 import { secretsOf } from './config.ts';
 import type { Storage } from './core/backup-destination.ts';
@@ -161,31 +160,37 @@ async function registerBackups(
 /** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */
 const linkGapMs = 2_000;
 
-/** Over the rate of a device, and because the storage was full. */
-const droppedHistory: Readonly<Record<string, (totals: DroppedTotals) => number>> = {
-  rate_events: ({ rateEvents }) => rateEvents,
-  rate_values: ({ rateValues }) => rateValues,
-  size_events: ({ sizeEvents }) => sizeEvents,
-  size_values: ({ sizeValues }) => sizeValues,
-};
-
 async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt, keeper }: Features): Promise<void> {
   const { config, storage, hub, replicas } = foundations;
   const metrics = createMetrics();
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
   await registerMetrics(app, metrics);
-  for (const reason of dropReasons) {
-    metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were dropped.', () => mqtt.dropped.count(reason));
-  }
+  metrics.counter({
+    name: 'station_mqtt_dropped_messages_total',
+    help: 'Messages of devices that were dropped.',
+    labels: ['reason'],
+    read: () => dropReasons.map((reason) => ({ labels: { reason }, value: mqtt.dropped.count(reason) })),
+  });
   metrics.gauge(
     'station_storage_budget_bytes',
     'Most space of the database with its copies.',
     () => keeper.budgetBytes,
   );
   metrics.gauge('station_storage_used_bytes', 'Space of the database with its copies.', keeper.usedBytes);
-  for (const [name, read] of Object.entries(droppedHistory)) {
-    metrics.gauge(`station_history_dropped_${name}`, 'History that was dropped.', () => read(keeper.dropped()));
-  }
+  metrics.counter({
+    name: 'station_history_dropped_total',
+    help: 'History of devices that was dropped: over the rate of a device, or because the storage was full.',
+    labels: ['reason', 'kind'],
+    read: () => {
+      const { rateEvents, rateValues, sizeEvents, sizeValues } = keeper.dropped();
+      return [
+        { labels: { reason: 'rate', kind: 'events' }, value: rateEvents },
+        { labels: { reason: 'rate', kind: 'values' }, value: rateValues },
+        { labels: { reason: 'size', kind: 'events' }, value: sizeEvents },
+        { labels: { reason: 'size', kind: 'values' }, value: sizeValues },
+      ];
+    },
+  });
   const checks: HealthChecks = {
     database: storage.check,
     mqtt: async () => ((await mqtt.isReadyWithin(linkGapMs)) ? null : 'not connected'),

@@ -97,7 +97,7 @@ test('values left out of a message are counted and logged with its topic; the me
   const { state } = await running.backend.db.selectFrom('devices').select('state').executeTakeFirstOrThrow();
   assert.equal(Object.keys(JSON.parse(state) as object).length, maxStateKeys);
   const metrics = await readMetrics(running);
-  assert.match(metrics, /^station_mqtt_dropped_state_full 2$/m);
+  assert.match(metrics, /^station_mqtt_dropped_messages_total{reason="state_full"} 2$/m);
   assert.deepEqual(
     running.logger.events('mqtt_message_dropped').map(({ reason, topic }) => [reason, topic]),
     [['state_full', `station/${login.stationId}/device/lamp-1/state`]],

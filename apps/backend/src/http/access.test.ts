@@ -260,6 +260,9 @@ test('the metrics are for the program that has METRICS_TOKEN; without the variab
   assert.equal(answer.statusCode, 200);
   assert.match(answer.body, /station_http_request_seconds/);
   assert.match(answer.body, /process_resident_memory_bytes/);
+  assert.match(answer.body, /^station_history_dropped_total{reason="size",kind="values"} 0$/m);
+  for (const [, name = '', type] of answer.body.matchAll(/^# TYPE (station_\S+) (\S+)$/gm))
+    assert.equal(type === 'counter', name.endsWith('_total'), `${name} is a ${type}`);
   const owner = bearer((await running.setUp()).accessToken);
   for (const headers of [{}, owner, bearer(`${metricsToken}x`)]) assert.equal((await ask(headers)).statusCode, 401);
   await using without = await runBackend({ env: { METRICS_TOKEN: '' } });

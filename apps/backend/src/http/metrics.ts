@@ -5,7 +5,15 @@ export type Metrics = {
   registry: Registry;
   /** Adds a gauge whose value is read at each request. */
   gauge(name: string, help: string, read: () => number): void;
-  counter(name: string, help: string): Counter;
+  /** Adds a counter with a label, whose values are read at each request. @param name ends with `_total`. */
+  counter<Label extends string>(counter: LabelledCounter<Label>): void;
+};
+
+type LabelledCounter<Label extends string> = {
+  name: `${string}_total`;
+  help: string;
+  labels: readonly Label[];
+  read: () => readonly { labels: Readonly<Record<Label, string>>; value: number }[];
 };
 
 export function createMetrics(): Metrics {
@@ -15,7 +23,13 @@ export function createMetrics(): Metrics {
     gauge: (name, help, read) => {
       const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: (): void => gauge.set(read()) });
     },
-    counter: (name, help) => new Counter({ name, help, registers: [registry] }),
+    counter: ({ name, help, labels, read }) => {
+      const collect = (): void => {
+        counter.reset();
+        for (const { labels: at, value } of read()) counter.inc(at, value);
+      };
+      const counter: Counter = new Counter({ name, help, labelNames: [...labels], registers: [registry], collect });
+    },
   };
 }
 

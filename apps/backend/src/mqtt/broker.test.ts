@@ -114,9 +114,9 @@ test('invalid messages are counted, logged once, and dropped; the bridge goes on
   const logged = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
   assert.deepEqual(logged, ['bad_shape', 'bad_encoding', 'bad_key', 'too_large', 'foreign_station', 'bad_topic']);
   const metrics = await readMetrics(running);
-  assert.match(metrics, /^station_mqtt_dropped_bad_shape 6$/m);
-  assert.match(metrics, /^station_mqtt_dropped_bad_encoding 1$/m);
-  assert.match(metrics, /^station_mqtt_dropped_bad_key 1$/m);
+  assert.match(metrics, /^station_mqtt_dropped_messages_total{reason="bad_shape"} 6$/m);
+  assert.match(metrics, /^station_mqtt_dropped_messages_total{reason="bad_encoding"} 1$/m);
+  assert.match(metrics, /^station_mqtt_dropped_messages_total{reason="bad_key"} 1$/m);
 });
 
 test('a packet far over the limit ends the connection while it arrives, also before a login', async () => {
