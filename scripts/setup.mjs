@@ -23,6 +23,7 @@ if (!isInstalled() || process.execPath !== fs.realpathSync(node)) await setUp();
 async function setUp() {
   checkMachine();
   if (!isInstalled()) {
+    checkFolder();
     runAlone();
     await installPackages();
   }
@@ -55,6 +56,17 @@ function checkMachine() {
   }
   if (Number(process.versions.node.split('.')[0]) < 18) {
     fail(`Node 18 or newer is needed; this is ${process.version}.`);
+  }
+}
+
+/** The packages go into the folder of the repository. */
+function checkFolder() {
+  for (const folder of [root, modules]) {
+    try {
+      if (fs.existsSync(folder)) fs.accessSync(folder, fs.constants.W_OK);
+    } catch (error) {
+      fail(`nothing can be written in ${folder} (${error.code}). Clone the repository into a folder of your own.`);
+    }
   }
 }
 

@@ -198,6 +198,18 @@ describe('setup by an old npm', { concurrency: 2 }, () => {
     failedFor(await noexec(one, ['test']), /does not start: the file system does not let programs run/);
   });
 
+  it('says which folder cannot be written', async () => {
+    const one = await clone(small);
+    const remount = 'mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"';
+    const readOnly = npm10With('unshare', '--mount', 'sh', '-c', remount, 'sh');
+    failedFor(
+      await readOnly(one, ['start']),
+      /nothing can be written in .*a clone \d+ \(EROFS\)\. Clone the repository/,
+    );
+    succeeded(await npm10(one, ['run', 'setup']));
+    succeeded(await readOnly(one, ['run', 'setup']));
+  });
+
   it('says at once that there is no network, and installs from a full cache', async () => {
     const one = await clone(small);
     const npmWithoutNetwork = npm10With('unshare', '--net');
