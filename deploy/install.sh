@@ -247,12 +247,15 @@ check_machine() {
 	if is_installed; then
 		note 'A station is installed here. Its data, its release and its settings are kept.'
 		check_agent_version
-	else
-		check_port "$(value_of HTTP_PORT 80)" HTTP_PORT 'the web app'
-		check_port "$(value_of HTTPS_PORT 443)" HTTPS_PORT 'the web app with HTTPS'
+	fi
+	# On a station that is installed too: somebody may have changed one in its environment file.
+	check_port "$(value_of HTTP_PORT 80)" HTTP_PORT 'the web app'
+	check_port "$(value_of HTTPS_PORT 443)" HTTPS_PORT 'the web app with HTTPS'
+	check_port "$(value_of PORT 3001)" PORT 'the agent'
+	# There another broker may have been put in the place of its own.
+	if ! is_installed; then
 		check_port "$(value_of MQTT_PORT 1883)" MQTT_PORT devices
 		check_port "$(value_of MQTT_TLS_PORT 8883)" MQTT_TLS_PORT 'devices with TLS'
-		check_port "$(value_of PORT 3001)" PORT 'the agent'
 	fi
 }
 
@@ -323,7 +326,12 @@ check_port() {
 	# A first run that was interrupted may have started the station's own containers.
 	if [ "$name" = docker-proxy ] && docker ps --quiet --filter label=com.docker.compose.project=station --filter "publish=$1" | grep -q .; then return; fi
 	if [ "$name" = station-agent ]; then return; fi
-	fail "Port $1 (for $3) is in use by $name (process $pid). Stop that program, or choose another port with $2=… in an answer file."
+	place='an answer file'
+	if is_installed; then
+		place=$stack_env
+		[ "$2" != PORT ] || place=$agent_env
+	fi
+	fail "Port $1 (for $3) is in use by $name (process $pid). Stop that program, or choose another port with $2=… in $place."
 }
 
 check_agent_version() {
@@ -1086,12 +1094,21 @@ write_agent_env() {
 	put COMPOSE_PROJECT_PATH "$project_folder"
 	put FIRMWARE_CACHE_DIR "$firmware_folder"
 	put BOOTSTRAP_ON_START true
-	[ "$port" = 80 ] || put HEALTHCHECK_URL "http://localhost:$port/api/health"
+	put_health_url
 	put AGENT_TOKEN "$agent_token"
 	put BACKEND_AGENT_TOKEN "$agent_token"
 	put HOTSPOT_PASSWORD "$hotspot_password"
 	put_answers "$agent_names"
 	close_env
+}
+
+# As PUBLIC_URL below: the address that this script writes follows the port.
+put_health_url() {
+	health_url="http://localhost$([ "$port" = 80 ] || printf ':%s' "$port")/api/health"
+	case $(env_value "$draft" HEALTHCHECK_URL) in
+	http://localhost/api/health | http://localhost:[0-9]*/api/health) replace_value HEALTHCHECK_URL "$health_url" ;;
+	*) [ "$port" = 80 ] || put HEALTHCHECK_URL "$health_url" ;;
+	esac
 }
 
 write_stack_env() {

@@ -53,8 +53,17 @@ async function install(workspace: Workspace, machine: Machine) {
 
 before(() => needPackages(['iproute2']));
 
+/** A station is on the machine, and somebody wrote another port into its environment file. */
+const installed = [
+  'for folder in /opt /etc/systemd/system; do mount -t tmpfs none $folder; done',
+  'mkdir /opt/station /opt/station-agent',
+  'echo HTTP_PORT=8080 >/opt/station/.env',
+  'for file in /opt/station-agent/.env /opt/station-agent/installed /etc/systemd/system/station-agent.service; do echo \\# >$file; done',
+].join('\n');
+
 describe('install.sh refuses, before it changes anything,', () => {
-  const listener = `${process.execPath} -e "require('node:net').createServer().listen(80).unref(); setTimeout(() => {}, 20_000)" >/dev/null 2>&1 & sleep 1`;
+  const listener = (port: number): string =>
+    `${process.execPath} -e "require('node:net').createServer().listen(${port}).unref(); setTimeout(() => {}, 20_000)" >/dev/null 2>&1 & sleep 1`;
   const cases: [name: string, machine: Machine, expected: RegExp][] = [
     ['another distribution', { osRelease: debian.replace('=debian', '=fedora') }, /Station runs on Debian 12 and 13/],
     [
@@ -72,8 +81,13 @@ describe('install.sh refuses, before it changes anything,', () => {
     ['a copy that was not released', { released: false }, /is not released/],
     [
       'a port in use, and names its holder',
-      { before: listener },
-      /Port 80 \(for .*\) is in use by \S*node\S* \(process \d+\).*HTTP_PORT=/,
+      { before: listener(80) },
+      /Port 80 \(for .*\) is in use by \S*node\S* \(process \d+\).*HTTP_PORT=… in an answer file/,
+    ],
+    [
+      'another port of a station that is installed, when it is in use',
+      { before: `${installed}\n${listener(8080)}` },
+      /Port 8080 \(for the web app\) is in use by .*HTTP_PORT=… in \/opt\/station\/\.env\./,
     ],
   ];
   for (const [name, machine, expected] of cases) {

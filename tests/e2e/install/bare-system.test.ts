@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openInstalled, startInstalled, stepsIn } from './shared-station.ts';
+import { fetchInstaller, openInstalled, runInstaller, startInstalled, stepsIn } from './shared-station.ts';
 
 const secretNames = ['AGENT_TOKEN', 'MQTT_PASSWORD', 'JWT_SECRET', 'STATION_CODE', 'HOTSPOT_PASSWORD'];
 
@@ -43,6 +43,24 @@ test('secrets are made once, only root can read them, and no output has them but
     assert.ok(value.length >= 10, `${name} is missing`);
     assert.ok(!log.includes(value), `${name} is in a log`);
     if (!['STATION_CODE', 'HOTSPOT_PASSWORD'].includes(name)) assert.ok(!output.includes(value), `${name} was printed`);
+  }
+});
+
+test('after another HTTP_PORT in the environment file and a second run, addresses follow and the station is healthy there', async () => {
+  await using machine = await startInstalled();
+  await fetchInstaller(machine);
+  for (const [port, address] of [
+    ['8081', 'localhost:8081'],
+    ['80', 'localhost'],
+  ] as const) {
+    await machine.must(`sed -i '/^HTTP_PORT=/d' /opt/station/.env && echo HTTP_PORT=${port} >>/opt/station/.env`);
+    await runInstaller(machine);
+    const agent = variablesOf(await machine.readFile('/opt/station-agent/.env'));
+    const stack = variablesOf(await machine.readFile('/opt/station/.env'));
+    assert.equal(agent['HEALTHCHECK_URL'], `http://${address}/api/health`);
+    assert.equal(stack['PUBLIC_URL'], `http://${address.replace('localhost', 'station.local')}`);
+    assert.match(await machine.must(`curl -sSf http://${address}/api/health`), /"version":"1\.0\.0"/);
+    assert.match(await machine.must('/opt/station-agent/station-agent status'), /1\.0\.0/);
   }
 });
 
