@@ -102,7 +102,7 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 1_200_000 
           await waitFor(
             `${percent} %`,
             async () => progressOf(await station.targets(), '1.1.0') >= percent || null,
-            longestMs,
+            installMs,
           );
           const [name, strike] = disturbances[disturbed.length % disturbances.length] as (typeof disturbances)[number];
           await strike(station);
