@@ -1,4 +1,3 @@
-import { Compile } from 'typebox/compile';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter, type RateLimitedCounter } from '@station/kit/rate-limited-counter';
@@ -10,13 +9,12 @@ import {
   type ConnectAndWrite,
   type Discovered,
   type HelperCommand,
-  HelperEvent,
-  HelperNote,
   type RadioState,
   type WriteResult,
 } from '@station/protocol/ble-frames';
 import type { ProvisioningError } from '@station/protocol/provisioning';
 import type { HelperListener, HelperProcess } from '../adapters/ble-helper-process.ts';
+import { addressInLine, readHelperFrame, readHelperNote } from './helper-frame.ts';
 import { decideHelper, type HelperStep } from './helper-decide.ts';
 
 export type WriteOutcome = { ok: true } | { ok: false; error: ProvisioningError };
@@ -62,6 +60,8 @@ type Session = {
   /** Whether it was told to scan. */
   isToldToScan: boolean;
   radio: RadioState | null;
+  /** Addresses that this helper spells in another way, as it does. */
+  spellings: Map<string, string>;
   /** It knows secrets: what it writes that is not a note is not logged. */
   hasSecrets: boolean;
 };
@@ -232,6 +232,7 @@ function startSession(supervision: Supervision): void {
     isToldToScan: false,
     radio: null,
     hasSecrets: false,
+    spellings: new Map(),
   };
   supervision.session = session;
   void process.ended.then((how) => endSession(supervision, session, how));
@@ -257,39 +258,38 @@ function endSession(supervision: Supervision, session: Session, how: string): vo
   onChanged();
 }
 
-/** The address of an advertisement as the helper writes it, found without reading the line: there may be ten thousand a second. */
-const advertised = /^\{"event":"discovered","address":"([0-9A-F:]{17})"/;
-
 function onLine(supervision: Supervision, session: Session, line: string): void {
   const { badLines } = supervision;
-  const address = advertised.exec(line)?.[1];
-  if (address !== undefined && !supervision.admits(address)) return;
-  const frame = parsed(line);
-  if (!helperEvent.Check(frame)) return badLines.count('not a frame', '');
-  switch (frame.event) {
+  const address = addressInLine(line);
+  if (address !== null && !supervision.admits(address)) return;
+  const frame = readHelperFrame(line);
+  if (frame === null) return badLines.count('not a frame', '');
+  const { event, writtenAs } = frame;
+  switch (event.event) {
     case 'ready':
       return onReady(supervision, session);
     case 'scan_started':
     case 'scan_stopped':
-      if (session.isScanning === (frame.event === 'scan_started')) return;
+      if (session.isScanning === (event.event === 'scan_started')) return;
       session.isScanning = !session.isScanning;
       return supervision.onChanged();
     case 'discovered':
-      return supervision.onDiscovered(frame);
+      if (address === null && !supervision.admits(event.address)) return;
+      if (writtenAs !== null) keepSpelling(session, event.address, writtenAs);
+      return supervision.onDiscovered(event);
     case 'write_result':
-      return onWriteResult(supervision, frame);
+      return onWriteResult(supervision, event);
   }
 }
 
-const helperEvent = Compile(HelperEvent);
-const helperNote = Compile(HelperNote);
+/** More than there can be candidates; the oldest goes first. */
+const mostSpellings = 1_000;
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+function keepSpelling({ spellings }: Session, address: string, writtenAs: string): void {
+  spellings.delete(address);
+  spellings.set(address, writtenAs);
+  const [oldest] = spellings.keys();
+  if (spellings.size > mostSpellings && oldest !== undefined) spellings.delete(oldest);
 }
 
 function onReady(supervision: Supervision, session: Session): void {
@@ -314,8 +314,8 @@ function onWriteResult(supervision: Supervision, { address, ok, error }: WriteRe
 
 function onNote(supervision: Supervision, session: Session, line: string): void {
   const { badLines, notes, logger, onChanged } = supervision;
-  const note = parsed(line);
-  if (!helperNote.Check(note)) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
+  const note = readHelperNote(line);
+  if (note === null) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
   switch (note.note) {
     case 'radio':
       if (note.state === session.radio) return;
@@ -358,7 +358,8 @@ function startWrite(supervision: Supervision): void {
   write.startedAtMs = clock.monotonic();
   session.hasSecrets = true;
   write.onStart();
-  send(supervision, write.command);
+  const { command } = write;
+  send(supervision, { ...command, address: session.spellings.get(command.address) ?? command.address });
 }
 
 function settleStartedWrite(supervision: Supervision, outcome: WriteOutcome): void {
