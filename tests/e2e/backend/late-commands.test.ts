@@ -56,6 +56,7 @@ test('a command that was reported as failed is not executed when the broker is o
   assert.equal(sent.status, 'pending');
   const commandIds = await receiveUntil(station, sent.commandId);
   assert.deepEqual(commandIds, [sent.commandId]);
+  assert.deepEqual(await station.logged('not a log line'), []);
 });
 
 /** Ids of the commands that the broker kept for the lamp, up to this one. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { connect as connectMqtt } from 'mqtt';
+import { brokerAddress } from './broker-address.ts';
 import type { BrokerProbe, HttpProbe } from '../core/doctor-facts.ts';
 
 const maxBodyBytes = 64 * 1024;
@@ -54,7 +55,7 @@ export async function probeBroker(
   login: { username: string | null; password: string | null; authority: string | null },
 ): Promise<BrokerProbe> {
   const { username, password, authority } = login;
-  const client = connectMqtt(url, {
+  const client = connectMqtt({
     protocolVersion: 4,
     clean: true,
     clientId: `doctor-${process.pid}`,
@@ -63,6 +64,7 @@ export async function probeBroker(
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
     ...(authority === null ? {} : { ca: authority }),
+    ...brokerAddress(url),
   });
   const { promise, resolve } = Promise.withResolvers<BrokerProbe>();
   client.on('connect', () => resolve({ kind: 'ok' }));

@@ -5,6 +5,7 @@ import { writeToStream } from 'mqtt-packet';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
+import { brokerAddress } from '../adapters/broker-address.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
 import { createPublisher, NothingKept } from './publisher.ts';
@@ -77,7 +78,7 @@ type ClientState = {
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
   // The number cache would take 8 MB of memory, as in the embedded broker.
   writeToStream.cacheNumbers = false;
-  const client = connect(options.url, clientOptions(options));
+  const client = connect({ ...clientOptions(options), ...brokerAddress(options.url) });
   const listeners = createListeners({ stationId: options.stationId, publish: createPublisher(client) });
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);

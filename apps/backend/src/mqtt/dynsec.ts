@@ -1,4 +1,5 @@
 import { connectAsync, type MqttClient } from 'mqtt';
+import { brokerAddress } from '../adapters/broker-address.ts';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
 
@@ -152,8 +153,9 @@ async function askBroker(
   commands: readonly Command[],
 ): Promise<Answer[]> {
   const trust = authority === null ? {} : { ca: authority };
-  const options = { username, password, reconnectPeriod: 0, connectTimeout: connectMs, ...trust };
-  const client = await connectAsync(url, options, false);
+  const login = { username, password };
+  const options = { ...login, ...brokerAddress(url), ...trust, reconnectPeriod: 0, connectTimeout: connectMs };
+  const client = await connectAsync('', options, false);
   try {
     const answer = nextAnswer(client, answerMs);
     const asking = async (): Promise<Answer[]> => {
