@@ -11,13 +11,14 @@ import {
   openInstalled,
   openShared,
   owner,
+  patientMs,
   postToAgent,
   releases,
   runInstaller,
+  type Shared,
   startInstalled,
   statusOf,
   waitUntilHealthy,
-  type Shared,
 } from './shared-station.ts';
 
 describe('the life of an installed station', () => {
@@ -141,7 +142,7 @@ describe('the life of an installed station', () => {
   test('a release of the update server is installed by the agent', async () => {
     await shared.site.announce(releases.next);
     await postToAgent(machine, '/check');
-    await waitFor('the release', async () => (await statusOf(machine)).currentVersion === releases.next, 90_000);
+    await waitFor('the release', async () => (await statusOf(machine)).currentVersion === releases.next, patientMs);
     assert.equal(await waitUntilHealthy(machine), releases.next);
   });
 
@@ -152,7 +153,7 @@ describe('the life of an installed station', () => {
       const { operation, quarantined } = await statusOf(machine);
       return operation === null && quarantined.some(({ version }) => version === releases.bad);
     };
-    await waitFor('the roll-back', rolledBack, 120_000);
+    await waitFor('the roll-back', rolledBack, patientMs);
     const { currentVersion, quarantined } = await statusOf(machine);
     assert.equal(currentVersion, releases.next);
     assert.match(quarantined[0]?.reason ?? '', /health/);

@@ -6,7 +6,15 @@ import { waitFor } from '../../rig/program.ts';
 import { quoted } from '../../rig/guest.ts';
 import type { Machine } from '../../station-machine/machine.ts';
 import { startBluezStandIn } from './bluetooth.ts';
-import { openShared, owner, releases, startInstalled, statusOf, waitUntilHealthy } from './shared-station.ts';
+import {
+  openShared,
+  owner,
+  patientMs,
+  releases,
+  startInstalled,
+  statusOf,
+  waitUntilHealthy,
+} from './shared-station.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const page = await readFile(join(root, 'docs/operations.md'), 'utf8');
@@ -145,7 +153,7 @@ async function tryBlock(machine: Machine, block: Block, trial: Trial, context: T
   const text = block.text.replaceAll('https://INSTALLER_ADDRESS', site.url);
   const script = `cd /root\n${definition}${meanwhile}${text}`;
   const limit = trial.endless === undefined ? '' : 'timeout 5 ';
-  const { code, stdout, stderr } = await machine.run(`${limit}sh -e -c ${quoted(script)}`, { timeoutMs: 180_000 });
+  const { code, stdout, stderr } = await machine.run(`${limit}sh -e -c ${quoted(script)}`, { timeoutMs: patientMs });
   const output = `${stdout}${stderr}`;
   context.diagnostic(output.slice(-300));
   assert.equal(code, trial.endless === undefined ? 0 : 124, output);
@@ -163,7 +171,7 @@ async function manualUpdatesOnly(machine: Machine): Promise<void> {
 /** install.sh installs it on machines with Wi-Fi only. */
 async function installNetworkManager(machine: Machine): Promise<void> {
   await machine.must('apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes network-manager', {
-    timeoutMs: 120_000,
+    timeoutMs: patientMs,
   });
 }
 
@@ -199,18 +207,18 @@ async function removeFrontend(machine: Machine): Promise<void> {
 
 async function waitUntilFrontendRuns(machine: Machine): Promise<void> {
   const probe = "docker inspect --format '{{.State.Running}}' station-frontend";
-  await waitFor('the frontend to run again', async () => (await machine.run(probe)).stdout === 'true\n', 120_000);
+  await waitFor('the frontend to run again', async () => (await machine.run(probe)).stdout === 'true\n', patientMs);
 }
 
 async function expectBrokerLogin(machine: Machine): Promise<void> {
   await waitUntilHealthy(machine);
   const health = 'curl -sS http://localhost/api/health';
   const isConnected = async (): Promise<boolean> => /"mqtt":true/.test(await machine.must(health));
-  await waitFor('the backend to log in at the broker', isConnected, 60_000);
+  await waitFor('the backend to log in at the broker', isConnected, patientMs);
 }
 
 async function waitUntilIdle(machine: Machine): Promise<void> {
-  await waitFor('the end of the rollback', async () => !(await statusOf(machine)).updating, 120_000);
+  await waitFor('the end of the rollback', async () => !(await statusOf(machine)).updating, patientMs);
 }
 
 async function expectAgentRuns(machine: Machine): Promise<void> {

@@ -10,6 +10,7 @@ import {
   openInstalled,
   openPrepared,
   openShared,
+  patientMs,
   postToAgent,
   releases,
   runInstaller,
@@ -54,7 +55,7 @@ describe('power cuts', () => {
       const seconds = (await openInstalled()).seconds * (isPrepared ? 0.5 : 1);
       await using machine = await start(isPrepared ? await disks.clone(await openPrepared()) : await bareDisk());
       await fetchInstaller(machine);
-      const running = machine.run('sh /tmp/install.sh --answers /tmp/answers --yes', { timeoutMs: 240_000 });
+      const running = machine.run('sh /tmp/install.sh --answers /tmp/answers --yes', { timeoutMs: patientMs });
       const ms = Math.round(share * seconds * 1000);
       await using machineAfter = await cutAfter(machine, ms);
       const step = (await running).stdout.match(/^\[.*$/gm)?.at(-1) ?? 'nothing';
@@ -102,7 +103,7 @@ describe('power cuts', () => {
         const { site } = await openShared();
         await site.announce(releases.first);
         await using machine = await startInstalled();
-        await waitFor('the agent', () => settled(machine), 60_000);
+        await waitFor('the agent', () => settled(machine), patientMs);
         await site.announce(version);
         await postToAgent(machine, '/check');
         await using machineAfter = await cutAfter(machine, ms);
@@ -113,7 +114,7 @@ describe('power cuts', () => {
           if (operation !== null || currentVersion !== expected) return false;
           return kind === 'update' || quarantined.some((each) => each.version === version);
         };
-        await waitFor(`release ${expected}`, isDone, 180_000).catch(async (error: unknown) => {
+        await waitFor(`release ${expected}`, isDone, patientMs).catch(async (error: unknown) => {
           throw new Error(`cut after ${ms} ms\n${await explain(machineAfter)}`, { cause: error });
         });
         assert.equal(await waitUntilHealthy(machineAfter), expected);

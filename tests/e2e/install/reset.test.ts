@@ -12,6 +12,7 @@ import {
   openInstalled,
   openPrepared,
   openShared,
+  patientMs,
   runInstaller,
   startInstalled,
   stepsIn,
@@ -59,7 +60,7 @@ describe('reset.sh', () => {
     assert.equal(await machine.must('ls -A /srv/kept'), '');
     await waitUntilHealthy(machine);
     const started = performance.now();
-    const output = await machine.must(resetWith(passphrase), { timeoutMs: 180_000 });
+    const output = await machine.must(resetWith(passphrase), { timeoutMs: patientMs });
     context.diagnostic(`reset with a backup: ${((performance.now() - started) / 1000).toFixed(1)} s`);
     assert.match(output, /The backup is \/srv\/kept\/station-\S+\.age \(.+\)\. It was checked by restoring it\./);
     assert.doesNotMatch(output, /Not removed|lacks/);
@@ -113,9 +114,9 @@ async function answerReset(machine: Machine): Promise<void> {
   await terminal.type(passphrase);
   await terminal.see(/The same again: *$/m);
   await terminal.type(passphrase);
-  const screen = await terminal.see(/go on: *$/m, 60_000);
+  const screen = await terminal.see(/go on: *$/m, patientMs);
   assert.match(screen, /lacks the Wi-Fi networks[^]*The backup is \/srv\/kept\/station-/);
   assert.ok(!screen.includes(passphrase), 'what is typed is not shown');
   await terminal.type('reset');
-  await terminal.see(/The Station is removed[^]*Restore a backup/, 120_000);
+  await terminal.see(/The Station is removed[^]*Restore a backup/, patientMs);
 }

@@ -20,6 +20,9 @@ export const releases = { first: '1.0.0', next: '1.1.0', bad: '1.2.0' } as const
 
 export const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 
+/** Limit that only tells a hang from work: beside other tests an installation takes several minutes. */
+export const patientMs = 1_200_000;
+
 let shared: Promise<Shared> | undefined;
 
 async function open(): Promise<Shared> {
@@ -98,7 +101,7 @@ async function prepareOnce(): Promise<string> {
     docker run --detach --name own-container --volume own-volume:/data --restart always own-image:1 \
       sh -c 'while :; do sleep 1; done'
     for image in ${images.join(' ')}; do docker pull -q "$image"; done`,
-    { timeoutMs: 240_000 },
+    { timeoutMs: patientMs },
   );
   return await machine.powerOff();
 }
@@ -129,7 +132,7 @@ export async function fetchInstaller(machine: Machine): Promise<void> {
 export async function runInstaller(machine: Machine, more = ''): Promise<{ output: string; seconds: number }> {
   const started = performance.now();
   const command = `sh /tmp/install.sh --answers /tmp/answers --yes ${more} 2>&1`;
-  const output = await machine.must(command, { timeoutMs: 240_000 });
+  const output = await machine.must(command, { timeoutMs: patientMs });
   return { output, seconds: (performance.now() - started) / 1000 };
 }
 
@@ -165,7 +168,7 @@ export async function startInstalled(): Promise<Machine> {
 }
 
 /** Resolves with the release's version. */
-export async function waitUntilHealthy(machine: Machine, timeoutMs = 120_000): Promise<string> {
+export async function waitUntilHealthy(machine: Machine, timeoutMs = patientMs): Promise<string> {
   const { code, stdout } = await machine.run(
     `until curl --silent --fail --max-time 5 http://localhost/api/health; do sleep 0.3; done`,
     { timeoutMs },
@@ -204,5 +207,5 @@ export const postToAgent = (machine: Machine, path: string): Promise<string> =>
     curl -sS --unix-socket /run/station-agent/agent.sock -X POST -H @- -H 'content-type: application/json' -d '{}' 'http://localhost${path}' <<END
 authorization: Bearer $token
 END`,
-    { timeoutMs: 120_000 },
+    { timeoutMs: patientMs },
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openTerminal } from '../../station-machine/terminal.ts';
-import { fetchInstaller, openPrepared, openShared, waitUntilHealthy } from './shared-station.ts';
+import { fetchInstaller, openPrepared, openShared, patientMs, waitUntilHealthy } from './shared-station.ts';
 
 describe('install.sh in a terminal', () => {
   before(async () => (await openShared()).site.restore());
@@ -21,9 +21,9 @@ describe('install.sh in a terminal', () => {
     await terminal.type('kitchen');
     await terminal.see(/Install Station 1\.0\.0 as "kitchen"\? \[Y\/n\]: *$/m);
     await terminal.type('y');
-    await terminal.see(/\[3\/9\] Docker/, 60_000);
-    await terminal.see(/\[#*\.*\] \d+ %|\d+ s  \S/, 60_000);
-    const end = await terminal.see(/Web app +http:\/\/kitchen\.local[^]*reset\.sh/, 180_000);
+    await terminal.see(/\[3\/9\] Docker/, patientMs);
+    await terminal.see(/\[#*\.*\] \d+ %|\d+ s  \S/, patientMs);
+    const end = await terminal.see(/Web app +http:\/\/kitchen\.local[^]*reset\.sh/, patientMs);
     assert.match(end, /Code +[2-9A-HJKMNP-Z]{5} [2-9A-HJKMNP-Z]{5}/);
     assert.match(end, /█/, 'a QR code');
     assert.equal(await waitUntilHealthy(machine), '1.0.0');

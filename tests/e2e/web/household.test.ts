@@ -69,10 +69,9 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await see('No network is set yet');
     await press('Set network');
     await page.getByLabel('Network name').fill('Cabin');
-    await page.getByLabel('Password', { exact: true }).fill('short');
-    await page.keyboard.press('Enter');
+    // Nobody knows yet which it has, so that a short password may be right.
     await see('With WPA2 a password has 8 to 63 characters. Only WPA3 has shorter and longer ones.');
-    await page.getByLabel('Password', { exact: true }).fill('');
+    await page.getByLabel('Password', { exact: true }).focus();
     await page.keyboard.press('Enter');
     await see(/^Enter the password of this network/);
     await look(page, '30-settings-wifi');
