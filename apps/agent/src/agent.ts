@@ -114,7 +114,8 @@ export async function startAgent(
       ...(options.createRadio && { createRadio: options.createRadio }),
     }),
   );
-  const certificates = createTlsDuty(config, { clock, logger, engine, stack: updates, lock });
+  const mdnsName = stack.use(createMdnsName({ clock }));
+  const certificates = createTlsDuty(config, { mdnsName, clock, logger, engine, stack: updates, lock });
   // Before the stack starts: its servers read their certificates once.
   await certificates.renew();
   const agentPart = createAgentPart({
@@ -133,7 +134,6 @@ export async function startAgent(
   });
   const power = createMachinePower({ clock });
   const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, keys, certificates, conditions };
-  const mdnsName = stack.use(createMdnsName({ clock }));
   const port = createStatus({ ...parts, mdnsName, openLog, power, logger, clock, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({

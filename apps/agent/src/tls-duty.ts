@@ -3,11 +3,16 @@ import { nodeDisk, type Owner } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import { certificateMaker } from './adapters/certificates.ts';
 import { readHostAddresses } from './adapters/host-addresses.ts';
+import type { MdnsName } from './adapters/mdns-name.ts';
 import type { Config } from './config.ts';
 import { restartService, type ServiceRestartParts } from './stack/service-restart.ts';
 import { createStationCertificates, type Server, type StationCertificates } from './tls/station-certificates.ts';
 
-type Parts = Omit<ServiceRestartParts, 'proxy'> & { clock: Clock; logger: AgentLogger };
+type Parts = Omit<ServiceRestartParts, 'proxy'> & {
+  mdnsName: Pick<MdnsName, 'read'>;
+  clock: Clock;
+  logger: AgentLogger;
+};
 
 /** Users of the containers, as in deploy/docker-compose.yml. */
 const containerUsers: Record<Server, Owner> = {
@@ -19,7 +24,7 @@ const brokerService = 'mqtt';
 /** Builds the part of the agent that keeps the certificates of the station (docs/adr/0045). */
 export function createTlsDuty(
   { encryption, dataDir, stationId, wifi, stack }: Config,
-  { clock, logger, ...parts }: Parts,
+  { mdnsName, clock, logger, ...parts }: Parts,
 ): StationCertificates {
   const services: Record<Server, string> = { https: stack.reverseProxyService, mqtt: brokerService };
   return createStationCertificates({
@@ -27,6 +32,7 @@ export function createTlsDuty(
     ...{ dataDir, clock, logger, disk: nodeDisk, maker: certificateMaker, addresses: readHostAddresses },
     authorityName: `Station-${stationId.slice(-4)}`,
     host: wifi.stationUrl.hostname,
+    mdnsName: mdnsName.read,
     owners: process.getuid?.() === 0 ? containerUsers : null,
     restart: (server, signal) =>
       restartService({ ...parts, proxy: stack.reverseProxyService }, services[server], signal),

@@ -1,6 +1,7 @@
 import type { ServerMessage } from '@station/protocol/socket';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts';
+import type { MachineNetwork } from './adapters/machine-network.ts';
 import { type Foundations } from './backend-foundations.ts';
 import { watchersOf } from './core/watchers.ts';
 import { type Mqtt } from './mqtt/mqtt.ts';
@@ -27,12 +28,17 @@ export function openExpected(
 
 export const openProvisioning = (
   { config, host, stationId, events, leadership, trustedTime }: Foundations,
-  parts: { mqtt: Mqtt; radio: Radio; expected: Expected; store: ProvisioningStore },
+  parts: {
+    mqtt: Mqtt;
+    radio: Radio;
+    expected: Expected;
+    store: ProvisioningStore;
+    network: () => Promise<MachineNetwork>;
+  },
 ): Provisioning =>
   startProvisioning({
     ...parts,
     ...{ config, stationId, events, leadership, trustedTime, clock: host.clock, logger: host.logger },
-    agent: createAgentClient(config.agent, config.agentToken),
   });
 
 export function openWifiChanges(

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { describeError } from '@station/kit/station-error';
+import { foundUrl } from '@station/protocol/station-name';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { readDiskSpace } from './adapters/disk-space.ts';
+import { createMachineNetwork } from './adapters/machine-network.ts';
 import { type Automations, createAutomations } from './automations/automations.ts';
 import { localTime } from './automations/local-time.ts';
 import { keeperParts, openAgentReturn, openBackups, settleBackups } from './backend-backup.ts';
@@ -119,14 +121,16 @@ async function startFeatures(
   await commands.load();
   const { isLeader } = leadership;
   const parts = { db: store.db, hub, events, commands, isLeader, clock, logger };
-  const firmware = opened.use(startFirmware({ config: config.firmware, ...parts }));
+  const network = createMachineNetwork(createAgentClient(config.agent, config.agentToken), clock);
+  const publicUrl = async (): Promise<string> => foundUrl(config.firmware.publicUrl, (await network()).mdnsName);
+  const firmware = opened.use(startFirmware({ config: config.firmware, publicUrl, ...parts }));
   const budgetBytes = await storageBudget(config);
   const cloud = await startCloudLink(foundations, commands, mqtt, { ...hooks, budgetBytes });
   if (cloud !== null) opened.use(cloud);
   const wifi = openWifiChanges(foundations, mqtt);
   opened.use(wifi.changes);
   const radio = opened.use(hooks.radio ?? (await openRadio(opened, foundations)));
-  const provisioning = opened.use(openProvisioning(foundations, { mqtt, radio, ...expecting }));
+  const provisioning = opened.use(openProvisioning(foundations, { mqtt, radio, network, ...expecting }));
   const automations = opened.use(startAutomations(foundations, commands, mqtt));
   opened.use(await openStationHistory(foundations));
   opened.use(startAgentEvents(config, host, hub));

@@ -7,3 +7,12 @@ const wished = (name: string): string => name.toLowerCase().replace(/(-\d+)?\.lo
  */
 export const foundName = (name: string, mdnsName: string | null): string =>
   mdnsName !== null && name.endsWith('.local') && wished(name) === wished(mdnsName) ? mdnsName : name;
+
+/** `foundName` for the host of a URL. @returns without a slash at its end when the host is another one. */
+export function foundUrl(url: string, mdnsName: string | null): string {
+  const found = new URL(url);
+  const name = foundName(found.hostname, mdnsName);
+  if (name === found.hostname) return url;
+  found.hostname = name;
+  return found.href.replace(/\/$/, '');
+}

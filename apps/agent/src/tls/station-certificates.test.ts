@@ -15,13 +15,20 @@ import { createStationCertificates, type Server } from './station-certificates.t
 import { dayMs } from './tls-decide.ts';
 import type { KeyPair } from './tls-ports.ts';
 
-type World = { folder: string; mode?: 'own' | 'off'; caFile?: string | null; address?: string; at?: number };
+type World = {
+  folder: string;
+  mode?: 'own' | 'off';
+  caFile?: string | null;
+  address?: string;
+  at?: number;
+  mdnsNames?: string[];
+};
 
 const publicSite = { name: 'home.example.org', directory: 'https://acme.example/directory', email: 'me@example.org' };
 
 /** The certificates as one process of the agent keeps them. */
 /** @param world.caFile given: with `HTTPS=acme`. */
-function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Date.now() }: World) {
+function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Date.now(), mdnsNames = [] }: World) {
   const restarted: Server[] = [];
   const events: string[] = [];
   const ending = new AbortController();
@@ -39,6 +46,7 @@ function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Dat
     acme: caFile === undefined ? null : { ...publicSite, caFile },
     ...{ folder: join(folder, 'tls'), dataDir: folder, authorityName: 'Station-ab12', host: 'cabin.local' },
     addresses: () => [{ interface: 'eth0', address }],
+    mdnsName: async () => mdnsNames.shift() ?? null,
     restart: async (server) => void restarted.push(server),
     logger: createLogger({ catalogue, clock: systemClock, level: 'info', secrets: [], write }),
   });
@@ -118,6 +126,22 @@ describe('certificates of the station', () => {
     assert.deepEqual(await late.look(), ['https', 'mqtt']);
     assert.deepEqual(late.certificates.status()?.addresses, ['10.0.0.4', '192.168.1.7']);
     assert.equal(await readFile(join(folder.path, 'tls/https/ca.crt'), 'utf8'), authority);
+  });
+
+  it('have the name that the machine really has; another one once it stays', async () => {
+    await using folder = await temporary();
+    const mdnsNames = ['cabin-2.local', 'cabin-3.local', 'cabin-4.local', 'cabin-4.local'];
+    const { certificates } = start({ folder: folder.path, mdnsNames });
+    const seen: (readonly string[] | undefined)[] = [];
+    for (let looks = 0; looks < 5; looks++) {
+      await certificates.renew();
+      seen.push(certificates.status()?.names);
+    }
+    const [first, last] = ['cabin-2.local', 'cabin-4.local'].map((name) => ['cabin.local', 'station.local', name]);
+    assert.deepEqual(seen, [first, first, first, last, last]);
+    const authority = await readFile(join(folder.path, 'tls/https/ca.crt'), 'utf8');
+    for (const name of ['cabin.local', 'cabin-4.local'])
+      assert.equal(await judge(await pairIn(folder.path, 'https'), authority, name), 'trusted');
   });
 
   it('are made again when a file is damaged; a damaged authority is kept beside the new one', async () => {

@@ -43,6 +43,8 @@ type Parts = {
   host: string;
   maker: CertificateMaker;
   addresses: () => InterfaceAddress[];
+  /** What the machine is called in its network: another name where a second machine has the wished one. Null: not known. */
+  mdnsName: () => Promise<string | null>;
   /** Users of the containers, who read the keys. Null: the agent is not root, so all belongs to its own user. */
   owners: Record<Server, Owner> | null;
   /** A server reads its certificate only when it starts. */
@@ -70,6 +72,7 @@ export function createStationCertificates(parts: Parts): StationCertificates {
   const line = createExclusiveRunner();
   const changed = new Set<Server>();
   let known: { authority: KeyPair; facts: CertificateFacts } | null = null;
+  const settledName = createSettledName(parts.mdnsName);
 
   const look = async (): Promise<void> => {
     // Also with HTTPS=off: the engine would make it for root, and the proxy has it mounted.
@@ -79,8 +82,10 @@ export function createStationCertificates(parts: Parts): StationCertificates {
       return;
     }
     const authority = known?.authority ?? (await openAuthority(parts));
+    const names = certifiedNames(parts.host, await settledName());
+    const wanted = { names, addresses: homeAddresses(parts.addresses()) };
     for (const server of servers) {
-      const { facts, isNew } = await keepCertificate(parts, server, authority);
+      const { facts, isNew } = await keepCertificate(parts, server, { authority, wanted });
       known = { authority, facts };
       if (isNew) changed.add(server);
     }
@@ -119,6 +124,17 @@ export function createStationCertificates(parts: Parts): StationCertificates {
         known = null;
         return true;
       }),
+  };
+}
+
+/** A new name counts at the second look: each costs a restart of the servers, and where names are echoed Avahi takes one after the other. */
+function createSettledName(read: () => Promise<string | null>): () => Promise<string | null> {
+  let last: string | null = null;
+  return async () => {
+    const name = await read();
+    const isSettled = last === null || last === name;
+    last = name ?? last;
+    return isSettled ? name : null;
   };
 }
 
@@ -171,13 +187,16 @@ async function openAuthority({ dataDir, disk, maker, authorityName, logger }: Pa
 
 type Kept = { facts: CertificateFacts; /** The server has to read its files again. */ isNew: boolean };
 
-async function keepCertificate(parts: Parts, server: Server, authority: KeyPair): Promise<Kept> {
-  const { folder, disk, maker, clock, logger, host, owners } = parts;
+async function keepCertificate(
+  parts: Parts,
+  server: Server,
+  { authority, wanted }: { authority: KeyPair; wanted: { names: string[]; addresses: string[] } },
+): Promise<Kept> {
+  const { folder, disk, maker, clock, logger, owners } = parts;
   const path = join(folder, server, certificateFile);
   const text = await readText(disk, path);
   const pair = text === null ? null : maker.readPair(text);
   const present = pair && maker.readFacts(pair, authority);
-  const wanted = { names: certifiedNames(host), addresses: homeAddresses(parts.addresses()) };
   const facts = decideCertificate(present, wanted, clock.now());
   if (facts !== null) {
     await makeDirectoryDurable(disk, dirname(path), folderMode);

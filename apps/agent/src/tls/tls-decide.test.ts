@@ -74,8 +74,9 @@ describe('what the authority vouches for', () => {
   });
 
   it('names in .local, always station.local', () => {
-    assert.deepEqual(certifiedNames('Cabin.local'), ['cabin.local', 'station.local']);
-    assert.deepEqual(certifiedNames('station.local'), ['station.local']);
-    assert.deepEqual(certifiedNames('home.example'), ['station.local']);
+    assert.deepEqual(certifiedNames('Cabin.local', null), ['cabin.local', 'station.local']);
+    assert.deepEqual(certifiedNames('station.local', 'station.local'), ['station.local']);
+    assert.deepEqual(certifiedNames('station.local', 'Station-2.local'), ['station.local', 'station-2.local']);
+    assert.deepEqual(certifiedNames('home.example', 'box.home.arpa'), ['station.local']);
   });
 });

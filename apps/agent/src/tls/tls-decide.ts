@@ -34,9 +34,15 @@ export const homeAddresses = (addresses: readonly InterfaceAddress[]): string[] 
     .filter(({ interface: name }) => !isOfContainers(name))
     .flatMap(({ address }) => (isHomeAddress(address) ? [address] : []));
 
-/** @param host of STATION_URL. The authority vouches for names in `.local` only. */
-export const certifiedNames = (host: string): string[] =>
-  [...new Set([host.toLowerCase(), usualName])].filter((name) => name.endsWith('.local'));
+/**
+ * The authority vouches for names in `.local` only.
+ * @param host of STATION_URL.
+ * @param mdnsName what the machine is really called in its network; null: not known.
+ */
+export const certifiedNames = (host: string, mdnsName: string | null): string[] =>
+  [...new Set([host.toLowerCase(), usualName, ...(mdnsName === null ? [] : [mdnsName.toLowerCase()])])].filter((name) =>
+    name.endsWith('.local'),
+  );
 
 /**
  * Whether the station needs a new certificate.

@@ -23,6 +23,8 @@ export type Firmware = AsyncDisposable & {
 /** Firmware of devices: the images and their rollouts. Changes are broadcast at /ws. */
 export function startFirmware(parts: {
   config: FirmwareConfig;
+  /** The reverse proxy as the local network sees it, without a slash at the end. */
+  publicUrl: () => Promise<string>;
   db: Database;
   hub: Pick<SocketHub, 'broadcast'>;
   events: DeviceEvents;
@@ -42,7 +44,7 @@ export function startFirmware(parts: {
     images,
     clock,
     settings: { ...defaultSettings, soakMs, concurrency, startsPerMinute, maxFailures },
-    urlOf: (image) => `${config.publicUrl}${pathOf(image)}`,
+    urlOf: async (image) => `${await parts.publicUrl()}${pathOf(image)}`,
     onChange: (change) => broadcast(hub, change, clock.now()),
   });
   return {
@@ -89,9 +91,10 @@ export function toRolloutTarget(target: Target): RolloutTarget {
   return { deviceId, state, phase, percent, wave, failures, reason, changedAt: isoTime(changedAt) };
 }
 
-/** Where devices fetch their firmware: `publicUrl` is the reverse proxy as the local network sees it, `folder` a path there. */
 export type FirmwareConfig = {
+  /** PUBLIC_URL without a slash at the end. */
   publicUrl: string;
+  /** Path at the reverse proxy where devices fetch their firmware. */
   folder: string;
   /** How long a wave must be stable before the next begins. */
   soakMs: number;

@@ -42,7 +42,7 @@ export type RolloutsParts = {
   events: DeviceEvents;
   commands: Pick<Commands, 'send'>;
   /** URL of an image for devices on the local network. */
-  urlOf: (image: FirmwareImage) => string;
+  urlOf: (image: FirmwareImage) => Promise<string>;
   onChange: (change: RolloutChange) => void;
   clock: Clock;
   logger: BackendLogger;
@@ -259,7 +259,7 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
 
 async function sendOffers(loop: Loop, image: FirmwareImage, offers: readonly string[]): Promise<void> {
   const { version, checksum, size } = image;
-  const params = { url: loop.urlOf(image), version, checksum, size };
+  const params = { url: await loop.urlOf(image), version, checksum, size };
   for (const deviceId of offers) {
     const sent = await loop.commands.send({ deviceId, action: 'ota_update', params, userId: null });
     if (sent.kind === 'accepted' && sent.command.status !== 'failed') continue;

@@ -50,7 +50,7 @@ export async function firmwareStation(count: number, settings = quick) {
       store: world.rolloutStore,
       images: world.images,
       events: world.events,
-      urlOf: ({ file }) => `http://station/firmware/${file}`,
+      urlOf: async ({ file }) => `http://station/firmware/${file}`,
       commands: world.commands,
       onChange: ({ rollout }) => world.changes.push(rollout),
       clock,
