@@ -111,6 +111,8 @@ describe('the history of a device in the web app, in a real Chromium', { timeout
   let person: Person;
   let page: Page;
   let gaps: Gap[] = [];
+  /** When the year ended that was written into the database: before the first test. */
+  const recordedAt = (): number => (gaps.at(-1)?.toMs ?? 0) + 20 * minute;
   let ids = { climate: '', lamp: '' };
   let sensor: TestDevice;
   /** Answers of the station to the page, newest last. */
@@ -225,13 +227,13 @@ describe('the history of a device in the web app, in a real Chromium', { timeout
 
   it('draws a switch from the moments at which it changed', async () => {
     await open(ids.lamp);
-    const now = Date.now();
+    const recorded = recordedAt();
     const answer = await choose('1 h', hour);
     const shown = await span();
     const changes = answer.points.filter(({ at }) => Date.parse(at) > shown.fromMs + minute);
     const [on, off, onAgain, offAgain] = changes.map(({ at }) => Date.parse(at));
     assert.deepEqual(
-      [on, off, onAgain, offAgain].map((at) => Math.round((now - (at ?? 0)) / minute)),
+      [on, off, onAgain, offAgain].map((at) => Math.round((recorded - (at ?? 0)) / minute)),
       switchedAgo.map((ago) => Math.round(ago / minute)),
     );
     const at = (ms: number): number => (ms - shown.fromMs) / (shown.toMs - shown.fromMs);
@@ -261,8 +263,7 @@ describe('the history of a device in the web app, in a real Chromium', { timeout
       lines.map((line) => line.split(',')[1]),
       ['true', 'false', 'true', 'false'],
     );
-    const newest = gaps.at(-1)?.toMs ?? 0;
-    const recorded = newest + 20 * minute;
+    const recorded = recordedAt();
     const times = lines.map((line) => Date.parse(line.split(',')[0] ?? ''));
     assert.deepEqual(
       times,
