@@ -325,7 +325,8 @@ check_port() {
 	name=${holder#\"} && name=${name%%\"*} pid=${holder##*pid=}
 	# A first run that was interrupted may have started the station's own containers.
 	if [ "$name" = docker-proxy ] && docker ps --quiet --filter label=com.docker.compose.project=station --filter "publish=$1" | grep -q .; then return; fi
-	if [ "$name" = station-agent ]; then return; fi
+	# By its file: a program with threads may have another name here.
+	case $(readlink "/proc/$pid/exe") in "$agent_folder/station-agent"*) return ;; esac
 	place='an answer file'
 	if is_installed; then
 		place=$stack_env
