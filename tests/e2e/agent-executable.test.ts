@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../rig/agent-process.ts';
@@ -39,6 +39,7 @@ test('the executable reads the environment file beside it', async (t) => {
       warnings.join('; '),
     );
     assert.equal((await agent.status()).currentVersion, '1.0.0');
+    assert.equal(await readFile(`/proc/${agent.pid()}/comm`, 'utf8'), 'station-agent\n', 'its name in ps and top');
   });
 
   await t.test('a person reads the status, updates and rolls back with its commands', async () => {

@@ -44,7 +44,11 @@ export async function runCommandLine(
   directory: string = dirname(process.execPath),
 ): Promise<number> {
   const [command, ...more] = args;
-  if (command === undefined) return runAgent();
+  if (command === undefined) {
+    // In the lists of ps, top and ss, which would show the first thread of Node.
+    process.title = 'station-agent';
+    return runAgent();
+  }
   if (more.length === 0 && command === '--version') return print(`${agentVersion}\n`);
   if (more.length === 0 && (command === '--help' || command === '-h')) return print(help);
   if (more.length === 0 && command === 'code') return printCode(directory);
