@@ -190,7 +190,10 @@ export default {
       severity: 'error',
       from: {
         path: '^packages/kit/src/',
-        pathNot: ['^packages/kit/src/(clock|command|durable-files|free-port|machine-facts|node-tables|outgoing-proxy)\\.ts$', test],
+        pathNot: [
+          '^packages/kit/src/(clock|command|durable-files|free-port|machine-facts|node-tables|outgoing-proxy)\\.ts$',
+          test,
+        ],
       },
       to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
     },

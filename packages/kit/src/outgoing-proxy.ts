@@ -47,7 +47,7 @@ const always = 'localhost,127.0.0.1,::1,[::1],.local';
 /** What is asked directly, separated by commas. */
 export const directHosts = ({ except }: OutgoingProxy): string => (except === null ? always : `${always},${except}`);
 
-export const hasProxy = ({ http, https }: OutgoingProxy): boolean => http !== null || https !== null;
+const hasProxy = ({ http, https }: OutgoingProxy): boolean => http !== null || https !== null;
 
 /**
  * From now on `fetch` and the global agents of `node:http` and `node:https` send every request of this process through the proxy that is
