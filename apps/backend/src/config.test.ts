@@ -43,6 +43,9 @@ test('every setting is taken over', () => {
     MQTT_CA_FILE: '/data/ca.pem',
     DEVICES_FILE: '/data/devices.json',
     DEVICE_MQTT_PORT: '1884',
+    https_proxy: 'http://station:proxy-secret@proxy.example:3128',
+    HTTPS_PROXY: 'http://other.example:3128',
+    NO_PROXY: '192.168.1.5',
     AUTOMATION_WEBHOOK_ALLOW: '192.168.1.0/24, fd00::1',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
     STORAGE_MAX_MB: '64',
@@ -76,6 +79,7 @@ test('every setting is taken over', () => {
       password: 'other-secret',
       caFile: '/data/ca.pem',
     },
+    proxy: { http: null, https: 'http://station:proxy-secret@proxy.example:3128', except: '192.168.1.5' },
     webhookAllow: ['192.168.1.0/24', 'fd00::1'],
     publicName: 'home.example.org',
     devicesFile: '/data/devices.json',
@@ -114,6 +118,7 @@ test('every setting is taken over', () => {
       'pa ss',
       'broker-secret',
       'other-secret',
+      'proxy-secret',
     ]),
   );
 });
@@ -128,6 +133,7 @@ test('all problems are told at once, and no value is repeated', () => {
     MQTT_URL: 'nonsense',
     STATION_ID: '42',
     LOG_LEVEL: 'loud',
+    HTTP_PROXY: 'socks5://proxy.example',
   };
   const result = envToConfig(env);
   assert.ok(!result.ok);
@@ -140,11 +146,12 @@ test('all problems are told at once, and no value is repeated', () => {
     'MQTT_URL',
     'STATION_ID',
     'LOG_LEVEL',
+    'HTTP_PROXY',
     'DATA_DIR',
   ]) {
     assert.ok(told(name), `${name} is missing in ${result.problems.join('; ')}`);
   }
-  assert.equal(result.problems.length, 8);
+  assert.equal(result.problems.length, 9);
   assert.doesNotMatch(result.problems.join(' '), /hunter22|short-secret|nonsense/);
 });
 
