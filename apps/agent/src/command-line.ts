@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { systemClock } from '@station/kit/clock';
+import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import { runCommand } from '@station/kit/command';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
@@ -103,6 +104,7 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
   const reading = await loadConfig({ directory });
   if (reading.kind === 'invalid') return sayInvalid(reading.problems);
   const { config, warnings } = reading;
+  useOutgoingProxy(config.proxy);
   const agent = await examineStation({ config, warnings, envFile: environmentFile(directory), clock: systemClock });
   if (!isJson) print(`${renderReport(agent)}\n`);
   const backend = await examineBackendContainer(config);

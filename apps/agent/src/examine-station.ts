@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { runCommand } from '@station/kit/command';
+import { hostToFind } from '@station/kit/outgoing-proxy';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { runChecks } from '@station/kit/doctor';
 import { nodeDisk } from '@station/kit/durable-files';
@@ -242,9 +243,10 @@ async function checkReleaseServer(url: URL, signal: AbortSignal): Promise<Outcom
   return decideReleaseServer(url.href, isThere ? null : fetched.reason);
 }
 
-const hostsOf = ({ release, stack }: Config): string[] => [
-  release.manifestUrl.protocol === 'file:' ? '' : release.manifestUrl.hostname,
-  (stack.registry ?? '').replace(/:\d+$/, ''),
+const hostsOf = ({ release, stack, proxy }: Config): string[] => [
+  release.manifestUrl.protocol === 'file:' ? '' : hostToFind(release.manifestUrl, proxy),
+  // Docker asks it, by the proxy of its own settings.
+  proxy.https === null ? (stack.registry ?? '').replace(/:\d+$/, '') : '',
 ];
 
 /** `docker exec` of the backend's own doctor. Older releases do not have it and would start a second backend. */

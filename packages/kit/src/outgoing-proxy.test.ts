@@ -4,7 +4,7 @@ import { createServer, request, type Server } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { noProxy, useOutgoingProxy } from './outgoing-proxy.ts';
+import { hostToFind, noProxy, useOutgoingProxy } from './outgoing-proxy.ts';
 
 type Seen = { server: Server; port: number; lines: string[]; headers: (string | undefined)[] };
 
@@ -78,5 +78,14 @@ describe('the proxy of the network', () => {
     useOutgoingProxy({ ...noProxy, except: 'x' })();
     await ask(`http://127.0.0.1:${own.port}/`);
     assert.deepEqual(own.lines, twice(['GET /']));
+  });
+
+  test('is what must be found by name, in place of what is behind it', () => {
+    const proxy = { ...noProxy, https: 'http://user:word@proxy.example:3128' };
+    const found = ['https://a.example/x', 'wss://b.example', 'http://c.example'].map((url) =>
+      hostToFind(new URL(url), proxy),
+    );
+    assert.deepEqual(found, ['proxy.example', 'proxy.example', 'c.example']);
+    assert.equal(hostToFind(new URL('https://a.example'), noProxy), 'a.example');
   });
 });

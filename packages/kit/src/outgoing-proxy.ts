@@ -47,6 +47,12 @@ const always = 'localhost,127.0.0.1,::1,[::1],.local';
 /** What is asked directly, separated by commas. */
 export const directHosts = ({ except }: OutgoingProxy): string => (except === null ? always : `${always},${except}`);
 
+/** The host that this machine must find by itself to ask `url`: behind a proxy, that of the proxy. */
+export function hostToFind({ protocol, hostname }: URL, { http, https }: OutgoingProxy): string {
+  const proxy = protocol === 'https:' || protocol === 'wss:' ? https : http;
+  return proxy === null ? hostname : new URL(proxy).hostname;
+}
+
 const hasProxy = ({ http, https }: OutgoingProxy): boolean => http !== null || https !== null;
 
 /**

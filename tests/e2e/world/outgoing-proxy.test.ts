@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -6,10 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { BackupView } from '@station/protocol/backup-api';
+import type { DoctorReport } from '@station/protocol/doctor';
 import type { TestResult } from '@station/protocol/notifications';
 import type { Session } from '@station/protocol/rest';
 import { startReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
-import { waitFor } from '../../rig/program.ts';
+import { systemEnv, tryRun, waitFor } from '../../rig/program.ts';
 import { startTinyproxy } from '../../rig/tinyproxy.ts';
 import { login, startApacheWebdav, startTlsProxy } from '../../rig/webdav-server.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
@@ -17,6 +19,7 @@ import { makeCertificates } from '../cloud/certificates.ts';
 import { claimBy } from '../cloud/living-station.ts';
 import { superviseBackend } from '../cloud/supervised.ts';
 
+const agentProgram = join(import.meta.dirname, '../../../apps/agent/src/main.ts');
 const passphrase = 'four plain words here';
 
 /** What a webhook reaches on the internet. */
@@ -94,6 +97,27 @@ test('a network whose only way out is an HTTP proxy with a log-in', { timeout: 6
     assert.deepEqual(result, { fault: null, detail: null });
     assert.deepEqual(hook.paths, ['POST /station?key=1']);
     assert.ok(await asked(`POST ${url}`));
+  });
+
+  await t.test("the agent's doctor", async () => {
+    const url = `http://hook.example:${hook.port}/manifest.json`;
+    const folder = await workspace.subfolder('agent');
+    const env = {
+      ...systemEnv,
+      STATION_ID: randomUUID(),
+      DATA_DIR: folder,
+      COMPOSE_PROJECT_PATH: folder,
+      UPDATE_SERVER_URL: url,
+      HTTP_PROXY: proxy.url,
+    };
+    const { stdout, stderr } = await tryRun(process.execPath, [agentProgram, 'doctor', '--json'], { env });
+    const { agent } = JSON.parse(stdout) as { agent: DoctorReport };
+    const checkOf = (id: string) => agent.checks.find((check) => check.id === id);
+    assert.deepEqual(checkOf('release_server')?.findings, [], stderr);
+    // Only the proxy must be found here, and it has an address.
+    assert.equal(checkOf('names'), undefined);
+    assert.ok(await asked(`GET ${url}`));
+    assert.equal(stdout.includes(new URL(proxy.url).password), false);
   });
 
   await t.test('and nobody reads its password', async () => {

@@ -60,6 +60,8 @@ test('behind a proxy, names are left to it that only it knows, and what is priva
   using proxy = await refusingProxy();
   const resolve = async (host: string) => {
     if (host === 'inner.example') return [{ address: '192.168.1.1', family: 4 }];
+    // Its server does not answer.
+    if (host === 'slow.example') return new Promise<never>(() => undefined);
     throw new Error('ENOTFOUND');
   };
   const outgoing = { http: proxy.url, https: proxy.url, except: 'direct.example' };
@@ -78,6 +80,7 @@ test('behind a proxy, names are left to it that only it knows, and what is priva
   assert.match(await send('https://direct.example/'), /^The request failed/);
   const login = `Basic ${btoa('me:secret')}`;
   assert.deepEqual(proxy.lines, [`POST http://hook.example/a?key=1 ${login}`, `CONNECT hook.example:443 ${login}`]);
+  assert.equal(await send('https://slow.example/'), 'The proxy of this network answered 403.');
 });
 
 test('a proxy for one kind of address is not asked for the other', async () => {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { directHosts, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
 import type { Dispatcher } from 'undici';
@@ -42,11 +43,9 @@ const maxAnswerBytes = 64 * 1024;
 export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
   const guard = createAddressGuard(options);
   const dispatchers = new Map<string | null, Dispatcher>();
-  /** Node's modules for it are loaded only where a request is sent. */
-  const dispatcherFor = async (proxy: string | null): Promise<Dispatcher> => {
+  const dispatcherFor = ({ Agent, EnvHttpProxyAgent }: typeof import('undici'), proxy: string | null): Dispatcher => {
     const known = dispatchers.get(proxy);
     if (known !== undefined) return known;
-    const { Agent, EnvHttpProxyAgent } = await import('undici');
     const usual = {
       connections: 4,
       pipelining: 1,
@@ -74,10 +73,11 @@ export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
       const ends = AbortSignal.any([signal, timeout]);
       try {
         if (proxy !== null) await refusePrivateName(target, guard);
-        const { request } = await import('undici');
-        const response = await request(withoutLogin(target), {
+        // Loaded only where a request is sent.
+        const undici = await import('undici');
+        const response = await undici.request(withoutLogin(target), {
           method,
-          dispatcher: await dispatcherFor(proxy),
+          dispatcher: dispatcherFor(undici, proxy),
           signal: ends,
           headersTimeout: timeoutMs,
           bodyTimeout: timeoutMs,
@@ -165,10 +165,15 @@ const checkedLookup =
     );
   };
 
+/** Where only the proxy resolves names, a look-up may stay without an answer for longer than a request may take. */
+const lookupMs = 2_000;
+
 /** @throws NotPublicError. A name that only the proxy can resolve passes. */
 async function refusePrivateName({ hostname }: URL, { addressesOf }: AddressGuard): Promise<void> {
+  const ending = new AbortController();
   try {
-    await addressesOf(hostname.replace(/^\[|\]$/g, ''));
+    const late = sleep(lookupMs, undefined, { signal: ending.signal, ref: false });
+    await Promise.race([addressesOf(hostname.replace(/^\[|\]$/g, '')), late]).finally(() => ending.abort());
   } catch (error) {
     if (error instanceof NotPublicError) throw error;
   }

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
+import { hostToFind, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { Disk } from '@station/kit/durable-files';
 import { type Check, runChecks } from '@station/kit/doctor';
 import type { CheckOutcome } from '@station/kit/doctor-decide';
@@ -32,6 +33,7 @@ export type DoctorConfig = ServerConfig & {
   devicesFile: string | null;
   cloud: { host: string; caFile: string | null } | null;
   replicaId: string | null;
+  proxy: OutgoingProxy;
   version: string;
 };
 
@@ -115,13 +117,12 @@ function checkClock({ now }: Clock, files: readonly FileFacts[] | null): Outcome
   });
 }
 
-function hostsOf({ mqtt, database, cloud }: DoctorConfig): string[] {
-  const addresses = [
-    mqtt.kind === 'external' ? mqtt.url : null,
-    database.kind === 'postgres' ? database.url : null,
-    cloud === null ? null : `wss://${cloud.host}`,
+function hostsOf({ mqtt, database, cloud, proxy }: DoctorConfig): string[] {
+  return [
+    ...(mqtt.kind === 'external' ? [new URL(mqtt.url).hostname] : []),
+    ...(database.kind === 'postgres' ? [new URL(database.url).hostname] : []),
+    ...(cloud === null ? [] : [hostToFind(new URL(`wss://${cloud.host}`), proxy)]),
   ];
-  return addresses.flatMap((address) => (address === null ? [] : [new URL(address).hostname]));
 }
 
 function databaseChecks(parts: DoctorParts, files: readonly FileFacts[]): BackendCheck[] {

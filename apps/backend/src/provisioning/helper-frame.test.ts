@@ -43,17 +43,16 @@ test('a helper may leave out what an advertisement does not have', () => {
 });
 
 test('what is no frame stays none', () => {
-  const lines = [
-    ...['', 'null', '[]', '{}', '"discovered"', '{"event":"discovered"}', '{"event":"ready"'],
-    ...['C0:FF:EE:00:00', 'C0:FF:EE:00:00:01:02', 'G0:FF:EE:00:00:01', 'C0::FFEE000001'].map((address) =>
-      JSON.stringify({ ...usual, address }),
-    ),
-    ...['180', '0x', '12345', `${service}0`, 'station'].map((uuid) =>
-      JSON.stringify({ ...usual, service_uuids: [uuid] }),
-    ),
-    JSON.stringify({ ...usual, service_data: ['AQ=='] }),
-    JSON.stringify({ ...usual, name: 1 }),
+  const texts = ['', 'null', '[]', '{}', '"discovered"', '{"event":"discovered"}', '{"event":"ready"'];
+  const addresses = ['C0:FF:EE:00:00', 'C0:FF:EE:00:00:01:02', 'G0:FF:EE:00:00:01', 'C0::FFEE000001'];
+  const uuids = ['180', '0x', '12345', `${service}0`, 'station'];
+  const changes: object[] = [
+    ...addresses.map((address) => ({ address })),
+    ...uuids.map((uuid) => ({ service_uuids: [uuid] })),
+    { service_data: ['AQ=='] },
+    { name: 1 },
   ];
+  const lines = [...texts, ...changes.map((change) => JSON.stringify({ ...usual, ...change }))];
   for (const line of lines) assert.equal(readHelperFrame(line), null, line);
 });
 
