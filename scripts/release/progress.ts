@@ -1,10 +1,10 @@
+import { clearLine, progressBar } from '@station/kit/progress-bar';
+
 export type Progress = {
   /** Begins a step; `share` is the part of the work before it, 0 to 1. */
   step(name: string, share: number): void;
   end(): void;
 };
-
-const barWidth = 24;
 
 /** A line that is redrawn on a terminal; otherwise one JSON object a step. */
 export function createProgress(out: { isTTY?: boolean; write(text: string): unknown }): Progress {
@@ -18,9 +18,7 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
       );
       return;
     }
-    const filled = Math.round(barWidth * share);
-    const bar = `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`;
-    out.write(`\r\x1b[K${bar} ${percent} % ${name} (${seconds()} s)${share === 1 ? '\n' : ''}`);
+    out.write(`${clearLine}${progressBar(percent)} ${name} (${seconds()} s)${share === 1 ? '\n' : ''}`);
   };
   return {
     step: (name, share) => write('release_step', name, share),

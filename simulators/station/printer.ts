@@ -1,3 +1,5 @@
+import { clearLine, progressBar } from '@station/kit/progress-bar';
+
 /** Prints one line for each long step, with a progress bar on a terminal. */
 export type Printer = {
   line(text?: string): void;
@@ -10,8 +12,6 @@ export type Printer = {
 
 type ProgressStep = { text: string; /** 0 to 100; null when unknown. */ percent: number | null };
 
-const barWidth = 24;
-const clearLine = '\r\x1b[K';
 /** Shorter steps are not shown. */
 const silentMs = 1000;
 
@@ -26,7 +26,7 @@ export function createPrinter(out: { isTTY?: boolean; write(text: string): unkno
       const print = (step: ProgressStep | null): void => {
         if (performance.now() - startedMs < silentMs) return;
         const text = step && step.text !== '' ? `${what}: ${step.text}` : `${what} …`;
-        if (isTerminal) out.write(`${clearLine}  ${text}${step ? bar(step.percent) : ''}`);
+        if (isTerminal) out.write(`${clearLine}  ${text}${bar(step)}`);
         else if (text !== printed) line(`  ${text}`);
         printed = text;
       };
@@ -49,8 +49,4 @@ export function createPrinter(out: { isTTY?: boolean; write(text: string): unkno
   };
 }
 
-function bar(percent: number | null): string {
-  if (percent === null) return '';
-  const filled = Math.round((barWidth * percent) / 100);
-  return `  ${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.round(percent)} %`;
-}
+const bar = (step: ProgressStep | null): string => (step?.percent == null ? '' : `  ${progressBar(step.percent)}`);

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@station/kit/clock';
+import { clearLine, progressBar } from '@station/kit/progress-bar';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from '../core/running-agent.ts';
 import { checkText, endText, isSuccess, operationText, statusText } from './texts.ts';
@@ -106,9 +107,6 @@ async function follow(operationId: string, parts: CommandParts): Promise<History
   }
 }
 
-const barWidth = 24;
-const clearLine = '\r\x1b[K';
-
 /** A line that is redrawn on a terminal; for a file a line for each phase; for programs an object for each change. */
 function createProgress({ out, isJson }: CommandParts): { show(operation: Operation): void; end(): void } {
   const isRedrawn = out.isTTY === true && !isJson;
@@ -117,17 +115,12 @@ function createProgress({ out, isJson }: CommandParts): { show(operation: Operat
     show: (operation) => {
       const { percent } = operation.progress;
       const text = operationText(operation);
-      const line = isJson ? json({ operation }) : isRedrawn ? `${clearLine}${bar(percent)}${text}` : `${text}\n`;
+      const bar = percent === null ? '' : `${progressBar(percent)} `;
+      const line = isJson ? json({ operation }) : isRedrawn ? `${clearLine}${bar}${text}` : `${text}\n`;
       const key = isJson || isRedrawn ? line : operation.phase;
       if (key !== shown) out.write(line);
       shown = key;
     },
     end: () => void (isRedrawn && shown !== '' && out.write(clearLine)),
   };
-}
-
-function bar(percent: number | null): string {
-  if (percent === null) return '';
-  const filled = Math.round((barWidth * percent) / 100);
-  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.round(percent)} % `;
 }
