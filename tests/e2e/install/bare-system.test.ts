@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { fetchInstaller, openInstalled, runInstaller, startInstalled, stepsIn } from './shared-station.ts';
+import {
+  fetchInstaller,
+  openInstalled,
+  openShared,
+  patientMs,
+  runInstaller,
+  startInstalled,
+  stepsIn,
+} from './shared-station.ts';
 
 const secretNames = ['AGENT_TOKEN', 'MQTT_PASSWORD', 'JWT_SECRET', 'STATION_CODE', 'HOTSPOT_PASSWORD'];
 
@@ -13,6 +23,18 @@ test('a bare system becomes a healthy station by one command, and says how long 
   assert.match(output, /The station is healthy: release 1\.0\.0\./);
   assert.match(output, /Web app +http:\/\/station\.local\n/);
   assert.match(output, /Code +[2-9A-HJKMNP-Z]{5} [2-9A-HJKMNP-Z]{5}/);
+});
+
+test('on a system without curl and sudo, the command of README and of the manual starts the script', async () => {
+  const { bareDisk, start, site } = await openShared();
+  await using machine = await start(await bareDisk());
+  assert.equal((await machine.run('command -v curl sudo')).stdout, '');
+  for (const page of ['README.md', 'docs/install.md']) {
+    const text = await readFile(join(import.meta.dirname, '../../..', page), 'utf8');
+    const command = /^apt-get update .*\| sh$/m.exec(text)?.[0].replace('https://INSTALLER_ADDRESS', site.url);
+    const { code, stdout, stderr } = await machine.run(`${command} -s -- --no-such-option`, { timeoutMs: patientMs });
+    assert.equal(code, 64, `${page}: ${stdout}${stderr}`);
+  }
 });
 
 test('a second run changes nothing and restarts nothing', async (context) => {
