@@ -1347,11 +1347,13 @@ start_station() {
 		note 'The station runs with these files already; nothing is restarted.'
 	else
 		wait_until_idle
+		hand_over_data
 		run systemctl restart station-agent.service || agent_failed
 		remember_only agent_hash "$agent_hash"
 		apply_to_stack
 	fi
 	follow_start
+	look_at_backup_folder
 	remember_only stack_hash "$stack_hash"
 	remember_only proxy_hash "$proxy_hash"
 	remember_only mosquitto_hash "$mosquitto_hash"
@@ -1368,6 +1370,27 @@ wait_until_idle() {
 		sleep 2
 		waited=$((waited + 2))
 	done
+}
+
+# "USER:GROUP", by numbers, of the backend's container.
+backend_user() { sed -n "/^  backend:\$/,/^  [a-z]*:\$/s/^    user: '\([0-9:]*\)'\$/\1/p" "$project_folder/docker-compose.yml"; }
+
+# Under an older compose file the backend was another user.
+hand_over_data() {
+	data=$(docker volume inspect --format '{{.Mountpoint}}' station_backend-data 2>/dev/null) || return 0
+	user=$(backend_user)
+	if [ -z "$(find "$data" ! -uid "${user%:*}" -print -quit 2>/dev/null)" ]; then return 0; fi
+	note "The data of the backend now belongs to the user $user."
+	run systemctl stop station-agent.service || true
+	run docker stop station-backend || true
+	must 'Nothing is lost: run this script again.' chown --recursive --no-dereference "$user" "$data"
+}
+
+# Told now, because a backup would fail only at night.
+look_at_backup_folder() {
+	folder=$(env_value "$stack_env" BACKUP_DIR) user=$(backend_user)
+	if [ ! -d "$folder" ] || setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups test -w "$folder"; then return 0; fi
+	warn "The station may not write its backups to $folder. Make its user the owner: sudo chown ${user%:*} '$folder'; for a stick with FAT or exFAT, mount it with uid=${user%:*}."
 }
 
 # New deployment files for containers that exist; the agent itself starts those that do not.

@@ -336,8 +336,10 @@ find_data() {
 	done
 	if [ -n "$backend_id" ]; then
 		backend_image=$(d inspect --format '{{.Image}}' "$backend_id")
+		backend_data=$(d inspect --format '{{range .Mounts}}{{if eq .Destination "/data"}}{{.Source}}{{end}}{{end}}' "$backend_id")
 	else
 		data_volume=$(our_volumes | grep -x '.*backend-data' | head -n 1)
+		backend_data=$(d volume inspect --format '{{.Mountpoint}}' "$data_volume")
 		backend_image=$(d images --no-trunc --format '{{.Repository}} {{.ID}}' | awk -v name="$station_images/backend" '$1 == name { print $2; exit }')
 	fi
 	if [ -z "$backend_id$data_volume" ]; then
@@ -403,6 +405,7 @@ ask_passphrase() {
 # The station keeps running. The container's user cannot write everywhere, so the file is made in a folder for it and moved.
 make_backup() {
 	note 'Making the backup.'
+	data_user=$(stat --format %u:%g "$backend_data")
 	backup_stage=$(stage_in "$backup_folder" || stage_in /var/tmp) || stop 'There is no folder that the backup can be written to. Nothing was removed.'
 	set -- --mount "type=bind,\"source=$backup_stage\",target=/out"
 	agent_group=$(env_value "$stack_env" AGENT_SOCKET_GROUP)
@@ -416,7 +419,7 @@ make_backup() {
 	# By its name only, so that the token is no argument.
 	AGENT_TOKEN=$(env_value "$stack_env" AGENT_TOKEN)
 	export AGENT_TOKEN
-	outcome=$(run_backend "$@" --env AGENT_TOKEN --env "AGENT_SOCKET=$socket_folder/agent.sock" "$backend_image" \
+	outcome=$(run_backend "$@" --user "$data_user" --env AGENT_TOKEN --env "AGENT_SOCKET=$socket_folder/agent.sock" "$backend_image" \
 		node /app/station-backend.mjs backup --to /out --passphrase-fd 0 --json)
 	unset AGENT_TOKEN
 	expect_done 'The backup failed'
@@ -428,13 +431,13 @@ make_backup() {
 	keep_backup || stop "The backup could not be written to $backup_folder. Nothing was removed."
 }
 
-# Makes a folder in $1 that the container's user may write to. The file system of a stick may know no users.
+# Makes a folder in $1 that the user of the station's data may write to. The file system of a stick may know no users.
 stage_in() {
 	# Of a run that was killed.
 	rm -rf "$1"/.station-backup.??????
 	made=$(mktemp -d "$1/.station-backup.XXXXXX" 2>/dev/null) || return 1
-	chown 1000:1000 "$made" 2>/dev/null
-	if [ "$(stat --format %u "$made")" != 1000 ]; then
+	chown "$data_user" "$made" 2>/dev/null
+	if [ "$(stat --format %u:%g "$made")" != "$data_user" ]; then
 		rmdir "$made"
 		return 1
 	fi

@@ -51,7 +51,7 @@ const backend: ImageRecipe = {
       'DATA_DIR=/data',
       `STATION_VERSION=${version}`,
     ],
-    User: '1000:1000',
+    User: '10002:10002',
     WorkingDir: '/app',
     ExposedPorts: { '3000/tcp': {} },
     Volumes: { '/data': {} },
@@ -70,10 +70,10 @@ const backend: ImageRecipe = {
  */
 const caddy: LayerRecipe = { files: { '/opt/station/caddy': { fromBase: '/usr/bin/caddy' } } };
 
-const caddyConfig = (healthUrl: string, label: Record<string, string>): ImageConfig => ({
+const caddyConfig = (user: string, healthUrl: string, label: Record<string, string>): ImageConfig => ({
   // Caddy writes to a temporary file system, because the root is read-only.
   Env: ['XDG_CONFIG_HOME=/tmp/caddy', 'XDG_DATA_HOME=/tmp/caddy'],
-  User: '10001:10001',
+  User: user,
   ExposedPorts: { '8080/tcp': {} },
   Healthcheck: healthcheck(10, 'wget', '-q', '-O', '/dev/null', healthUrl),
   Entrypoint: null,
@@ -88,14 +88,15 @@ const frontend: ImageRecipe = {
     { files: { '/etc/caddy/Caddyfile': 'deploy/frontend/Caddyfile' } },
     { files: { '/srv': 'dist/web' } },
   ],
-  config: (version) => caddyConfig('http://127.0.0.1:8080/', labels('station-frontend', version)),
+  config: (version) => caddyConfig('10003:10003', 'http://127.0.0.1:8080/', labels('station-frontend', version)),
 };
 
 /** Without a version: it is the same in all releases until Caddy or its configuration changes. */
 const proxy: ImageRecipe = {
   base: 'docker.io/library/caddy:2',
   layers: [caddy, { files: { '/etc/caddy/Caddyfile': 'deploy/proxy/Caddyfile' } }],
-  config: () => caddyConfig('http://127.0.0.1:8081/', { 'org.opencontainers.image.title': 'station-proxy' }),
+  config: () =>
+    caddyConfig('10001:10001', 'http://127.0.0.1:8081/', { 'org.opencontainers.image.title': 'station-proxy' }),
 };
 
 const labels = (title: string, version: string): Record<string, string> => ({

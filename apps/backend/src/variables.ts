@@ -75,7 +75,7 @@ export const backendVariables = {
       check: is.text,
       otherwise: 'backups stay on the disk of the station',
       example: '/mnt/backup',
-      help: 'Folder for backups, on a USB stick or a mounted share. Its owner must be the user 1000.',
+      help: 'Folder for backups, on a USB stick or a mounted share. Its owner must be the user 10002.',
     },
     DATABASE_URL: {
       check: is.address(['postgres', 'postgresql']),

@@ -10,6 +10,7 @@ import {
   runInstaller,
   startInstalled,
   stepsIn,
+  waitUntilHealthy,
 } from './shared-station.ts';
 
 const secretNames = ['AGENT_TOKEN', 'MQTT_PASSWORD', 'JWT_SECRET', 'STATION_CODE', 'HOTSPOT_PASSWORD'];
@@ -84,6 +85,25 @@ test('after another HTTP_PORT in the environment file and a second run, addresse
     assert.match(await machine.must(`curl -sSf http://${address}/api/health`), /"version":"1\.0\.0"/);
     assert.match(await machine.must('/opt/station-agent/station-agent status'), /1\.0\.0/);
   }
+});
+
+test('a station whose backend was another user gets its data over, and is told of a backup folder that it may not write', async () => {
+  await using machine = await startInstalled();
+  await fetchInstaller(machine);
+  const data = await machine.must(`docker volume inspect --format '{{.Mountpoint}}' station_backend-data`);
+  await machine.must(`set -e; cd /opt/station; docker compose stop backend
+    sed -i "s/'10002:10002'/'1000:1000'/" docker-compose.yml; chown -R 1000:1000 ${data}
+    mkdir /srv/backups; echo BACKUP_DIR=/srv/backups >>.env
+    docker compose up --detach backend`);
+  await waitUntilHealthy(machine);
+  assert.match(await machine.must('docker inspect --format "{{.Config.User}}" station-backend'), /^1000:1000/);
+  const { output } = await runInstaller(machine);
+  assert.match(output, /may not write its backups to \/srv\/backups/);
+  await waitUntilHealthy(machine);
+  assert.match(await machine.must('docker inspect --format "{{.Config.User}}" station-backend'), /^10002:10002/);
+  assert.equal(await machine.must(`find ${data} ! -user 10002`), '');
+  await machine.must('chown 10002 /srv/backups');
+  assert.doesNotMatch((await runInstaller(machine)).output, /may not write/);
 });
 
 function variablesOf(text: string | null): Record<string, string> {

@@ -126,7 +126,7 @@ describe('the life of an installed station', () => {
       await waitFor('the device', () => browser.shown.has('SH_light_0007'));
       const helper = await machine.must('pgrep -f "node .*station-ble-helper[.]mjs" | tail -n 1');
       const facts = await machine.must(`cat /proc/${helper}/status /proc/${helper}/smaps_rollup`);
-      assert.match(facts, /^Uid:(\t1000){4}$/m);
+      assert.match(facts, /^Uid:(\t10002){4}$/m);
       assert.match(facts, /^CapEff:\t0+$/m);
       assert.match(facts, /^NoNewPrivs:\t1$/m);
       for (const line of facts.match(/^(VmRSS|Pss|Private_Dirty):.*$/gm) ?? []) context.diagnostic(`helper: ${line}`);

@@ -101,7 +101,7 @@ describe('a hijacked container of the backend', { timeout: 600_000 }, () => {
       writable: ['/data', '/dev/mqueue', '/dev/shm', '/tmp'],
       sockets: ['/run/station-agent/agent.sock'],
       blockDevices: [],
-      uid: 1000,
+      uid: 10_002,
       secret: false,
       docker: false,
       processes: true,

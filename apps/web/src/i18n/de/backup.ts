@@ -64,7 +64,7 @@ export const backup = {
         'Es ist kein Backup-Laufwerk eingerichtet. Ein Administrator trägt dessen Ordner in der Einstellungsdatei ein und startet die Station neu.',
       ready: 'Das Laufwerk ist da.',
       not_mounted: 'Das Laufwerk ist nicht da. Schließe es an und hänge es ein.',
-      not_writable: 'Die Station darf nicht darauf schreiben. Mach den Benutzer 1000 zum Eigentümer.',
+      not_writable: 'Die Station darf nicht darauf schreiben. Mach den Benutzer 10002 zum Eigentümer.',
     },
     webdav: 'Auch auf einen WebDAV-Server (NAS, Nextcloud)',
     url: 'Adresse des Ordners',

@@ -61,7 +61,7 @@ export const backup = {
       unset: 'No backup disk is set up. An admin names its folder in the settings file and restarts the station.',
       ready: 'The disk is there.',
       not_mounted: 'The disk is not there. Connect it and mount it.',
-      not_writable: 'The station may not write to it. Make the user 1000 its owner.',
+      not_writable: 'The station may not write to it. Make the user 10002 its owner.',
     },
     webdav: 'Also to a WebDAV server (NAS, Nextcloud)',
     url: 'Address of the folder',

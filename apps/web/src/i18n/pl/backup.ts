@@ -62,7 +62,7 @@ export const backup = {
         'Dysk kopii nie jest skonfigurowany. Administrator wpisuje jego folder w pliku ustawień i uruchamia stację ponownie.',
       ready: 'Dysk jest dostępny.',
       not_mounted: 'Dysku nie ma. Podłącz go i zamontuj.',
-      not_writable: 'Stacja nie może na nim zapisywać. Ustaw użytkownika 1000 jako jego właściciela.',
+      not_writable: 'Stacja nie może na nim zapisywać. Ustaw użytkownika 10002 jako jego właściciela.',
     },
     webdav: 'Także na serwer WebDAV (NAS, Nextcloud)',
     url: 'Adres folderu',
