@@ -7,7 +7,8 @@ import { readOptions } from './options.ts';
 import { writeManifests, writeScripts } from './site.ts';
 
 const keyOf = (byte: number): string => Buffer.concat([Buffer.from('Ed'), Buffer.alloc(40, byte)]).toString('base64');
-const [present, next] = [keyOf(1), keyOf(2)];
+const present = keyOf(1);
+const next = keyOf(2);
 const images = { backend: 'registry.test/backend:1.2.3', frontend: 'registry.test/frontend:1.2.3' };
 
 test('the next key is in the manifest, and install.sh has both keys', async () => {

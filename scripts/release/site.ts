@@ -55,7 +55,8 @@ export async function writeAgents({ options, signer }: Site, agents: Agents): Pr
   await mkdir(folder, { recursive: true });
   const sums: string[] = [];
   for (const name of architectures.map(agentFileName)) {
-    const [file, target] = [join(agents.folder, name), join(folder, `${name}.xz`)];
+    const file = join(agents.folder, name);
+    const target = join(folder, `${name}.xz`);
     if (agents.compressed === undefined) await compressWithXz(file, target, xzLevel(options));
     else await copyFile(join(agents.compressed, `${name}.xz`), target);
     sums.push(`${await sha256Of(file)}  ${name}\n`, `${await sha256Of(target)}  ${name}.xz\n`);

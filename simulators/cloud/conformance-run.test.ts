@@ -18,7 +18,8 @@ async function station() {
   await using starting = new AsyncDisposableStack();
   const cloud = starting.use(await startReferenceCloud({}));
   const { path: dataDir } = starting.use(await temporaryFolder());
-  const [port, mqttPort] = [await findFreePort(), await findFreePort()];
+  const port = await findFreePort();
+  const mqttPort = await findFreePort();
   const env = { CLOUD_HOST: cloud.host, PORT: String(port), MQTT_PORT: String(mqttPort) };
   let backend: RunningBackend;
   let isStarted = Promise.resolve();

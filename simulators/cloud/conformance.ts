@@ -210,7 +210,8 @@ function expect(holds: boolean, what: string): void {
 }
 
 function expectEqual(given: unknown, wanted: unknown): void {
-  const [a, b] = [JSON.stringify(given), JSON.stringify(wanted)];
+  const a = JSON.stringify(given);
+  const b = JSON.stringify(wanted);
   if (a !== b) throw new Error(`Got ${a} instead of ${b}.`);
 }
 

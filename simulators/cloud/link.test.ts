@@ -66,7 +66,8 @@ test('reports a new claim code on /ws, although the link is unchanged', async ()
   socket.send(JSON.stringify({ type: 'auth', token: all.accessToken }));
   await until('the status is sent at the beginning', () => received > 0);
   const old = (await all.get('/api/cloud/claim')) as CloudClaim;
-  const [before, headers] = [received, bearer(all.accessToken)];
+  const before = received;
+  const headers = bearer(all.accessToken);
   const answer = await all.backend.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers });
   assert.equal(answer.statusCode, 204);
   await until('the status is sent', () => received > before);

@@ -65,7 +65,9 @@ async function runChecks(of: ReferenceCloud): Promise<number> {
 
 /** Prints received messages and sends typed ones. */
 async function converse(to: ReferenceCloud): Promise<void> {
-  let [received, states, invalidFrames] = [0, 0, 0];
+  let received = 0;
+  let states = 0;
+  let invalidFrames = 0;
   const printing = setInterval(() => {
     for (; received < to.received.length; received++) console.log(JSON.stringify(to.received[received]));
     for (; states < to.states.length; states++) console.log(JSON.stringify(to.states[states]));

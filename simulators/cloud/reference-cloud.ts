@@ -144,7 +144,10 @@ export async function startReferenceCloud(options: {
 
   server.on('upgrade', (request: IncomingMessage, socket, head: Buffer) => {
     cloud.records.attempts.push(Date.now());
-    if (request.url !== cloudPath) return void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+    if (request.url !== cloudPath) {
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+      return;
+    }
     sockets.handleUpgrade(request, socket, head, (opened) => serve(cloud, opened));
   });
   server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
@@ -262,10 +265,12 @@ function passFrame(link: StationLink, direction: Direction, text: string, delive
   if (action === 'cut') return cut(link);
   if (action === 'stall') {
     link.isDead = true;
-    return void link.socket.pause();
+    link.socket.pause();
+    return;
   }
   if (typeof action === 'object' && 'overtakenMs' in action) {
-    return void setTimeout(deliver, action.overtakenMs).unref();
+    setTimeout(deliver, action.overtakenMs).unref();
+    return;
   }
   link.queues[direction].pass(typeof action === 'object' ? action.delayMs : 0, () => {
     deliver();

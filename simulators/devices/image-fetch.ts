@@ -36,7 +36,8 @@ export async function fetchMissingPart(
 }
 
 async function request(sink: Sink, url: string, signal: AbortSignal): Promise<IncomingMessage> {
-  const [offset, etag] = [sink.offset(), sink.etag()];
+  const offset = sink.offset();
+  const etag = sink.etag();
   const isRange = offset > 0 && etag !== null;
   if (!isRange && offset > 0) sink.restart(null);
   const headers: Record<string, string> = isRange ? { range: `bytes=${offset}-`, 'if-range': etag } : {};

@@ -34,9 +34,14 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const [count, field, sleepers] = [Number(values.count), Number(values.field), Number(values.sleepers)];
-const [speed, heartbeat, rate] = [Number(values.speed), Number(values.heartbeat), Number(values['ota-rate'])];
-const [awake, period] = [Number(values.awake), Number(values.period)];
+const count = Number(values.count);
+const field = Number(values.field);
+const sleepers = Number(values.sleepers);
+const speed = Number(values.speed);
+const heartbeat = Number(values.heartbeat);
+const rate = Number(values['ota-rate']);
+const awake = Number(values.awake);
+const period = Number(values.period);
 const isValid =
   Number.isInteger(count) &&
   count > 0 &&
@@ -60,7 +65,12 @@ if (values.help || values.file === undefined || !isValid || !(speed > 0 && heart
     const { station: stationId, url, seed, flash } = values;
     process.exitCode = await runUntilSignal(async () => {
       const fleet = startFleet({
-        ...{ url, stationId, logins, seed, speed, heartbeatMs: heartbeat * 1000 },
+        url,
+        stationId,
+        logins,
+        seed,
+        speed,
+        heartbeatMs: heartbeat * 1000,
         otaBytesPerSecond: rate,
         sleepers: { count: sleepers, awakeMs: awake * 1000, everyMs: period * 1000 },
         ...(flash === undefined ? {} : { flashFolder: flash }),

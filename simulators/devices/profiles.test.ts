@@ -109,7 +109,10 @@ test('a device of the field asks for firmware at its start, installs it and repo
     const { url = '', headers, method } = request;
     const answer = { updateAvailable: !url.includes(`current_version=${version}`), version, downloadUrl: '/file' };
     const offer = { ...answer, firmwareId: 'f1', checksum: checksumOfFile(image), size: image.length };
-    if (url === '/file') return void response.end(image);
+    if (url === '/file') {
+      response.end(image);
+      return;
+    }
     let body = '';
     request.on('data', (bytes: Buffer) => (body += bytes.toString()));
     request.on('end', () => {

@@ -126,13 +126,25 @@ function createDevice(options: VirtualDeviceOptions): Device {
   const behaviour = createBehaviour(type, random);
   const flash = openFlash(store, { project: login.type, version: firstVersion, chip });
   const connection = createConnection({
-    ...{ url, stationId, login, profile, random },
+    url,
+    stationId,
+    login,
+    profile,
+    random,
     onConnected: () => handleConnect(device),
     onMessage: (end, body) => (end === 'command' ? handleCommand(device, body) : handleAnswer(device, body)),
     onClosed: () => (device.isAccepted = false),
   });
   const device: Device = {
-    ...{ options, profile, type, chip, random, behaviour, store, flash, connection },
+    options,
+    profile,
+    type,
+    chip,
+    random,
+    behaviour,
+    store,
+    flash,
+    connection,
     ota: createOta({
       flash,
       type: login.type,

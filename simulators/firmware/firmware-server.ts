@@ -182,16 +182,31 @@ async function answer(request: IncomingMessage, response: ServerResponse, state:
     seen.status = status;
     return response.writeHead(status, headers);
   };
-  if (fault?.kind === 'status') return void head(fault.status, {}).end('a fault on demand\n');
-  if (fault?.kind === 'redirect') return void head(302, { location: fault.location }).end();
+  if (fault?.kind === 'status') {
+    head(fault.status, {}).end('a fault on demand\n');
+    return;
+  }
+  if (fault?.kind === 'redirect') {
+    head(302, { location: fault.location }).end();
+    return;
+  }
   const bytes = state.files.get(file);
-  if (!bytes) return void head(404, {}).end('not found\n');
+  if (!bytes) {
+    head(404, {}).end('not found\n');
+    return;
+  }
 
   const etag = etagOf(bytes, fault, state);
   const tagged: Record<string, string> = etag === null ? {} : { etag };
-  if (etag !== null && request.headers['if-none-match'] === etag) return void head(304, tagged).end();
+  if (etag !== null && request.headers['if-none-match'] === etag) {
+    head(304, tagged).end();
+    return;
+  }
   const part = partOf(bytes, request, etag, fault);
-  if (part === 'beyond') return void head(416, { 'content-range': `bytes */${bytes.length}` }).end();
+  if (part === 'beyond') {
+    head(416, { 'content-range': `bytes */${bytes.length}` }).end();
+    return;
+  }
   const content = fault?.kind === 'wrong_bytes' ? damaged(bytes) : bytes;
   const [first, last] = part ?? [0, bytes.length - 1];
   const isEndless = fault?.kind === 'endless';
@@ -201,7 +216,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, state:
     ...(part ? { 'content-range': `bytes ${first}-${last}/${bytes.length}` } : {}),
     ...(isEndless ? {} : { 'content-length': last - first + 1 }),
   });
-  if (request.method === 'HEAD') return void response.end();
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
   await send(response, content.subarray(first, last + 1), { fault, seen, line: state.line });
 }
 
@@ -219,7 +237,10 @@ async function send(
     }
   } while (fault?.kind === 'endless');
   if (fault?.kind === 'stall') return;
-  if (fault?.kind !== 'cut') return void response.end();
+  if (fault?.kind !== 'cut') {
+    response.end();
+    return;
+  }
   // The client gets the bytes written so far. A regular end would look like the end of the file.
   await new Promise((resolve) => response.write('', resolve));
   response.socket?.destroy();

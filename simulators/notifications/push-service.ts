@@ -70,7 +70,11 @@ export async function startPushService(): Promise<PushService> {
     const text = (name: string): string => String(headers[name] ?? '');
     const content: unknown = JSON.parse(decrypt(Buffer.concat(chunks), browser).toString());
     browser.received.push({
-      ...{ content, ...sender, ttl: text('ttl'), urgency: text('urgency'), topic: text('topic') },
+      content,
+      ...sender,
+      ttl: text('ttl'),
+      urgency: text('urgency'),
+      topic: text('topic'),
     });
     response.writeHead(201).end();
   };
@@ -87,7 +91,9 @@ export async function startPushService(): Promise<PushService> {
       const p256dh = keys.generateKeys().toString('base64url');
       const browser: Known = {
         subscription: { endpoint: `${url}${path}`, keys: { p256dh, auth: auth.toString('base64url') } },
-        ...{ received: [], keys, auth },
+        received: [],
+        keys,
+        auth,
         unsubscribe: () => void browsers.delete(path),
       };
       browsers.set(path, browser);

@@ -23,8 +23,12 @@ export async function startMailbox(login: { username: string; password: string }
   let refused: number | null = null;
   const { key, cert } = await makeCertificate();
   const server = new SMTPServer({
-    ...{ key, cert },
-    ...{ authOptional: login === null, hideSTARTTLS: login === null, allowInsecureAuth: false, logger: false },
+    key,
+    cert,
+    authOptional: login === null,
+    hideSTARTTLS: login === null,
+    allowInsecureAuth: false,
+    logger: false,
     onAuth: ({ username, password }, _session, done) => {
       const isRight = login !== null && username === login.username && password === login.password;
       done(isRight ? null : Object.assign(new Error('no'), { responseCode: 535 }), { user: username });
@@ -63,12 +67,10 @@ async function makeCertificate(): Promise<{ key: string; cert: string }> {
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const hour = 60 * 60 * 1000;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    ...{
-      name: 'CN=localhost',
-      keys,
-      notBefore: new Date(Date.now() - hour),
-      notAfter: new Date(Date.now() + 24 * hour),
-    },
+    name: 'CN=localhost',
+    keys,
+    notBefore: new Date(Date.now() - hour),
+    notAfter: new Date(Date.now() + 24 * hour),
     signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
     extensions: [
       new x509.BasicConstraintsExtension(true),

@@ -21,7 +21,8 @@ describe('a bounded log', () => {
       for (let line = 0; line < 1000; line++) log.write(Buffer.from(`line ${line}\n`));
       log.write(Buffer.alloc(500, 'x'));
       log.write(Buffer.from('last\n'));
-      const [now, before] = [await readFile(path, 'utf8'), await readFile(`${path}.1`, 'utf8')];
+      const now = await readFile(path, 'utf8');
+      const before = await readFile(`${path}.1`, 'utf8');
       assert.equal(now, 'last\n');
       assert.equal(before, 'x'.repeat(100));
     }));

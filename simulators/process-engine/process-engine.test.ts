@@ -48,7 +48,8 @@ describe('up of the process engine', () => {
   it('replaces only changed services', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const [web, api] = [await findFreePort(), await findFreePort()];
+    const web = await findFreePort();
+    const api = await findFreePort();
     await bench.writeStack({
       web: { environment: { PORT: String(web) } },
       api: { environment: { PORT: String(api) } },
@@ -160,7 +161,8 @@ describe('one service of a stack', () => {
   it('can be stopped and started repeatedly without effect on others', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const [webPort, apiPort] = [await findFreePort(), await findFreePort()];
+    const webPort = await findFreePort();
+    const apiPort = await findFreePort();
     await bench.writeStack({
       web: { environment: { PORT: String(webPort) } },
       api: { environment: { PORT: String(apiPort) } },
@@ -222,7 +224,8 @@ describe('images', () => {
     const engine = await bench.openEngine();
     const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port) } } });
-    const [one, two] = [await install(bench, engine, '1.0.0'), await install(bench, engine, '2.0.0')];
+    const one = await install(bench, engine, '1.0.0');
+    const two = await install(bench, engine, '2.0.0');
     assert.equal(await engine.imageId('web:1.0.0'), one);
     assert.equal(await engine.imageId('web:3.0.0'), null);
     assert.equal(await engine.pinImage(two), 'pinned');

@@ -102,18 +102,32 @@ type Parts = {
 export async function createPeripheral(options: PeripheralOptions): Promise<Peripheral> {
   const { plan, seed } = options;
   const parts: Parts = {
-    ...{ options, store: openStore(options), faults: { ...noFaults, ...plan.faults } },
+    options,
+    store: openStore(options),
+    faults: { ...noFaults, ...plan.faults },
     random: {
       signal: seededRandom(`${seed}/${plan.address}/signal`),
       faults: seededRandom(`${seed}/${plan.address}/faults`),
     },
-    ...{ state: 'waiting', rssi: plan.rssi, writes: 0, isBreakingWrite: false, lastFailure: null },
-    ...{ device: null, page: null, timer: undefined, isDisposed: false, runner: createExclusiveRunner() },
+    state: 'waiting',
+    rssi: plan.rssi,
+    writes: 0,
+    isBreakingWrite: false,
+    lastFailure: null,
+    device: null,
+    page: null,
+    timer: undefined,
+    isDisposed: false,
+    runner: createExclusiveRunner(),
   };
   await parts.runner.run(() => boot(parts));
   return {
     report: () => ({
-      ...{ plan, faults: parts.faults, state: parts.state, writes: parts.writes, lastFailure: parts.lastFailure },
+      plan,
+      faults: parts.faults,
+      state: parts.state,
+      writes: parts.writes,
+      lastFailure: parts.lastFailure,
       isAccepted: parts.device?.isAccepted() ?? false,
       pageUrl: parts.page?.url ?? null,
     }),
@@ -177,7 +191,9 @@ function advertise(parts: Parts): Omit<Discovered, 'event'> {
   // The signal wanders around its mean, as when people walk through the room.
   parts.rssi += (plan.rssi - parts.rssi) / 4 + (parts.random.signal() - 0.5) * 6;
   return {
-    ...{ address: plan.address, name: plan.name, service_uuids: [service] },
+    address: plan.address,
+    name: plan.name,
+    service_uuids: [service],
     rssi: Math.max(-100, Math.min(-20, Math.round(parts.rssi))),
     service_data: {
       ...(plan.serviceData === null ? {} : { [service]: Buffer.from(plan.serviceData).toString('base64') }),
@@ -250,12 +266,18 @@ function run(parts: Parts, login: DeviceLoginSheet): void {
   parts.state = 'running';
   parts.lastFailure = null;
   parts.device = startVirtualDevice({
-    ...{ url: `mqtt://${login.mqtt_host}:${login.mqtt_port}`, stationId: login.station_id },
+    url: `mqtt://${login.mqtt_host}:${login.mqtt_port}`,
+    stationId: login.station_id,
     login: {
-      ...{ externalId: login.device_id, token: login.device_token },
-      ...{ type: plan.type, name: plan.label, profile: 'field' },
+      externalId: login.device_id,
+      token: login.device_token,
+      type: plan.type,
+      name: plan.label,
+      profile: 'field',
     },
-    ...{ seed, heartbeatMs, flash: parts.store },
+    seed,
+    heartbeatMs,
+    flash: parts.store,
     // A removed device forgets everything, and can be added again.
     onErased: () => void reset(parts),
   });

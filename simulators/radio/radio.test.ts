@@ -31,7 +31,11 @@ const [lamp, , breaking, , , improv] = waitingDevices.map(({ address }) => addre
 const home = { ssid: 'Home', password: 'correct-horse' };
 const payload = JSON.stringify({
   ...home,
-  ...{ mqtt_host: '127.0.0.1', mqtt_port: 9, device_id: 'a1b2c3', device_token: 'token', station_id: 'station' },
+  mqtt_host: '127.0.0.1',
+  mqtt_port: 9,
+  device_id: 'a1b2c3',
+  device_token: 'token',
+  station_id: 'station',
 });
 
 type Helper = AsyncDisposable & {
@@ -71,7 +75,9 @@ function startHelper(socketPath: string): Helper {
   });
   let read = 0;
   return {
-    ...{ events, notes, ended },
+    events,
+    notes,
+    ended,
     send: (command) => void child.stdin.write(`${typeof command === 'string' ? command : JSON.stringify(command)}\n`),
     next: async <E extends HelperEvent['event']>(wanted: E) => {
       for (;;) {
@@ -102,7 +108,9 @@ describe('the simulated radio', () => {
   const startRadio = async (options: Partial<VirtualRadioOptions> = {}): Promise<VirtualRadio> =>
     stack.use(
       await startVirtualRadio({
-        ...{ socketPath: join(folder, 'radio.sock'), networks: [home], speed: 50 },
+        socketPath: join(folder, 'radio.sock'),
+        networks: [home],
+        speed: 50,
         plans: waitingDevices.map((plan) => ({ ...plan, advertiseEveryMs: 50 })),
         ...options,
       }),
@@ -118,8 +126,11 @@ describe('the simulated radio', () => {
   };
   const scan = { event: 'start_scan', service_uuid: provisioningServiceUuid };
   const write = (address: string, body = payload) => ({
-    ...{ event: 'connect_and_write', address, payload: body },
-    ...{ service_uuid: provisioningServiceUuid, characteristic_uuid: provisioningCharacteristicUuid },
+    event: 'connect_and_write',
+    address,
+    payload: body,
+    service_uuid: provisioningServiceUuid,
+    characteristic_uuid: provisioningCharacteristicUuid,
   });
   const stateOf = (radio: VirtualRadio, address: string) => radio.find(address).report().state;
 
@@ -203,7 +214,8 @@ describe('the simulated radio', () => {
     const { radio, helper } = await startBoth();
     const command = (password: string) => ({
       ...write(improv, JSON.stringify({ ssid: home.ssid, password })),
-      ...{ service_uuid: improvServiceUuid, characteristic_uuid: improvCommandUuid },
+      service_uuid: improvServiceUuid,
+      characteristic_uuid: improvCommandUuid,
     });
     radio.setFaults(improv, { needsButton: true });
     helper.send(command(home.password));
@@ -281,7 +293,11 @@ describe('the simulated radio', () => {
     const run = async (seed: string): Promise<string> => {
       const plans = crowd(12, 100).map((plan) => ({ ...plan, faults: { disconnectShare: 0.6, writeMs: 1 } }));
       await using radio = await startVirtualRadio({
-        ...{ socketPath: join(folder, `${seed}.sock`), networks: [home], plans, seed, speed: 1_000 },
+        socketPath: join(folder, `${seed}.sock`),
+        networks: [home],
+        plans,
+        seed,
+        speed: 1_000,
       });
       await using helper = startHelper(radio.socketPath);
       await helper.next('ready');

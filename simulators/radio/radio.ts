@@ -73,7 +73,10 @@ export async function startVirtualRadio(options: VirtualRadioOptions): Promise<V
     return found;
   };
   return {
-    ...{ socketPath, networks, peripherals, find },
+    socketPath,
+    networks,
+    peripherals,
+    find,
     adapter: () => adapter,
     setAdapter: (state) => {
       if (state === adapter) return;

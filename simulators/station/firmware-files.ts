@@ -12,7 +12,10 @@ export async function serveFirmware(
 ): Promise<void> {
   const isAsked = (method === 'GET' || method === 'HEAD') && parseFirmwareFileName(file) !== null;
   const bytes = isAsked ? await readFile(join(folder, file)).catch(() => null) : null;
-  if (bytes === null) return void response.writeHead(404).end();
+  if (bytes === null) {
+    response.writeHead(404).end();
+    return;
+  }
   const etag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
   const tagged = {
     etag,
@@ -24,7 +27,10 @@ export async function serveFirmware(
   const isWhole = wanted === null || (headers['if-range'] ?? etag) !== etag;
   const first = isWhole ? 0 : Number(wanted[1]);
   const last = isWhole || wanted[2] === '' ? bytes.length - 1 : Math.min(Number(wanted[2]), bytes.length - 1);
-  if (first > last) return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
+  if (first > last) {
+    response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
+    return;
+  }
   const range = isWhole ? {} : { 'content-range': `bytes ${first}-${last}/${bytes.length}` };
   response.writeHead(isWhole ? 200 : 206, { ...tagged, ...range, 'content-length': last - first + 1 });
   response.end(method === 'HEAD' ? undefined : bytes.subarray(first, last + 1));

@@ -31,7 +31,8 @@ async function serve(name: string, port: number): Promise<AsyncDisposable & { se
 }
 
 async function withProxy(work: (ports: { url: string; backendPort: number; frontendPort: number }) => Promise<void>) {
-  const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+  const backendPort = await findFreePort();
+  const frontendPort = await findFreePort();
   await using proxy = await startProxy({
     port: 0,
     backendPort,
@@ -104,7 +105,8 @@ describe('the reverse proxy of npm start', () => {
     }));
 
   it('ends immediately, also with held requests and open connections', async () => {
-    const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+    const backendPort = await findFreePort();
+    const frontendPort = await findFreePort();
     const proxy = await startProxy({ port: 0, backendPort, frontendPort, firmwareFolder: null, operationFile: null });
     const held = assert.rejects(fetch(`${proxy.url}/api`));
     await delay(100);

@@ -57,7 +57,10 @@ export async function startProxy(options: {
       void serveFirmware(request, response, { folder: firmwareFolder, file }).catch(() => response.destroy());
       return;
     }
-    if (request.url === operationPath && operationFile !== null) return void serveOperation(response, operationFile);
+    if (request.url === operationPath && operationFile !== null) {
+      void serveOperation(response, operationFile);
+      return;
+    }
     arrivals.set(request, { headers: { ...request.headers }, untilMs: performance.now() + holdMs });
     pass(request, response);
   });
@@ -101,8 +104,14 @@ function isRepeatable({ method }: IncomingMessage, response: ServerResponse): bo
 }
 
 function fail(answer: ServerResponse | Duplex): void {
-  if (!('writeHead' in answer)) return void answer.destroy();
-  if (answer.headersSent) return void answer.destroy();
+  if (!('writeHead' in answer)) {
+    answer.destroy();
+    return;
+  }
+  if (answer.headersSent) {
+    answer.destroy();
+    return;
+  }
   const body = {
     statusCode: 503,
     error: 'Service Unavailable',

@@ -58,7 +58,8 @@ export async function startStation(
   if (await isWebStale(config.root)) {
     await printer.during('Building the web page', () => buildWeb({ ...config, signal }));
   }
-  const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+  const backendPort = await findFreePort();
+  const frontendPort = await findFreePort();
   const mqttPort = await findKeptPort(join(folders.state, 'mqtt-port'));
   // Beside the agent's socket (apps/agent/src/stack/operation-file.ts).
   const operationFile = join(folders.sockets, 'public/operation.json');

@@ -39,7 +39,10 @@ function addLogIns(app: FastifyInstance): void {
   ];
   const view: SessionList = {
     sessions: agents.map((userAgent, index) => ({
-      ...{ id: id(index), isCurrent: index === 0, userAgent, address: `192.168.1.${20 + index}` },
+      id: id(index),
+      isCurrent: index === 0,
+      userAgent,
+      address: `192.168.1.${20 + index}`,
       openedAt: ago((3 + 20 * index) * day),
       usedAt: ago(index * 5 * hour),
     })),
@@ -58,7 +61,9 @@ function addNotifications(app: FastifyInstance): void {
   const quiet: ChannelState = { isSet: false, sentAt: null, fault: null, waiting: 0 };
   const view: NotificationsView = {
     preferences: {
-      ...{ email: true, topics: ['devices', 'updates', 'conditions'], language: 'en' },
+      email: true,
+      topics: ['devices', 'updates', 'conditions'],
+      language: 'en',
       quiet: { from: '23:00', to: '07:00' },
     },
     email: 'olena@example.org',
@@ -73,7 +78,11 @@ function addNotifications(app: FastifyInstance): void {
   let station: StationNotifications = {
     rules: { offlineMinutes: 30, batteryPercent: 15, updates: true, conditions: true },
     mail: {
-      ...{ host: 'mail.example.org', port: 465, security: 'tls', username: 'station', from: 'station@example.org' },
+      host: 'mail.example.org',
+      port: 465,
+      security: 'tls',
+      username: 'station',
+      from: 'station@example.org',
       hasPassword: true,
     },
     ntfy: { url: 'https://ntfy.example.org', topic: 'home', topics: ['devices'], language: 'en', hasToken: true },
@@ -109,12 +118,22 @@ function addBackup(app: FastifyInstance): void {
   };
   const view: BackupView = {
     settings: {
-      ...{ nightly: true, at: '03:00', keep: { daily: 7, weekly: 4 }, folder: true, webdav: null },
+      nightly: true,
+      at: '03:00',
+      keep: { daily: 7, weekly: 4 },
+      folder: true,
+      webdav: null,
       hasPassphrase: true,
     },
     backups: [made('folder', 1), made('station', 1), made('folder', 2)],
-    ...{ faults: [], folder: 'ready', isWorking: false, progress: null, sending: null, trouble: null },
-    ...{ nextAt: ago(-5 * hour), isSupported: true },
+    faults: [],
+    folder: 'ready',
+    isWorking: false,
+    progress: null,
+    sending: null,
+    trouble: null,
+    nextAt: ago(-5 * hour),
+    isSupported: true,
   };
   app.get('/api/backup', () => view);
   app.put<{ Body: BackupSettingsPut }>('/api/backup/settings', ({ body }) => {

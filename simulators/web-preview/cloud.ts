@@ -123,10 +123,8 @@ export function addCloud(
   });
   app.get('/api/cloud/claim', async (_request, reply) => {
     if (status().claimedAt !== null) return reply.code(409).send(conflict);
-    const [chipId, claimSecret] = [
-      '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
-      `HJK4-9QRS-WXC7-BZT2-FMN5-DGV8-KL3${codes % 10}`,
-    ];
+    const chipId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
+    const claimSecret = `HJK4-9QRS-WXC7-BZT2-FMN5-DGV8-KL3${codes % 10}`;
     return { chipId, claimSecret, uri: `https://${host}/claim#chipId=${chipId}&claimSecret=${claimSecret}` };
   });
   app.post('/api/cloud/unclaim', async (_request, reply) => {

@@ -7,21 +7,35 @@ import { ago } from './scenes.ts';
 const gigabyte = 1_000_000_000;
 const hex = (name: string): string => Buffer.from(name).toString('hex');
 const near = (name: string, signal: number, isKnown: boolean): NetworkState['networks'][number] => ({
-  ...{ ssid: hex(name), name, security: 'wpa2', signal, isKnown },
+  ssid: hex(name),
+  name,
+  security: 'wpa2',
+  signal,
+  isKnown,
 });
 
 /** The routes of the machine itself, of its network and of its logs. Nothing is restarted or joined. */
 export function addMachine(app: FastifyInstance, wifi: () => Status['wifi']): void {
   app.get('/api/system/machine', (): Machine => ({
-    ...{ model: 'Raspberry Pi 4 Model B Rev 1.5', cores: 4, load: [0.4, 0.3, 0.2], temperature: 51.2, power: null },
+    model: 'Raspberry Pi 4 Model B Rev 1.5',
+    cores: 4,
+    load: [0.4, 0.3, 0.2],
+    temperature: 51.2,
+    power: null,
     memory: { totalBytes: 4 * gigabyte, availableBytes: 2.6 * gigabyte },
     disks: [{ path: '/', totalBytes: 31 * gigabyte, freeBytes: 22 * gigabyte }],
-    ...{ uptimeSeconds: 9 * 86_400, canRestart: true, now: ago(0) },
+    uptimeSeconds: 9 * 86_400,
+    canRestart: true,
+    now: ago(0),
   }));
   app.get('/api/system/network', (): NetworkState => ({
     wifi: wifi(),
     links: [{ interface: 'eth0', kind: 'ethernet', mac: '02:00:00:00:00:01', addresses: ['192.0.2.20'] }],
-    ...{ blocker: null, joining: null, lastJoin: null, scannedAt: ago(20_000), stationAddress: 'station.local' },
+    blocker: null,
+    joining: null,
+    lastJoin: null,
+    scannedAt: ago(20_000),
+    stationAddress: 'station.local',
     networks: [near('Kyiv flat', 82, true), near('Neighbours', 41, false)],
   }));
   for (const path of ['network/scan', 'network/join', 'services/restart', 'machine/restart'])

@@ -11,13 +11,27 @@ import type { ServerMessage } from '@station/protocol/socket';
 import { ago } from './scenes.ts';
 
 const radioMoods = [
-  ...['adapter_missing', 'adapter_off', 'adapter_blocked', 'bluetooth_stopped'],
-  ...['helper_failed', 'disabled', 'hotspot_in_use', 'joining'],
+  'adapter_missing',
+  'adapter_off',
+  'adapter_blocked',
+  'bluetooth_stopped',
+  'helper_failed',
+  'disabled',
+  'hotspot_in_use',
+  'joining',
 ] as const;
 
 /** `near`: devices are found. `adding`, `failed`, `added`: cards in these states. `no_wifi`: the station knows no network. Others: the radio. */
 export const provisioningMoods = [
-  ...['near', 'nothing', 'starting', 'adding', 'failed', 'added', 'no_wifi', 'fault', 'loading'],
+  'near',
+  'nothing',
+  'starting',
+  'adding',
+  'failed',
+  'added',
+  'no_wifi',
+  'fault',
+  'loading',
   ...radioMoods,
 ] as const;
 type ProvisioningMood = (typeof provisioningMoods)[number];

@@ -58,7 +58,9 @@ async function main(): Promise<number> {
     samples.push(await memoryOf(backend.daemon.pid));
   }
   const memory = (key: keyof Memory): number => round((median(samples.map((look) => look[key])) * 2 ** 20) / 1e6, 1);
-  const [privateMB, pssMB, startSeconds] = [memory('privateDirty'), memory('pss'), round(median(starts))];
+  const privateMB = memory('privateDirty');
+  const pssMB = memory('pss');
+  const startSeconds = round(median(starts));
   const rows: [string, number, number, string][] = [
     ['private', privateMB, goals.privateMB, 'MB'],
     ['PSS', pssMB, goals.pssMB, 'MB'],

@@ -27,12 +27,15 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
   },
 });
-const [count, seed] = [Number(values.count), Number(values.seed)];
+const count = Number(values.count);
+const seed = Number(values.seed);
 const rounds = 5;
 /** Altered backups in each round; each takes longer than a hundred messages. */
 const backupsEach = 6;
 /** The first ones send messages; requests may rename, command and remove the others. */
-const [talking, modelled, devices] = [24, 12, 300];
+const talking = 24;
+const modelled = 12;
+const devices = 300;
 /**
  * How much more may be alive after the last round than half-way, and how much more memory the process may have then, bytes;
  * both after all garbage was collected. The second also sees what is not V8's; two password checks may be among it, 19 MiB each.

@@ -25,7 +25,9 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '50' },
   },
 });
-const [megabytes, rounds, rate] = [Number(values.mb), Number(values.rounds), Number(values.rate)];
+const megabytes = Number(values.mb);
+const rounds = Number(values.rounds);
+const rate = Number(values.rate);
 
 /** Samples as devices report them: small steps, one value in ten seconds. */
 function fill(dataDir: string): void {
@@ -112,7 +114,8 @@ async function main(): Promise<boolean> {
   const size = (await stat(database)).size;
   const passphrase = join(workspace.folder, 'passphrase');
   await writeFile(passphrase, 'correct horse battery staple\n');
-  const [file, copy] = [join(workspace.folder, 'a.age'), join(workspace.folder, 'copy.sqlite')];
+  const file = join(workspace.folder, 'a.age');
+  const copy = join(workspace.folder, 'copy.sqlite');
   const quietMs = 15_000;
   const figures: { own: number; other: number; peak: number; quiet: number; busy: number }[] = [];
   for (let number = 1; number <= rounds; number++) {

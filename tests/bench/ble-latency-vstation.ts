@@ -61,9 +61,15 @@ const times = names.map((name) => (shown.get(name) ?? NaN) - (heard.get(name) ??
 const known = times.filter((time) => !Number.isNaN(time));
 const p99 = round(percentile(known, 99), 1);
 const result = {
-  ...{ bench: 'ble-latency-vstation', value: p99, unit: 'ms (p99)', ratio: null, goal: goalMs },
+  bench: 'ble-latency-vstation',
+  value: p99,
+  unit: 'ms (p99)',
+  ratio: null,
+  goal: goalMs,
   ok: p99 <= goalMs && known.length === samples,
-  ...{ samples: known.length, p50: round(percentile(known, 50), 1), longest: round(percentile(known, 100), 1) },
+  samples: known.length,
+  p50: round(percentile(known, 50), 1),
+  longest: round(percentile(known, 100), 1),
 };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 process.exitCode = result.ok ? 0 : 1;

@@ -90,7 +90,9 @@ function getter(url: string, token: string): World['get'] {
 
 async function measureTurn({ backend, get, seen }: World): Promise<Turn> {
   const took: number[] = [];
-  const [cpuBefore, startedMs, before] = [await cpuSeconds(backend.daemon.pid), monotonicMs(), seen.candidates];
+  const cpuBefore = await cpuSeconds(backend.daemon.pid);
+  const startedMs = monotonicMs();
+  const before = seen.candidates;
   for (let sample = 0; sample < samplesATurn; sample++) {
     const at = performance.now();
     await get('/api/devices');
@@ -134,7 +136,9 @@ function judge({ on, off }: Record<'on' | 'off', Turn[]>, { latencies }: Seen): 
     ['without', off],
     ['with', on],
   ] as const) {
-    const [cpu, p50, p99] = [of(turns, 'cpuShare'), of(turns, 'restP50'), of(turns, 'restP99')];
+    const cpu = of(turns, 'cpuShare');
+    const p50 = of(turns, 'restP50');
+    const p99 = of(turns, 'restP99');
     process.stdout.write(
       `${name} ${advertisements} advertisements a second: ${(100 * cpu).toFixed(1)} % of a core; REST p50 ${p50.toFixed(2)} ms, ` +
         `p99 ${p99.toFixed(2)} ms; ${of(turns, 'candidates').toFixed(0)} messages a second to the browser\n`,

@@ -104,7 +104,8 @@ async function measure(workspace: Workspace): Promise<Map<CloudBehaviour, Turn[]
 }
 
 async function measureTurn(user: LocalUser): Promise<Turn> {
-  const [rest, socket]: [number[], number[]] = [[], []];
+  const rest: number[] = [];
+  const socket: number[] = [];
   for (let sample = 0; sample < samplesARound; sample++) {
     const at = performance.now();
     await user.get('/api/devices');
@@ -121,10 +122,12 @@ async function measureTurn(user: LocalUser): Promise<Turn> {
 function judge(turns: Map<CloudBehaviour, Turn[]>): boolean {
   const medianOf = (behaviour: CloudBehaviour, kind: keyof Turn, key: 'p50' | 'p99'): number =>
     median(turns.get(behaviour)!.map((turn) => turn[kind][key]));
-  let [value, ratio] = [0, 0];
+  let value = 0;
+  let ratio = 0;
   for (const behaviour of all) {
     const columns = kinds.map((kind) => {
-      const [p50, p99] = [medianOf(behaviour, kind, 'p50'), medianOf(behaviour, kind, 'p99')];
+      const p50 = medianOf(behaviour, kind, 'p50');
+      const p99 = medianOf(behaviour, kind, 'p99');
       const relativeToQuiet = p99 / medianOf('quiet', kind, 'p99');
       if (kind === 'REST') value = Math.max(value, p99);
       ratio = Math.max(ratio, relativeToQuiet);

@@ -143,7 +143,8 @@ async function measureIdle(rig: SmallRig, candidate: Candidate, seconds: number)
   const cpuMsPerMinute = Math.round(((await cpuMsOf(pid)) - before) / (seconds / 60));
   const memory = await memoryOf(pid);
   assert.equal(await agent.stop(), 0);
-  const [startMs, startCpuMs] = [median(times.map(({ ms }) => ms)), median(times.map(({ cpuMs }) => cpuMs))];
+  const startMs = median(times.map(({ ms }) => ms));
+  const startCpuMs = median(times.map(({ cpuMs }) => cpuMs));
   return { ...memory, startMs, startCpuMs, cpuMsPerMinute };
 }
 
@@ -188,8 +189,11 @@ async function cpuMsOf(pid: number): Promise<number> {
 }
 
 async function sizesOf(file: string): Promise<Sizes> {
-  const [{ onDisk }, xz, gzip] = [await sizeOf(file), await compressedMB('xz', file), await compressedMB('gzip', file)];
-  return { onDisk, xz, gzip };
+  return {
+    ...(await sizeOf(file)),
+    xz: await compressedMB('xz', file),
+    gzip: await compressedMB('gzip', file),
+  };
 }
 
 async function sizeOf(file: string): Promise<Sizes> {

@@ -116,7 +116,10 @@ async function updateAll(station: FirmwareStation): Promise<number> {
 
 async function main(): Promise<boolean> {
   await using station = await startFirmwareStation({
-    ...{ devices, sleepers: 0, otaBytesPerSecond: bytesPerSecond, spares: 1 },
+    devices,
+    sleepers: 0,
+    otaBytesPerSecond: bytesPerSecond,
+    spares: 1,
     env: {
       FIRMWARE_SOAK_SECONDS: '0',
       FIRMWARE_CONCURRENCY: String(concurrency),

@@ -40,7 +40,8 @@ const memberCount = 6;
 const mebibyte = 1024 * 1024;
 
 async function mountDisk(workspace: Workspace): Promise<string> {
-  const [image, folder] = [join(workspace.folder, 'disk.ext4'), await workspace.subfolder('disk')];
+  const image = join(workspace.folder, 'disk.ext4');
+  const folder = await workspace.subfolder('disk');
   await run('truncate', ['--size', `${diskMegabytes}M`, image]);
   await run('mkfs.ext4', ['-q', '-m', '0', image]);
   await run('mount', ['-o', 'loop', image, folder]);
@@ -50,7 +51,8 @@ async function mountDisk(workspace: Workspace): Promise<string> {
 
 /** Watches what the database and its copies take. */
 function watchDisk(folder: string) {
-  let [mostBytes, isOver] = [0, false];
+  let mostBytes = 0;
+  let isOver = false;
   const sizeOf = async (path: string): Promise<number> => {
     const names = await readdir(path, { withFileTypes: true });
     const sizes = names.map(async (entry) => {
@@ -161,11 +163,9 @@ async function main(): Promise<number> {
   const memoryMb = await limitMemory(backend.daemon.pid);
   const token = await backend.logIn();
   const port = mosquitto?.port ?? backend.mqttPort;
-  const [normal, babbling, members] = [
-    await startLoad(workspace, 'normal'),
-    await startLoad(workspace, 'babbling', nicenessOfOthers),
-    await startLoad(workspace, 'members', nicenessOfOthers),
-  ];
+  const normal = await startLoad(workspace, 'normal');
+  const babbling = await startLoad(workspace, 'babbling', nicenessOfOthers);
+  const members = await startLoad(workspace, 'members', nicenessOfOthers);
   const [flooding, ...others] = logins;
   await connect(babbling, { kind: 'connect', port, stationId, logins: [flooding!] });
   await connect(normal, { kind: 'connect', port, stationId, logins: others });
@@ -219,7 +219,8 @@ async function main(): Promise<number> {
   const ratios = { flood: round(p99(turns.flood) / quietP99), members: round(p99(turns.members) / quietP99) };
   const ratio = Math.max(...Object.values(ratios));
   const ok = ratio <= goal && lost === 0 && mostBytes <= budgetBytes && isRunning && acknowledged > 0;
-  const [mostMb, budgetMb] = [round(mostBytes / mebibyte, 1), round(budgetBytes / mebibyte, 1)];
+  const mostMb = round(mostBytes / mebibyte, 1);
+  const budgetMb = round(budgetBytes / mebibyte, 1);
   const broker = values.mosquitto ? 'mosquitto' : 'embedded';
   const more = { ratios, quietP99: round(quietP99), lostStates: lost, mostMb, budgetMb, memoryMb, isRunning, broker };
   const result = {

@@ -19,7 +19,8 @@ const noticedMs = 10;
 const { values } = parseArgs({
   options: { devices: { type: 'string', default: '500' }, reads: { type: 'string', default: '30' } },
 });
-const [deviceCount, reads] = [Number(values.devices), Number(values.reads)];
+const deviceCount = Number(values.devices);
+const reads = Number(values.reads);
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -179,7 +179,8 @@ function watchCounters(workspace: Workspace, dataDir: string): () => number {
 
 /** One Mosquitto login for all devices; it does not change what is measured. */
 async function sharedLogins({ logins }: Rig, mosquitto: Mosquitto): Promise<(RawLogin & { username: string })[]> {
-  const [username, token] = ['devices', 'token-of-all-devices'];
+  const username = 'devices';
+  const token = 'token-of-all-devices';
   const login = ['-h', '127.0.0.1', '-p', String(mosquitto.port), '-u', 'backend', '-P', mosquitto.password];
   const dynsec = (...command: string[]): Promise<string> => run('mosquitto_ctrl', [...login, 'dynsec', ...command]);
   await dynsec('createRole', 'device');

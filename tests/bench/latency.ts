@@ -30,7 +30,9 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '200' },
   },
 });
-const [rounds, seconds, clients] = [Number(values.rounds), Number(values.seconds), Number(values.clients)];
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const clients = Number(values.clients);
 const perSecond = 1_000;
 const deviceCount = 500;
 const commandPauseMs = 20;
@@ -78,7 +80,9 @@ async function startRig(workspace: Workspace): Promise<Rig> {
     const options = { logFile: join(workspace.folder, `${name}.log`) };
     return workspace.own(await startScript(cores.load, join(import.meta.dirname, 'load', `${name}.ts`), options));
   };
-  const [devices, watcher, crowd] = [await start('paced-devices'), await start('watcher'), await start('crowd')];
+  const devices = await start('paced-devices');
+  const watcher = await start('watcher');
+  const crowd = await start('crowd');
   const port = backend.mqttPort;
   await ask.devices({ devices }, { kind: 'connect', port, stationId, logins: others });
   const options = { url: `mqtt://127.0.0.1:${port}`, stationId, login: lamp, seed: 'latency' };
@@ -197,7 +201,8 @@ function report(samples: Samples): number {
       `${name.padEnd(28)} p50 ${p50(key).toFixed(1).padStart(6)} ms  p99 ${p99(key).toFixed(1).padStart(6)} ms  ${goal}\n`,
     );
   process.stdout.write(`memory for the frozen one: ${frozenMiB} MiB (≤ ${goals.frozenMiB} MiB)\n`);
-  const [value, commandMs] = [round(p99('one'), 1), round(p99('command'), 1)];
+  const value = round(p99('one'), 1);
+  const commandMs = round(p99('command'), 1);
   const ok =
     value <= goals.browserMs &&
     commandMs <= goals.commandMs &&

@@ -179,7 +179,8 @@ async function tryState(): Promise<string | null> {
     if (random() < 0.8) files.set(`/data/${name}`, toBytes(random() < 0.7 ? mutateText(text, random) : text, random));
   }
   const textOf = (name: string): string => new TextDecoder().decode(files.get(`/data/${name}`));
-  const [current, pinned] = [textOf(stateFiles.currentVersion), textOf(stateFiles.updateOverride)];
+  const current = textOf(stateFiles.currentVersion);
+  const pinned = textOf(stateFiles.updateOverride);
   const changes: string[] = [];
   const keeper = createJournalKeeper({
     engine: watchedEngine(changes),

@@ -186,7 +186,8 @@ async function main(folder: string): Promise<boolean> {
     );
     const arrived = await Promise.all(kept.map((request) => throughBus(bus, request)));
     for (const [index, { network, key }] of wanted.entries()) {
-      const [received, request] = [arrived[index], kept[index]];
+      const received = arrived[index];
+      const request = kept[index];
       const isSame =
         received?.ssid === network.ssid &&
         received.password === key &&

@@ -25,7 +25,8 @@ import { percentile, round } from './load/statistics.ts';
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '15' }, commands: { type: 'string', default: '100' } },
 });
-const [rounds, count] = [Number(values.rounds), Number(values.commands)];
+const rounds = Number(values.rounds);
+const count = Number(values.commands);
 const goal = 1.3;
 const pauseMs = 5;
 
@@ -52,7 +53,8 @@ async function main(): Promise<number> {
       if (nth > 0) samples[way].push(...took);
     }
   }
-  const [value, plainMs] = [percentile(samples.tls, 99), percentile(samples.plain, 99)];
+  const value = percentile(samples.tls, 99);
+  const plainMs = percentile(samples.plain, 99);
   const ratio = round(value / plainMs);
   const { private: backendMiB } = await memoryOf(backend.daemon.pid);
   const [medianMs, plainMedianMs] = [samples.tls, samples.plain].map((took) => round(percentile(took, 50)));
@@ -80,7 +82,8 @@ async function startSides(workspace: Workspace) {
   };
   const backend = await startStationBackend(workspace, { name: 'backend', program, logins: lamps, mqtt });
   const token = await backend.logIn();
-  const [port, httpsPort] = [await findFreePort(), await findFreePort()];
+  const port = await findFreePort();
+  const httpsPort = await findFreePort();
   const firmwareFolder = await workspace.subfolder('firmware');
   const https = { port: httpsPort, certificate: caFile, key: keyFile };
   await createCaddy(workspace, { port, backendUrl: backend.url, firmwareFolder, https });

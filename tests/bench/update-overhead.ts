@@ -87,7 +87,8 @@ async function compareUpdates(): Promise<{ agentSamples: Sample[]; bareSamples: 
   for (let index = 1; index <= rounds; index += 1) {
     log(`round ${index} of ${rounds}`);
     // Timed without other requests: a request to a missing container makes its address unreachable for a while.
-    const [timed, watched] = [`1.${index}.0`, `1.${index}.1`];
+    const timed = `1.${index}.0`;
+    const watched = `1.${index}.1`;
     bareSamples.push({
       seconds: await timeOf(await updateBare(timed)),
       downtimeMs: await downtimeOf(bare, await updateBare(watched)),

@@ -144,7 +144,8 @@ async function measure(browser: Browser, subject: Subject): Promise<Figures> {
   await page.locator(subject.item).first().waitFor({ timeout: 60_000 });
   // The other pages are fetched ahead after two seconds; that is not what is measured.
   await page.waitForTimeout(6_000);
-  const [busyBefore, from] = [await metric(cdp, 'TaskDuration'), performance.now()];
+  const busyBefore = await metric(cdp, 'TaskDuration');
+  const from = performance.now();
   await page.waitForTimeout(seconds * 1_000);
   const busy = (1_000 * ((await metric(cdp, 'TaskDuration')) - busyBefore)) / (performance.now() - from);
   const taps = (await page.locator('[role=switch]').count()) > 0 ? await page.evaluate<number[]>(tapping) : [];

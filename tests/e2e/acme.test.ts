@@ -37,19 +37,34 @@ describe('a station with a public name', () => {
     await appendFile(join(stack.folder, '.env'), `PUBLIC_NAME=${publicName}\n`);
     await engine.compose(stack.folder, 'up', '-d');
     const gateway = await engine.docker(
-      ...['network', 'inspect', 'station_web', '--format', '{{(index .IPAM.Config 0).Gateway}}'],
+      'network',
+      'inspect',
+      'station_web',
+      '--format',
+      '{{(index .IPAM.Config 0).Gateway}}',
     );
     const httpPort = Number(new URL(stack.url).port);
     acme = await createAcmeServer(workspace, {
-      ...{ address: gateway.trim(), httpPort, httpsPort: stack.httpsPort },
+      address: gateway.trim(),
+      httpPort,
+      httpsPort: stack.httpsPort,
     });
     agent = await createAgentProcess(workspace, {
       ...engine.env,
-      ...{ STATION_ID: stack.stationId, STATION_URL: 'http://station.local/', LOG_LEVEL: 'debug', PORT: '0' },
-      ...{ COMPOSE_PROJECT_PATH: stack.folder, HEALTHCHECK_URL: stack.healthUrl, AUTO_UPDATE: 'false' },
+      STATION_ID: stack.stationId,
+      STATION_URL: 'http://station.local/',
+      LOG_LEVEL: 'debug',
+      PORT: '0',
+      COMPOSE_PROJECT_PATH: stack.folder,
+      HEALTHCHECK_URL: stack.healthUrl,
+      AUTO_UPDATE: 'false',
       UPDATE_SERVER_URL: pathToFileURL(join(workspace.folder, 'no-manifest.json')).href,
-      ...{ TLS_DIR: stack.tlsFolder, HTTPS: 'acme', PUBLIC_NAME: publicName, ACME_EMAIL: 'owner@example.test' },
-      ...{ ACME_DIRECTORY: acme.directory, ACME_CA_FILE: acme.caFile },
+      TLS_DIR: stack.tlsFolder,
+      HTTPS: 'acme',
+      PUBLIC_NAME: publicName,
+      ACME_EMAIL: 'owner@example.test',
+      ACME_DIRECTORY: acme.directory,
+      ACME_CA_FILE: acme.caFile,
     });
     await agent.start();
   });
@@ -82,14 +97,12 @@ describe('a station with a public name', () => {
   async function askLocally(): Promise<number> {
     const ca = await readFile(join(stack.tlsFolder, 'https/ca.crt'), 'utf8');
     const sent = request({
-      ...{
-        host: '127.0.0.1',
-        port: stack.httpsPort,
-        path: '/api/health',
-        servername: 'station.local',
-        ca,
-        agent: false,
-      },
+      host: '127.0.0.1',
+      port: stack.httpsPort,
+      path: '/api/health',
+      servername: 'station.local',
+      ca,
+      agent: false,
       headers: { host: 'station.local' },
     });
     sent.end();
@@ -137,8 +150,13 @@ describe('a station with a public name', () => {
 
   test('answers under its public name, encrypted', async () => {
     const sent = request({
-      ...{ host: '127.0.0.1', port: stack.httpsPort, path: '/api/health', servername: publicName, agent: false },
-      ...{ headers: { host: publicName }, rejectUnauthorized: false },
+      host: '127.0.0.1',
+      port: stack.httpsPort,
+      path: '/api/health',
+      servername: publicName,
+      agent: false,
+      headers: { host: publicName },
+      rejectUnauthorized: false,
     });
     sent.end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -189,8 +207,10 @@ describe('a station with a public name', () => {
     const env = { ...engine.env, STATION_ID: stack.stationId, PORT: '0', AUTO_UPDATE: 'false' };
     await using plain = await createAgentProcess(workspace, {
       ...env,
-      ...{ COMPOSE_PROJECT_PATH: stack.folder, HEALTHCHECK_URL: stack.healthUrl, TLS_DIR: stack.tlsFolder },
-      ...{ UPDATE_SERVER_URL: pathToFileURL(join(workspace.folder, 'no-manifest.json')).href },
+      COMPOSE_PROJECT_PATH: stack.folder,
+      HEALTHCHECK_URL: stack.healthUrl,
+      TLS_DIR: stack.tlsFolder,
+      UPDATE_SERVER_URL: pathToFileURL(join(workspace.folder, 'no-manifest.json')).href,
       STATION_URL: 'http://station.local/',
     });
     await plain.start();

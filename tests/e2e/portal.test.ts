@@ -230,7 +230,13 @@ describe('the setup page in a text browser', () => {
 const keysToJoin = [
   ...languages.map(() => 'Down Arrow'),
   '^J',
-  ...['Down Arrow', 'Down Arrow', 'Down Arrow', 'Down Arrow'],
+  'Down Arrow',
+  'Down Arrow',
+  'Down Arrow',
+  'Down Arrow',
   ...'longenough',
-  ...['Down Arrow', '^J', 'q', 'y'],
+  'Down Arrow',
+  '^J',
+  'q',
+  'y',
 ];

@@ -191,7 +191,11 @@ async function hasBlobs(path: string, digest: string): Promise<boolean> {
 
 test('the executable in the image of the other architecture is of that architecture', async () => {
   const { stdout } = await tryRun('skopeo', [
-    ...['--override-arch', 'arm64', 'inspect', '--config', '--tls-verify=false'],
+    '--override-arch',
+    'arm64',
+    'inspect',
+    '--config',
+    '--tls-verify=false',
     `docker://${releases.images}/backend:1.0.0`,
   ]);
   const config = JSON.parse(stdout) as { architecture: string; config: { Labels: Record<string, string> } };
@@ -218,7 +222,7 @@ test('the bill of materials names every bundled package and Node', async () => {
       .filter(({ type }) => type === 'container')
       .map(({ name }) => name)
       .sort(),
-    [...['caddy', 'caddy'], 'eclipse-mosquitto', ...['node', 'node'], 'postgres'],
+    ['caddy', 'caddy', 'eclipse-mosquitto', 'node', 'node', 'postgres'],
   );
   assert.equal(new Set(components.map((one) => one['bom-ref'])).size, components.length);
 });

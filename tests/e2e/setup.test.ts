@@ -173,7 +173,8 @@ describe('setup by an old npm', { concurrency: 2 }, () => {
 
   it('makes the link again when it is missing or leads elsewhere', async () => {
     const one = await setUp();
-    const [shell, npmRun] = [join(workspace.folder, 'shell'), ['run', '--silent', 'test']];
+    const shell = join(workspace.folder, 'shell');
+    const npmRun = ['run', '--silent', 'test'];
     for (const wrong of [null, '/usr/bin/true', '../gone']) {
       await rm(linkOf(one));
       // A link to another program would run instead of this machine's Node: such a one is only found by a direct call.

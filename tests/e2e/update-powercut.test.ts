@@ -29,7 +29,9 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 // Each on its own thread, because they only compute.
 const concurrency = availableParallelism();
 
-let [points, bad, passing] = [0, 0, 0];
+let points = 0;
+let bad = 0;
+let passing = 0;
 
 describe('a station whose update is interrupted', { concurrency }, () => {
   for (const scenario of scenarios) {

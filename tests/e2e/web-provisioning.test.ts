@@ -227,7 +227,9 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
       const login = { externalId: of('device_id'), type: of('type'), name: of('name'), token: of('device_token') };
       day.use(
         startVirtualDevice({
-          ...{ url: `mqtt://${of('mqtt_host')}:${of('mqtt_port')}`, stationId: of('station_id'), seed: 'list' },
+          url: `mqtt://${of('mqtt_host')}:${of('mqtt_port')}`,
+          stationId: of('station_id'),
+          seed: 'list',
           login: { ...login, profile: 'field' },
         }),
       );
@@ -272,7 +274,8 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
   });
 
   journey('a device never comes online: I read why, bring Wi-Fi to it, and try again', async () => {
-    const [name, address] = ['Cellar lamp', 'C0:DE:00:00:00:05'];
+    const name = 'Cellar lamp';
+    const address = 'C0:DE:00:00:00:05';
     // It had a minute since it was added.
     await openAdd();
     await card(name)

@@ -60,7 +60,10 @@ const [good, bad] = scenarios as readonly [Scenario, Scenario, ...Scenario[]];
 
 /** Everything of a run that must not depend on the wall clock. */
 const essenceOf = ({ outcome, totalMs, gateMs, events, servedAfterMs }: AgentRun) => ({
-  ...{ outcome, totalMs, gateMs, servedAfterMs },
+  outcome,
+  totalMs,
+  gateMs,
+  servedAfterMs,
   // What the clock says of itself is not part of the duty.
   events: events.filter((event) => !event.startsWith('condition_')),
 });

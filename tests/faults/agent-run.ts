@@ -174,14 +174,22 @@ function createAgent(
   const { process, clock, run, options } = parts;
   const ports = createPorts(world, process, run, options);
   const base = {
-    ...{ ...ports, dataDir, clock, keepReleases: 1, stabilizationMs: (options.gate ?? usualGate).stabilizationMs },
+    ...ports,
+    dataDir,
+    clock,
+    keepReleases: 1,
+    stabilizationMs: (options.gate ?? usualGate).stabilizationMs,
     bootId: options.bootId ?? bootId(world),
     newId: () => `operation-${(world.ids += 1)}`,
   };
   const keeper = createJournalKeeper(base);
   const conditions = createAgentConditions(clock, ports.logger);
   const stack = createStack({
-    ...{ ...base, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
+    ...base,
+    keeper,
+    conditions,
+    random: createRandom(world.boot),
+    lock: createPort80Lock(),
     gate: options.gate ?? usualGate,
     seenImages: options.keepsSeenImages ? createSeenImages(base) : undefined,
     source: sourceOf(world, options.request),

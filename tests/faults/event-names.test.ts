@@ -7,13 +7,26 @@ import { prepare, scenarioNamed } from './scenarios.ts';
 
 // Specification, "Agent log events".
 const ofTheStack = [
-  ...['update_start', 'update_completed', 'update_available', 'docker_pull', 'docker_restart'],
-  ...['healthcheck_passed', 'healthcheck_failed', 'rollback_started', 'rollback_completed'],
-  ...['bootstrap_start', 'bootstrap_done'],
+  'update_start',
+  'update_completed',
+  'update_available',
+  'docker_pull',
+  'docker_restart',
+  'healthcheck_passed',
+  'healthcheck_failed',
+  'rollback_started',
+  'rollback_completed',
+  'bootstrap_start',
+  'bootstrap_done',
 ] as const;
 const ofTheFirmware = [
-  ...['firmware_download_start', 'firmware_download_done', 'firmware_update_available', 'firmware_ready'],
-  ...['firmware_old_removed', 'firmware_check_retry', 'firmware_check_failed'],
+  'firmware_download_start',
+  'firmware_download_done',
+  'firmware_update_available',
+  'firmware_ready',
+  'firmware_old_removed',
+  'firmware_check_retry',
+  'firmware_check_failed',
 ] as const;
 
 async function play(name: string): Promise<AgentRun> {

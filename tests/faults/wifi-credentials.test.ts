@@ -106,7 +106,11 @@ describe('credentials of a joined network', () => {
       secrets: [],
     });
     const forward = createCredentialsForwarder({
-      ...{ disk, dataDir, logger, clock: systemClock, random: () => 0.5 },
+      disk,
+      dataDir,
+      logger,
+      clock: systemClock,
+      random: () => 0.5,
       conditions: createAgentConditions(systemClock, logger),
       backend: {
         send: async ({ ssid }) => {

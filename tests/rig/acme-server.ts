@@ -28,7 +28,9 @@ type Place = {
 export async function createAcmeServer(workspace: Workspace, place: Place): Promise<AcmeServer> {
   await needPackages(['pebble']);
   const folder = await workspace.subfolder('acme-server');
-  const [port, managementPort, dnsPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const port = await findFreePort();
+  const managementPort = await findFreePort();
+  const dnsPort = await findFreePort();
   const caFile = join(folder, 'server.pem');
   await writeCertificate(folder, place.address);
   let running: Daemon[] = [];
@@ -45,9 +47,13 @@ export async function createAcmeServer(workspace: Workspace, place: Place): Prom
       const config = {
         listenAddress: `${place.address}:${port}`,
         managementListenAddress: `127.0.0.1:${managementPort}`,
-        ...{ certificate: caFile, privateKey: join(folder, 'key.pem') },
-        ...{ httpPort: place.httpPort, tlsPort: place.httpsPort },
-        ...{ ocspResponderURL: '', externalAccountBindingRequired: false, certificateValidityPeriod: validSeconds },
+        certificate: caFile,
+        privateKey: join(folder, 'key.pem'),
+        httpPort: place.httpPort,
+        tlsPort: place.httpsPort,
+        ocspResponderURL: '',
+        externalAccountBindingRequired: false,
+        certificateValidityPeriod: validSeconds,
       };
       await writeFile(join(folder, 'pebble.json'), JSON.stringify({ pebble: config }));
       const dns = `127.0.0.1:${dnsPort}`;

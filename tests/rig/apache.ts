@@ -26,7 +26,9 @@ export async function createApache(
   await needPackages(['apache2-bin', 'apache2-utils']);
   const { username, password, kind } = options;
   const folder = await workspace.subfolder('apache');
-  const [files, locks, login] = [join(folder, 'files'), join(folder, 'locks'), join(folder, 'login')];
+  const files = join(folder, 'files');
+  const locks = join(folder, 'locks');
+  const login = join(folder, 'login');
   const disk = await createSmallDisk({ image: join(folder, 'disk.ext4'), folder: files, megabytes: 32 });
   await rm(join(files, 'lost+found'), { recursive: true });
   await mkdir(locks);

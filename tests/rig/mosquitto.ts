@@ -33,7 +33,8 @@ const password = 'the-password-of-the-backend';
 export async function createMosquitto(workspace: Workspace, options: { tls?: boolean } = {}): Promise<Mosquitto> {
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
-  const [logins, config] = [join(folder, 'logins.json'), join(folder, 'mosquitto.conf')];
+  const logins = join(folder, 'logins.json');
+  const config = join(folder, 'mosquitto.conf');
   const sessions = join(folder, 'mosquitto.db');
   const port = await findFreePort();
   const initialise = () =>
@@ -99,7 +100,8 @@ export async function shippedSettings(places: { port: number; logins: string; fo
 /** A self-signed certificate for 127.0.0.1. */
 async function makeTls(folder: string): Promise<{ port: number; caFile: string; keyFile: string; settings: string[] }> {
   await needPackages(['openssl']);
-  const [caFile, keyFile] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+  const caFile = join(folder, 'certificate.pem');
+  const keyFile = join(folder, 'key.pem');
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const subject = ['-subj', '/CN=Test broker', '-addext', 'subjectAltName=IP:127.0.0.1'];
   await run('openssl', [...request, ...subject, '-keyout', keyFile, '-out', caFile]);

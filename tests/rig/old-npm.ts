@@ -61,8 +61,14 @@ async function bootstrap(folder: string): Promise<void> {
   try {
     const include = '--include=npm,coreutils,dash,util-linux';
     await run('mmdebstrap', [
-      ...['--mode=root', '--variant=extract', include, '--aptopt=Acquire::Retries "3"', '--skip=check/empty'],
-      ...['bookworm', folder, await debianSource('bookworm', work)],
+      '--mode=root',
+      '--variant=extract',
+      include,
+      '--aptopt=Acquire::Retries "3"',
+      '--skip=check/empty',
+      'bookworm',
+      folder,
+      await debianSource('bookworm', work),
     ]);
     for (const name of ['proc', 'srv']) await mkdir(join(folder, name), { recursive: true });
   } finally {

@@ -70,14 +70,12 @@ export async function writeProject(
     await cp(join(repository, 'deploy', name), join(folder, name), { recursive: true });
   }
   const tlsFolder = await workspace.subfolder('tls');
-  const [httpPort, httpsPort, mqttPort, mqttTlsPort, mqttPassword, stationId] = [
-    await findFreePort(),
-    await findFreePort(),
-    await findFreePort(),
-    await findFreePort(),
-    randomBytes(12).toString('hex'),
-    randomUUID(),
-  ];
+  const httpPort = await findFreePort();
+  const httpsPort = await findFreePort();
+  const mqttPort = await findFreePort();
+  const mqttTlsPort = await findFreePort();
+  const mqttPassword = randomBytes(12).toString('hex');
+  const stationId = randomUUID();
   const variables = {
     STATION_IMAGES: images,
     STATION_VERSION: versions[0] ?? '',

@@ -72,8 +72,15 @@ async function bootstrap(rootfs: string, work: string): Promise<void> {
   const sources = suite === 'bookworm' ? await sourcesOfMachine(suite) : [await debianSource(suite, work)];
   const exclude = ['man', 'doc', 'locale', 'info'].flatMap((name) => [`--dpkgopt=path-exclude=/usr/share/${name}/*`]);
   await run('mmdebstrap', [
-    ...['--mode=root', '--variant=minbase', `--include=${basePackages.join(',')}`, ...exclude],
-    ...['--aptopt=Acquire::Retries "5"', '--aptopt=Acquire::Languages "none"', suite, rootfs, ...sources],
+    '--mode=root',
+    '--variant=minbase',
+    `--include=${basePackages.join(',')}`,
+    ...exclude,
+    '--aptopt=Acquire::Retries "5"',
+    '--aptopt=Acquire::Languages "none"',
+    suite,
+    rootfs,
+    ...sources,
   ]);
 }
 

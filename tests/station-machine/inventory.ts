@@ -18,13 +18,34 @@ export type Inventory = {
  * (which {@link Inventory.docker} lists).
  */
 const left = [
-  ...['/tmp', '/var/tmp', '/var/log', '/var/lib/apt', '/var/cache/apt', '/var/cache/debconf', '/var/lib/dpkg', '/root'],
-  ...['/var/lib/docker', '/var/lib/containerd', '/var/lib/systemd', '/var/cache/ldconfig', '/lost+found'],
+  '/tmp',
+  '/var/tmp',
+  '/var/log',
+  '/var/lib/apt',
+  '/var/cache/apt',
+  '/var/cache/debconf',
+  '/var/lib/dpkg',
+  '/root',
+  '/var/lib/docker',
+  '/var/lib/containerd',
+  '/var/lib/systemd',
+  '/var/cache/ldconfig',
+  '/lost+found',
 ];
 /** Accounts are compared by name. */
 const generated = [
-  ...['/etc/ld.so.cache', '/etc/resolv.conf', '/etc/passwd', '/etc/group', '/etc/shadow', '/etc/gshadow'],
-  ...['/etc/passwd-', '/etc/group-', '/etc/shadow-', '/etc/gshadow-', '/etc/subuid-', '/etc/subgid-'],
+  '/etc/ld.so.cache',
+  '/etc/resolv.conf',
+  '/etc/passwd',
+  '/etc/group',
+  '/etc/shadow',
+  '/etc/gshadow',
+  '/etc/passwd-',
+  '/etc/group-',
+  '/etc/shadow-',
+  '/etc/gshadow-',
+  '/etc/subuid-',
+  '/etc/subgid-',
 ];
 
 const timeoutMs = 300_000;
@@ -69,7 +90,8 @@ export function compareInventories(before: Inventory, after: Inventory): string[
     [[before.hostName], [after.hostName]],
   ];
   return parts.flatMap(([old, present]) => {
-    const [was, is] = [new Set(old), new Set(present)];
+    const was = new Set(old);
+    const is = new Set(present);
     return [
       ...old.filter((line) => !is.has(line)).map((line) => `- ${line}`),
       ...present.filter((line) => !was.has(line)).map((line) => `+ ${line}`),

@@ -74,9 +74,19 @@ function containerArguments({ disk, root, label, port }: Record<'disk' | 'root' 
     done
     shift 3; exec systemd-nspawn "$@"`;
   const nspawn = [
-    ...['--quiet', '--register=no', '--keep-unit', '--machine=debian', `--directory=${root}`, '--boot'],
-    ...[`--network-veth-extra=${port}:eth0`, '--capability=all', '--system-call-filter=@known'],
-    ...['--resolv-conf=off', '--link-journal=no', '--timezone=off', '--console=pipe'],
+    '--quiet',
+    '--register=no',
+    '--keep-unit',
+    '--machine=debian',
+    `--directory=${root}`,
+    '--boot',
+    `--network-veth-extra=${port}:eth0`,
+    '--capability=all',
+    '--system-call-filter=@known',
+    '--resolv-conf=off',
+    '--link-journal=no',
+    '--timezone=off',
+    '--console=pipe',
     // The systemd of Debian 13 starts on control groups of version 1 only when it is told to.
     'SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1',
   ];

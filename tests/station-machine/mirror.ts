@@ -55,7 +55,8 @@ async function createKey(home: string): Promise<Key> {
     'sign',
     '1y',
   ]);
-  const [binary, armored] = [join(home, 'key.gpg'), join(home, 'key.asc')];
+  const binary = join(home, 'key.gpg');
+  const armored = join(home, 'key.asc');
   await run('gpg', [...gpg, '--output', binary, '--export']);
   await run('gpg', [...gpg, '--armor', '--output', armored, '--export']);
   return { home, binary, armored };
@@ -67,10 +68,18 @@ async function download({ rootfs, work }: MirrorParts, pool: string): Promise<vo
   const apt = [
     ...patientApt,
     ...(await listsOfSuite(work)),
-    ...[`-oDir::State::status=${join(rootfs, 'var/lib/dpkg/status')}`, `-oDir::Cache::archives=${pool}`],
-    ...[`-oDir::Cache::pkgcache=${join(work, 'pkgcache.bin')}`, `-oDir::Cache::srcpkgcache=${join(work, 'src.bin')}`],
-    ...['-oDebug::NoLocking=1', '-oAPT::Sandbox::User=root', '-oAPT::Keep-Downloaded-Packages=1'],
-    ...['install', '-y', '-q', '--download-only', ...offeredPackages],
+    `-oDir::State::status=${join(rootfs, 'var/lib/dpkg/status')}`,
+    `-oDir::Cache::archives=${pool}`,
+    `-oDir::Cache::pkgcache=${join(work, 'pkgcache.bin')}`,
+    `-oDir::Cache::srcpkgcache=${join(work, 'src.bin')}`,
+    '-oDebug::NoLocking=1',
+    '-oAPT::Sandbox::User=root',
+    '-oAPT::Keep-Downloaded-Packages=1',
+    'install',
+    '-y',
+    '-q',
+    '--download-only',
+    ...offeredPackages,
   ];
   await run('apt-get', apt).catch(async () => {
     await run('apt-get', [...patientApt, ...(await listsOfSuite(work)), 'update', '-q']);
@@ -103,7 +112,11 @@ async function index(key: Key, root: string, component: string): Promise<void> {
   if (packages !== '') throw new Error(`dpkg-scanpackages: ${packages}`);
   const release = join(root, `dists/${suite}`);
   const options = [
-    ...['Origin=Station', 'Label=Station', `Suite=${suite}`, `Codename=${suite}`, 'Architectures=amd64'],
+    'Origin=Station',
+    'Label=Station',
+    `Suite=${suite}`,
+    `Codename=${suite}`,
+    'Architectures=amd64',
     `Components=${component}`,
   ].flatMap((each) => ['-o', `APT::FTPArchive::Release::${each}`]);
   await run('sh', ['-c', 'out=$1; shift; apt-ftparchive "$@" release . > "$out/Release"', 'sh', release, ...options], {

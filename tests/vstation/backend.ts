@@ -34,8 +34,14 @@ const owner = { email: 'olena@example.org', password: 'correct horse battery', n
 /** Starts it and creates the owner. @param env more variables; it must say where devices find the broker. */
 export async function startBackend(machine: Machine, env: Record<string, string>): Promise<StationBackend> {
   const variables = {
-    ...{ HOST: '0.0.0.0', PORT: String(backendPort), MQTT_HOST: '0.0.0.0', DATA_DIR: '/var/lib/station' },
-    ...{ STATION_CODE: setupCode, AGENT_TOKEN: agentToken, BLE_ADAPTER: 'hci0', LOG_LEVEL: 'debug' },
+    HOST: '0.0.0.0',
+    PORT: String(backendPort),
+    MQTT_HOST: '0.0.0.0',
+    DATA_DIR: '/var/lib/station',
+    STATION_CODE: setupCode,
+    AGENT_TOKEN: agentToken,
+    BLE_ADAPTER: 'hci0',
+    LOG_LEVEL: 'debug',
     ...env,
   };
   const settings = Object.entries(variables).map(([name, value]) => `--setenv='${name}=${value}'`);

@@ -102,8 +102,14 @@ export const endPrograms = (at: string): string => `mkdir -p ${at}
 function hostapdConfig({ ssid, security, password = '', isHidden = false, channel = 6 }: RouterSettings): string {
   if (security !== 'open' && password === '') throw new Error(`a ${security} router needs a password`);
   const lines = [
-    ...['interface=wlan1', 'driver=nl80211', `country_code=${country}`, 'hw_mode=g', `channel=${channel}`],
-    ...['ieee80211n=1', 'wmm_enabled=1', `ctrl_interface=${folder}/hostapd`],
+    'interface=wlan1',
+    'driver=nl80211',
+    `country_code=${country}`,
+    'hw_mode=g',
+    `channel=${channel}`,
+    'ieee80211n=1',
+    'wmm_enabled=1',
+    `ctrl_interface=${folder}/hostapd`,
     `ssid2=${Buffer.from(ssid).toString('hex')}`,
     `ignore_broadcast_ssid=${isHidden ? 1 : 0}`,
     ...securityLines[security](password),
@@ -117,11 +123,19 @@ const securityLines: Record<RouterSecurity, (password: string) => string[]> = {
   wpa2: (password) => [...rsn, 'wpa_key_mgmt=WPA-PSK', `wpa_passphrase=${password}`],
   wpa3: (password) => [
     ...rsn,
-    ...['wpa_key_mgmt=SAE', 'ieee80211w=2', 'sae_require_mfp=1', 'sae_pwe=2', `sae_password=${password}`],
+    'wpa_key_mgmt=SAE',
+    'ieee80211w=2',
+    'sae_require_mfp=1',
+    'sae_pwe=2',
+    `sae_password=${password}`,
   ],
   'wpa2-wpa3': (password) => [
     ...rsn,
-    ...['wpa_key_mgmt=WPA-PSK SAE', 'ieee80211w=1', 'sae_require_mfp=1', 'sae_pwe=2'],
-    ...[`wpa_passphrase=${password}`, `sae_password=${password}`],
+    'wpa_key_mgmt=WPA-PSK SAE',
+    'ieee80211w=1',
+    'sae_require_mfp=1',
+    'sae_pwe=2',
+    `wpa_passphrase=${password}`,
+    `sae_password=${password}`,
   ],
 };

@@ -132,14 +132,17 @@ async function kernelPackage(): Promise<string> {
 async function bootstrap(suite: string, rootfs: string): Promise<void> {
   const exclude = ['man', 'doc', 'locale', 'info'].flatMap((name) => [`--dpkgopt=path-exclude=/usr/share/${name}/*`]);
   await run('mmdebstrap', [
-    ...['--mode=root', '--variant=minbase', '--architectures=amd64', `--include=${guestPackages.join(',')}`],
+    '--mode=root',
+    '--variant=minbase',
+    '--architectures=amd64',
+    `--include=${guestPackages.join(',')}`,
     ...exclude,
-    ...[
-      '--aptopt=Acquire::Retries "5"',
-      '--aptopt=Acquire::Languages "none"',
-      '--aptopt=APT::Install-Recommends "false"',
-    ],
-    ...[suite, rootfs, ...(await sourcesOfMachine(suite))],
+    '--aptopt=Acquire::Retries "5"',
+    '--aptopt=Acquire::Languages "none"',
+    '--aptopt=APT::Install-Recommends "false"',
+    suite,
+    rootfs,
+    ...(await sourcesOfMachine(suite)),
   ]);
 }
 

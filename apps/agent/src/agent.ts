@@ -105,12 +105,20 @@ export async function startAgent(
   const updates = createStackDuty(config, { ...common, engine, lock, bootId, isClockRight, keys });
   logger.event('agent_started', { agentVersion, bootId });
   const firmware = await createFirmwareDuty(config, {
-    ...{ ...common, keys, isClockRight, isLineTaken: updates.isFetching },
+    ...common,
+    keys,
+    isClockRight,
+    isLineTaken: updates.isFetching,
   });
   const wifi = stack.use(
     createWifiDuty(config, {
       ...common,
-      ...{ engine, stack: updates, lock, startedAt, signal, bootId: await readBootId() },
+      engine,
+      stack: updates,
+      lock,
+      startedAt,
+      signal,
+      bootId: await readBootId(),
       ...(options.createRadio && { createRadio: options.createRadio }),
     }),
   );
@@ -130,7 +138,8 @@ export async function startAgent(
     services: async () => (engine.operator ? (await engine.services()).running : []),
     agentLines: () => readAgentLog(config),
     redact: createRedactor(config.secrets),
-    ...{ logger, clock },
+    logger,
+    clock,
   });
   const power = createMachinePower({ clock });
   const parts = { config, stack: updates, firmware, wifi, agentPart, hostClock, keys, certificates, conditions };
@@ -202,10 +211,16 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts & { 
     probe: createHttpProbe(health.url),
     gate: { stabilizationMs, timeoutMs },
     source: createReleaseSource({
-      ...{ url: release.manifestUrl, keys, fetchFile: fetchSmallFile },
+      url: release.manifestUrl,
+      keys,
+      fetchFile: fetchSmallFile,
       services: parts.engine.services,
     }),
-    ...{ stationId, agentVersion, autoUpdate, checkIntervalMs, maintenanceWindow },
+    stationId,
+    agentVersion,
+    autoUpdate,
+    checkIntervalMs,
+    maintenanceWindow,
     bootstrapOnStart: config.stack.bootstrapOnStart,
   };
   return createStack(stackParts, parts.engine.operator ?? null);

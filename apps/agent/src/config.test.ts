@@ -182,7 +182,8 @@ describe('values', () => {
   });
 
   it('of several public keys are separated by commas; duplicates count once', () => {
-    const [first, second] = [minisignKey('Ed', 40), minisignKey('Ed', 40).replace(/.$/, '4')];
+    const first = minisignKey('Ed', 40);
+    const second = minisignKey('Ed', 40).replace(/.$/, '4');
     const file = `untrusted comment: minisign public key, the new one\n${second}\n`;
     for (const text of [`${first},${second}`, `${first} , ${second},${first}`, `${first},\n${file}`]) {
       const { publicKeys } = accepted({ UPDATE_PUBLIC_KEY: text }).release;

@@ -64,7 +64,9 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
   const state = await readState(dataDir);
   const ending = AbortSignal.timeout(composeTimeoutMs);
   const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, {
-    ...{ folder: stack.projectPath, env, abort: ending },
+    folder: stack.projectPath,
+    env,
+    abort: ending,
   });
   const folders = [dataDir, stack.projectPath];
   return await runChecks({
@@ -145,7 +147,9 @@ async function readState(dataDir: string): Promise<StateFacts> {
 
 const imagesOf = (release: Release | null, isInstalled: boolean): NeededImage[] =>
   Object.entries(release?.imageIds ?? {}).map(([service, imageId]) => ({
-    ...{ service, imageId, isInstalled },
+    service,
+    imageId,
+    isInstalled,
     version: release?.version ?? '?',
   }));
 

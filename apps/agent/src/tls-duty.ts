@@ -29,7 +29,12 @@ export function createTlsDuty(
   const services: Record<Server, string> = { https: stack.reverseProxyService, mqtt: brokerService };
   return createStationCertificates({
     ...encryption,
-    ...{ dataDir, clock, logger, disk: nodeDisk, maker: certificateMaker, addresses: readHostAddresses },
+    dataDir,
+    clock,
+    logger,
+    disk: nodeDisk,
+    maker: certificateMaker,
+    addresses: readHostAddresses,
     authorityName: `Station-${stationId.slice(-4)}`,
     host: wifi.stationUrl.hostname,
     mdnsName: mdnsName.read,

@@ -59,7 +59,14 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const manager = simulated ? null : createNetworkManager({ interface: config.wifi.interface, country, clock, logger });
   const radio = (simulated?.radio ?? manager) as Radio;
   const watchdog = createWatchdog({
-    ...{ radio, conditions, clock, logger, random, bootId, mode, country },
+    radio,
+    conditions,
+    clock,
+    logger,
+    random,
+    bootId,
+    mode,
+    country,
     reachability: simulated?.reachability ?? createReachability({ internetUrl: connectivityUrl }),
     proxy,
     backend: createSettingsBackend(config.backend),
@@ -87,7 +94,10 @@ const idleDuty = (since: string, run: WifiDuty['run']): WifiDuty => ({
   run,
   status: () => ({
     mode: 'disabled',
-    ...{ ssid: null, ip: null, signal: null, connectivity: null },
+    ssid: null,
+    ip: null,
+    signal: null,
+    connectivity: null,
     hotspot: { active: false, ssid: null, ip: null, clients: 0 },
     watchdog: { state: 'DISABLED', since, attempts: 0, nextRetryAt: null, lastFailure: null },
   }),

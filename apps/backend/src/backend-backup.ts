@@ -25,7 +25,15 @@ export function keeperParts(
 ): KeeperParts {
   const { clock, logger, random } = host;
   return {
-    ...{ engine, station, stationId, conditions, events, trustedTime, clock, logger, random },
+    engine,
+    station,
+    stationId,
+    conditions,
+    events,
+    trustedTime,
+    clock,
+    logger,
+    random,
     storage,
     dataDir: config.dataDir,
     backupDir: config.backupDir,

@@ -38,7 +38,13 @@ export const openProvisioning = (
 ): Provisioning =>
   startProvisioning({
     ...parts,
-    ...{ config, stationId, events, leadership, trustedTime, clock: host.clock, logger: host.logger },
+    config,
+    stationId,
+    events,
+    leadership,
+    trustedTime,
+    clock: host.clock,
+    logger: host.logger,
   });
 
 export function openWifiChanges(

@@ -111,7 +111,11 @@ export async function registerRoutes(
   await registerScenes(app, foundations, features);
   await registerCloudRoutes(app, { cloud: features.cloud });
   await registerStationDoctor(app, {
-    ...{ config, store, agent, clock, closing },
+    config,
+    store,
+    agent,
+    clock,
+    closing,
     secrets: secretsOf(config),
     readSecret: features.wifi.settings.readSecret,
     conditions: foundations.conditions.list,

@@ -306,7 +306,18 @@ function openNotifications(
   const { types, conditions, events, settingsBox: box, leadership, trustedTime, tap } = rest;
   const { clock, random, logger } = host;
   const notifications = startNotifications({
-    ...{ db, box, settings, station, stationId, conditions, events, leadership, trustedTime, clock, random, logger },
+    db,
+    box,
+    settings,
+    station,
+    stationId,
+    conditions,
+    events,
+    leadership,
+    trustedTime,
+    clock,
+    random,
+    logger,
     agent: config.agent && createAgentClient(config.agent, config.agentToken),
     isBrokerReady: mqtt.isReady,
     cloudConditions: async () => {
@@ -326,7 +337,13 @@ async function openStationHistory(foundations: Foundations): Promise<AsyncDispos
   const { config, host, store, conditions, stationEvents: events, tap, trustedTime, leadership } = foundations;
   const { clock, logger } = host;
   return startStationHistory({
-    ...{ events, conditions, messages: tap, trustedTime, leadership, clock, logger },
+    events,
+    conditions,
+    messages: tap,
+    trustedTime,
+    leadership,
+    clock,
+    logger,
     standing: await standingConditions(store.db),
     agent: config.agent && createAgentClient(config.agent, config.agentToken),
     version: config.version,

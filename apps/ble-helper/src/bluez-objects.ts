@@ -40,11 +40,14 @@ const interfacesOf = (all: unknown): Record<string, Values> =>
 /** Changes the tree as the signal says, and returns what changed. */
 export function applySignal(tree: ObjectTree, signal: TreeSignal): TreeChange[] {
   if (signal.interface === interfaces.objectManager) {
-    const [path, what] = [text(signal.body[0]), signal.body[1]];
+    const path = text(signal.body[0]);
+    const what = signal.body[1];
     return signal.member === 'InterfacesAdded' ? add(tree, path, interfacesOf(what)) : remove(tree, path, texts(what));
   }
   if (signal.interface !== interfaces.properties || signal.member !== 'PropertiesChanged') return [];
-  const [name, changed, invalidated] = [text(signal.body[0]), record(signal.body[1]), texts(signal.body[2])];
+  const name = text(signal.body[0]);
+  const changed = record(signal.body[1]);
+  const invalidated = texts(signal.body[2]);
   const before = tree.get(signal.path);
   // BlueZ announces an object before its properties change.
   if (ownValue(before, name) === undefined) return [];

@@ -24,7 +24,8 @@ export function improvCommand(payload: string): Uint8Array | null {
   const wifi = readWifi(payload);
   if (wifi === null) return null;
   const utf8 = new TextEncoder();
-  const [ssid, password] = [utf8.encode(wifi.ssid), utf8.encode(wifi.password)];
+  const ssid = utf8.encode(wifi.ssid);
+  const password = utf8.encode(wifi.password);
   const data = [ssid.length, ...ssid, password.length, ...password];
   if (ssid.length === 0 || data.length > maxData) return null;
   const frame = [sendWifi, data.length, ...data];

@@ -10,7 +10,10 @@ const clock = { now: () => Date.parse('2026-01-02T03:04:05Z') };
 test('a check that throws or takes too long is unknown, one that does not apply is left out', async () => {
   const order: string[] = [];
   const report = await runChecks({
-    ...{ program: 'agent', version: '1.2.3', catalogue: commonFindings, clock },
+    program: 'agent',
+    version: '1.2.3',
+    catalogue: commonFindings,
+    clock,
     checks: [
       {
         id: 'disk_space',

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 /**
  * Below the ephemeral ports of Linux, so that no outgoing connection takes a port before it is used.
  */
-const [lowest, highest] = [10_240, 32_767];
+const lowest = 10_240;
+const highest = 32_767;
 /** Programs that run side by side have similar process ids: each starts in its own block, so that it seldom meets another's ports. */
 const block = 64;
 

@@ -55,9 +55,22 @@ export type Discovered = Static<typeof Discovered>;
 
 /** Why a write failed. */
 export const bleErrors = [
-  ...['adapter_missing', 'adapter_off', 'adapter_blocked', 'bluetooth_stopped', 'not_found', 'connect_failed'],
-  ...['service_missing', 'characteristic_missing', 'write_failed', 'disconnected', 'timed_out', 'payload_invalid'],
-  ...['improv_not_authorized', 'improv_wrong_credentials', 'improv_refused', 'stopping'],
+  'adapter_missing',
+  'adapter_off',
+  'adapter_blocked',
+  'bluetooth_stopped',
+  'not_found',
+  'connect_failed',
+  'service_missing',
+  'characteristic_missing',
+  'write_failed',
+  'disconnected',
+  'timed_out',
+  'payload_invalid',
+  'improv_not_authorized',
+  'improv_wrong_credentials',
+  'improv_refused',
+  'stopping',
 ] as const;
 export type BleError = (typeof bleErrors)[number];
 

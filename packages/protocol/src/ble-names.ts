@@ -16,7 +16,8 @@ export function readAdvertisedName(name: string): AdvertisedName | null {
 
 function namedBy(text: string, separator: string): AdvertisedName | null {
   const at = text.lastIndexOf(separator);
-  const [type, externalId] = [text.slice(0, at), text.slice(at + 1)];
+  const type = text.slice(0, at);
+  const externalId = text.slice(at + 1);
   if (at < 1 || externalId === '' || !isExternalId(externalId) || !isTypeName(type)) return null;
   return { type, externalId };
 }

@@ -38,8 +38,14 @@ export const Candidate = Type.Object({
 export type Candidate = Static<typeof Candidate>;
 
 const radioReasons = [
-  ...['adapter_missing', 'adapter_off', 'adapter_blocked', 'bluetooth_stopped'],
-  ...['helper_failed', 'disabled', 'hotspot_in_use', 'joining'],
+  'adapter_missing',
+  'adapter_off',
+  'adapter_blocked',
+  'bluetooth_stopped',
+  'helper_failed',
+  'disabled',
+  'hotspot_in_use',
+  'joining',
 ] as const;
 
 /**
@@ -56,14 +62,15 @@ export type RadioReport = Static<typeof RadioReport>;
  * `queued`: another device is being written to, or the radio has other work. `writing`: connects to it and writes. `waiting`: it has what it
  * needs; the station waits for its handshake until `endsAt`. The others are ends.
  */
-const provisioningStatuses = [
-  ...['queued', 'writing', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'],
-] as const;
+const provisioningStatuses = ['queued', 'writing', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const;
 
 /** Why it failed. Codes of the BLE helper, and: */
 export const provisioningErrors = [
   ...bleErrors,
-  ...['helper_failed', 'radio_unavailable', 'broker_unavailable', 'interrupted'],
+  'helper_failed',
+  'radio_unavailable',
+  'broker_unavailable',
+  'interrupted',
 ] as const;
 export type ProvisioningError = (typeof provisioningErrors)[number];
 

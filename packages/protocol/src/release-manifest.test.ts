@@ -60,8 +60,18 @@ test('reads the next public key, and rejects a malformed one by name', () => {
   const reading = read(key);
   assert.equal(reading.kind === 'ok' && reading.manifest.nextPublicKey, key);
   const malformed = [
-    ...['', 'RWQ', key.slice(1), `${key}=`, `${key}\n`, `untrusted comment: x\n${key}`, `${key},${key}`],
-    ...[key.replace('RW', 'RX'), 'x'.repeat(10_000), null, 7, [key]],
+    '',
+    'RWQ',
+    key.slice(1),
+    `${key}=`,
+    `${key}\n`,
+    `untrusted comment: x\n${key}`,
+    `${key},${key}`,
+    key.replace('RW', 'RX'),
+    'x'.repeat(10_000),
+    null,
+    7,
+    [key],
   ];
   for (const text of malformed) {
     const answer = read(text);

@@ -6,7 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { provisioningServiceUuid } from '@station/protocol/ble-frames';
 import { cores, monotonicMs } from '../load/pinned.ts';
 
-const [devices, probes, perSecond, tickMs] = [500, 20, 1_000, 10];
+const devices = 500;
+const probes = 20;
+const perSecond = 1_000;
+const tickMs = 10;
 /** A change is told at once, but only one a second of the same device. */
 const probeEveryMs = 2_000;
 
@@ -37,7 +40,9 @@ const isOn = async (): Promise<boolean> =>
 for (;;) {
   while (!(await isOn())) await sleep(100);
   const startedMs = monotonicMs();
-  for (let [sent, probed] = [0, 0]; await isOn(); await sleep(tickMs)) {
+  let sent = 0;
+  let probed = 0;
+  for (; await isOn(); await sleep(tickMs)) {
     const passedMs = monotonicMs() - startedMs;
     for (; sent < (passedMs * perSecond) / 1_000; sent++) {
       const isProbe = probed < (passedMs * probes) / probeEveryMs;

@@ -80,7 +80,8 @@ async function openClient({ port, token }: { port: number; token: string }): Pro
     const ended = once(socket, 'close').then(() => Promise.reject(new Error('The connection of a browser ended')));
     ended.catch(() => undefined);
     await Promise.race([promise, ended]);
-    [wanted, tail] = [null, ''];
+    wanted = null;
+    tail = '';
   };
   const send = (message: object): void => void socket.write(masked(0x81, JSON.stringify(message)));
   const upgraded = receive('\r\n\r\n');

@@ -40,7 +40,8 @@ async function connectAll({ port, stationId, logins }: PacedRequest & { kind: 'c
 }
 
 async function sendPaced({ perSecond, seconds }: PacedRequest & { kind: 'send' }): Promise<void> {
-  const [startedMs, total] = [monotonicMs(), perSecond * seconds];
+  const startedMs = monotonicMs();
+  const total = perSecond * seconds;
   acknowledged = 0;
   for (let sentCount = 0; sentCount < total; await sleep(1)) {
     const due = Math.min(total, Math.floor(((monotonicMs() - startedMs) * perSecond) / 1_000));

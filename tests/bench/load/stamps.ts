@@ -1,7 +1,9 @@
 import { monotonicMs } from './pinned.ts';
 
 /** Ten digits, like a raw device's counter, that encode a time with a resolution of 10 µs. They wrap after a day. */
-const [base, range, perMs] = [1_000_000_000, 8_640_000_000, 100];
+const base = 1_000_000_000;
+const range = 8_640_000_000;
+const perMs = 100;
 
 export const stampNow = (): number => base + (Math.floor(monotonicMs() * perMs) % range);
 

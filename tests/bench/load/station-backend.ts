@@ -65,7 +65,8 @@ export async function startStationBackend(
   const folder = await workspace.subfolder(name);
   const devicesFile = join(folder, 'devices.json');
   await writeFile(devicesFile, JSON.stringify({ devices: logins }), { mode: 0o600 });
-  const [port, mqttPort] = [await findFreePort(), await findFreePort()];
+  const port = await findFreePort();
+  const mqttPort = await findFreePort();
   const dataDir = options.dataDir ?? join(folder, 'data');
   const url = `http://127.0.0.1:${port}`;
   const { flags, malloc } = imageFlags();

@@ -15,7 +15,8 @@ export type WatchRequest =
 
 type Message = { type: string; state?: Record<string, unknown>; commandId?: string; status?: string };
 
-let [url, token] = ['', ''];
+let url = '';
+let token = '';
 let ages: number[] = [];
 /** Time of the confirmation, by command id. */
 const confirmed = new Map<string, number>();
@@ -24,7 +25,8 @@ let onConfirmed = (): void => undefined;
 answerRequests<WatchRequest>(async (body) => {
   switch (body.kind) {
     case 'open':
-      [url, token] = [body.url, body.token];
+      url = body.url;
+      token = body.token;
       return open();
     case 'take': {
       const taken = ages;

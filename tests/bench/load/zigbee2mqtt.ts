@@ -35,7 +35,12 @@ const nameOf = (index: number): string => `Zone ${Math.floor(index / 20) + 1} de
 const kindOf = (index: number): 'light' | 'climate' | 'motion' => (['light', 'climate', 'motion'] as const)[index % 3]!;
 
 const numeric = (property: string, unit: string, access = 1): object => ({
-  ...{ type: 'numeric', name: property, label: property, property, unit, access },
+  type: 'numeric',
+  name: property,
+  label: property,
+  property,
+  unit,
+  access,
 });
 const onOff = { type: 'binary', name: 'state', label: 'State', property: 'state', access: 7 };
 const exposes = {
@@ -70,11 +75,13 @@ function deviceOf(index: number): object {
     ieee_address: addressOf(index),
     network_address: 1000 + index,
     friendly_name: nameOf(index),
-    ...{
-      type: kind === 'light' ? 'Router' : 'EndDevice',
-      power_source: kind === 'light' ? 'Mains (single phase)' : 'Battery',
-    },
-    ...{ supported: true, disabled: false, interview_state: 'SUCCESSFUL', manufacturer: 'Bench', model_id: kind },
+    type: kind === 'light' ? 'Router' : 'EndDevice',
+    power_source: kind === 'light' ? 'Mains (single phase)' : 'Battery',
+    supported: true,
+    disabled: false,
+    interview_state: 'SUCCESSFUL',
+    manufacturer: 'Bench',
+    model_id: kind,
     definition: { ...definition, exposes: exposes[kind], options: [] },
     endpoints: { 1: { bindings: [], configured_reportings: [], scenes: [], clusters: { input: [], output: [] } } },
   };
@@ -89,30 +96,33 @@ const stateOf = (index: number, turn: number): object => {
 };
 
 const info = {
-  ...{
-    version: '2.15.0',
-    commit: '0',
-    restart_required: false,
-    permit_join: false,
-    permit_join_end: null,
-    log_level: 'info',
-  },
-  ...{ network: { channel: 15, pan_id: 1, extended_pan_id: '0x0' }, os: {}, mqtt: { server: '', version: 5 } },
+  version: '2.15.0',
+  commit: '0',
+  restart_required: false,
+  permit_join: false,
+  permit_join_end: null,
+  log_level: 'info',
+  network: { channel: 15, pan_id: 1, extended_pan_id: '0x0' },
+  os: {},
+  mqtt: { server: '', version: 5 },
   coordinator: { type: 'bench', ieee_address: addressOf(10_000), meta: {} },
-  ...{ config_schema: { type: 'object', properties: {} }, device_options: {} },
+  config_schema: { type: 'object', properties: {} },
+  device_options: {},
   config: {
-    ...{
-      advanced: { last_seen: 'ISO_8601', log_level: 'info' },
-      availability: { enabled: true },
-      devices: {},
-      groups: {},
-    },
-    ...{
-      frontend: { enabled: true, base_url: '/' },
-      homeassistant: { enabled: false },
-      mqtt: { base_topic: 'zigbee2mqtt' },
-    },
-    ...{ serial: {}, ota: {}, blocklist: [], passlist: [], map_options: {}, device_options: {}, version: 4 },
+    advanced: { last_seen: 'ISO_8601', log_level: 'info' },
+    availability: { enabled: true },
+    devices: {},
+    groups: {},
+    frontend: { enabled: true, base_url: '/' },
+    homeassistant: { enabled: false },
+    mqtt: { base_topic: 'zigbee2mqtt' },
+    serial: {},
+    ota: {},
+    blocklist: [],
+    passlist: [],
+    map_options: {},
+    device_options: {},
+    version: 4,
   },
 };
 
@@ -129,7 +139,10 @@ export async function startZigbee2Mqtt(options: { deviceCount: number; perSecond
   const files = new Set(await readdir(folder, { recursive: true }));
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://localhost').pathname.slice(1) || 'index.html';
-    if (!files.has(path)) return void response.writeHead(404).end();
+    if (!files.has(path)) {
+      response.writeHead(404).end();
+      return;
+    }
     const isPacked = files.has(`${path}.br`);
     response.setHeader('content-type', types[extname(path)] ?? 'application/octet-stream');
     if (isPacked) response.setHeader('content-encoding', 'br');

@@ -18,7 +18,9 @@ const startScript = join(import.meta.dirname, '../../../deploy/mosquitto/start.s
 
 describe('logins at a real Mosquitto, as the stack starts it', () => {
   let workspace: Workspace;
-  let [home, store, port] = ['', '', 0];
+  let home = '';
+  let store = '';
+  let port = 0;
   /** Of the backend alone; null: it comes by the port of the devices. */
   let innerPort: number | null = null;
   let broker: Daemon;

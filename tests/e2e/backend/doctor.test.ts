@@ -118,7 +118,8 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
 
   test('names that nobody resolves, and a name server that never answers', async () => {
     await needPackages(['iproute2']);
-    const [hosts, resolver] = [join(station.folder, 'hosts'), join(station.folder, 'resolv.conf')];
+    const hosts = join(station.folder, 'hosts');
+    const resolver = join(station.folder, 'resolv.conf');
     await writeFile(resolver, 'nameserver 192.0.2.1\n');
     // A neighbour that takes every packet and answers none.
     const prepare = [
@@ -294,8 +295,12 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
     return [
       ...keys.map((key) => key.trim()),
       ...station.logins.map((login) => login.token),
-      ...[token, owner.password, owner.email, owner.name],
-      ...[station.mosquitto?.password ?? '', 'marked-agent'],
+      token,
+      owner.password,
+      owner.email,
+      owner.name,
+      station.mosquitto?.password ?? '',
+      'marked-agent',
     ].filter((secret) => secret !== '' && secret !== stationId);
   }
 });

@@ -65,12 +65,11 @@ export async function install(
   const devicesFile = join(folder, 'devices.json');
   if (options.logins !== undefined) await writeFile(devicesFile, JSON.stringify({ devices: options.logins }));
   const logins = await readOrMakeLogins(devicesFile, options.devices ?? 0);
-  const [port, mqttPort, dataDir] = [
-    await findFreePort(),
-    mosquitto?.port ?? (await findFreePort()),
-    join(folder, 'data'),
-  ];
-  const [url, mqttUrl] = [`http://127.0.0.1:${port}`, `mqtt://127.0.0.1:${mqttPort}`];
+  const port = await findFreePort();
+  const mqttPort = mosquitto?.port ?? (await findFreePort());
+  const dataDir = join(folder, 'data');
+  const url = `http://127.0.0.1:${port}`;
+  const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
   const env: Record<string, string> = {
     PORT: String(port),
     DATA_DIR: dataDir,
@@ -90,7 +89,9 @@ export async function install(
   let backend: Daemon | null = null;
   const all = starting.move();
   return {
-    ...{ folder, dataDir, env },
+    folder,
+    dataDir,
+    env,
     url,
     mqttUrl,
     mosquitto,

@@ -16,7 +16,8 @@ type SocketMessage = { type: string; deviceId?: string; status?: string; command
 describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
-  let [lampLogin, otherLogin]: [DeviceLogin?, DeviceLogin?] = [];
+  let lampLogin: DeviceLogin | undefined;
+  let otherLogin: DeviceLogin | undefined;
   let lamp: TestDevice;
   let lampId = '';
   let token = '';
@@ -63,7 +64,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 600_000 
     station = life.use(await install('Mosquitto and PostgreSQL', { devices: 8 }));
     await station.startBackend();
     // The fourth and the last are lamps.
-    [lampLogin, otherLogin] = [station.logins[3], station.logins[7]];
+    lampLogin = station.logins[3];
+    otherLogin = station.logins[7];
     token = await station.logIn();
     const browser = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);
     life.defer(() => browser.terminate());
@@ -114,7 +116,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 600_000 
   });
 
   it('refuses wrong logins', async () => {
-    const [own, other] = [loginOf(lampLogin), loginOf(otherLogin)];
+    const own = loginOf(lampLogin);
+    const other = loginOf(otherLogin);
     const attempts: IClientOptions[] = [
       {},
       { username: own.externalId },

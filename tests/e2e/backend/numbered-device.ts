@@ -34,7 +34,11 @@ export function startNumberedDevice(url: string, stationId: string, login: Devic
   });
   client.on('error', () => undefined);
   const acknowledged = new Set<number>();
-  let [next, end, underWay, lastState, isEnding] = [0, 0, 0, -1, false];
+  let next = 0;
+  let end = 0;
+  let underWay = 0;
+  let lastState = -1;
+  let isEnding = false;
   const finished = Promise.withResolvers<void>();
 
   const say = (kind: 'event' | 'state', body: object, onAcknowledged: () => void): void => {

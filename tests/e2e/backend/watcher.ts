@@ -16,7 +16,9 @@ export async function watchStatuses(station: Installation): Promise<Watcher> {
   const token = await station.logIn();
   const seen: string[] = [];
   let socket: WebSocket | null = null;
-  let [isListening, isEnding, looks] = [false, false, 0];
+  let isListening = false;
+  let isEnding = false;
+  let looks = 0;
 
   const listen = (): void => {
     const opened = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);

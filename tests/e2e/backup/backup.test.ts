@@ -127,7 +127,8 @@ test(
 
 /** FAT32 answers as a limit of the process does: EFBIG. */
 async function refusesLargeFiles(station: Installation): Promise<void> {
-  const [folder, word] = [join(station.folder, 'limited'), join(station.folder, 'passphrase')];
+  const folder = join(station.folder, 'limited');
+  const word = join(station.folder, 'passphrase');
   await mkdir(folder);
   const args = [backendProgram, 'backup', '--to', join(folder, 'a.age'), '--passphrase-file', word];
   const limited = ['--fsize=65536', process.execPath, ...args];
@@ -155,7 +156,8 @@ async function refusals(station: Installation, command: CommandLine, file: strin
   const altered = Buffer.from(content);
   const middle = Math.floor(content.length / 2);
   altered[middle] = (altered[middle] ?? 0) ^ 1;
-  const [alteredFile, cutFile] = [join(station.folder, 'altered.age'), join(station.folder, 'cut.age')];
+  const alteredFile = join(station.folder, 'altered.age');
+  const cutFile = join(station.folder, 'cut.age');
   await writeFile(alteredFile, altered);
   await writeFile(cutFile, content);
   await truncate(cutFile, middle);
@@ -203,7 +205,8 @@ test('SIGKILL at random moments leaves the old station or the new one', { timeou
 
   await t.test('a restore', async () => {
     const file = join(station.folder, 'backups/station-last-20260101T000000Z.age');
-    const [before, target] = [join(station.folder, 'before'), join(station.folder, 'target')];
+    const before = join(station.folder, 'before');
+    const target = join(station.folder, 'target');
     await moveTo(station, before);
     await station.startBackend();
     await station.stopBackend('SIGTERM');

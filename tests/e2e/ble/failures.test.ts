@@ -82,7 +82,8 @@ describe('a radio that is lost', () => {
     test(`${name} while it writes: one result, and the next write succeeds`, async () => {
       const { device } = bluetooth;
       device.send({ order: 'answer_after', ms: 3_000 });
-      const [from, deviceFrom] = [helper.received.length, device.received.length];
+      const from = helper.received.length;
+      const deviceFrom = device.received.length;
       ordered += 1;
       order(helper, device.address, `interrupted by: ${name}`);
       await device.next('the write', ({ event }) => event === 'written', { from: deviceFrom });

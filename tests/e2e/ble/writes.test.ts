@@ -45,7 +45,8 @@ describe('writing to a device', () => {
 
   test(`${writes} writes to a device that drops every fifth connection`, { timeout: 3_600_000 }, async (t) => {
     const { device } = bluetooth;
-    const [answeredBefore, from] = [resultsOf(helper).length, device.received.length];
+    const answeredBefore = resultsOf(helper).length;
+    const from = device.received.length;
     device.send({ order: 'fail', share, seed: 15 });
     const failures: string[] = [];
     const times: number[] = [];

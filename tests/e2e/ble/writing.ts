@@ -15,7 +15,9 @@ export const resultsOf = (helper: Helper): WriteResult[] => helper.received.filt
 /** Orders a write and does not wait. */
 export function order(helper: Helper, address: string, payload: string): void {
   helper.send({
-    ...{ event: 'connect_and_write', address, payload },
+    event: 'connect_and_write',
+    address,
+    payload,
     service_uuid: provisioningServiceUuid,
     characteristic_uuid: provisioningCharacteristicUuid,
   });

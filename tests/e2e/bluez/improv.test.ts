@@ -5,7 +5,10 @@ import type { FakeBluez, Peripheral } from '../../rig/fake-bluez.ts';
 import { createStage, device, startScan, type Stage } from './stage.ts';
 
 const uuid = (last: number): string => `00467768-6228-2272-4663-27747826800${last}`;
-const [state, error, result, capabilities] = [uuid(1), uuid(2), uuid(4), uuid(5)];
+const state = uuid(1);
+const error = uuid(2);
+const result = uuid(4);
+const capabilities = uuid(5);
 const authorizationRequired = 1;
 const authorized = 2;
 const provisioning = 3;

@@ -212,7 +212,8 @@ describe('a write', { concurrency: 4 }, () => {
   });
 
   it('waits for the write before it', async () => {
-    const [first, second] = [device({ connects: ['unresolved'] }), device()];
+    const first = device({ connects: ['unresolved'] });
+    const second = device();
     await using stage = await scanning(first);
     stage.fake.add(second);
     const both = [stage.write(first), stage.write(second)];

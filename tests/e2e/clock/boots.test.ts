@@ -31,15 +31,22 @@ async function withStation() {
   const start = async (wallMs: number) => {
     await set(wallMs);
     const program = runProgram({
-      ...{ PORT: '0', DATA_DIR: join(folder.path, 'data'), STATION_ID: stationId, STATION_CODE: owner.code },
-      ...{ DEVICES_FILE: devicesFile, SHIFT_FILE: shiftFile },
+      PORT: '0',
+      DATA_DIR: join(folder.path, 'data'),
+      STATION_ID: stationId,
+      STATION_CODE: owner.code,
+      DEVICES_FILE: devicesFile,
+      SHIFT_FILE: shiftFile,
       NODE_OPTIONS: `--import ${import.meta.resolve('./shifted-clock.ts')}`,
     });
     const line = (event: string): Logged | undefined => program.lines.find((one) => one.event === event);
     await until('the backend to start', () => line('backend_started') !== undefined);
     const url = line('backend_started')?.address ?? '';
     const lamp = await connectDevice(line('mqtt_listening')?.address ?? '', {
-      ...{ stationId, id: '', externalId: device.externalId, token },
+      stationId,
+      id: '',
+      externalId: device.externalId,
+      token,
     });
     const stop = async (): Promise<void> => {
       await lamp[Symbol.asyncDispose]();

@@ -42,7 +42,8 @@ export async function sweep(options: {
   round(round: Round): Promise<void>;
 }): Promise<{ rounds: number; failures: number }> {
   const { cloud, clock, least } = options;
-  let [rounds, failures] = [0, 0];
+  let rounds = 0;
+  let failures = 0;
   for (const direction of directions) {
     for (const { name, action } of actions) {
       let at = 0;
@@ -60,7 +61,8 @@ export async function sweep(options: {
 
   async function play(direction: Direction, action: FrameAction, at: number): Promise<boolean> {
     await options.prepare?.();
-    let [count, isHealed] = [0, false];
+    let count = 0;
+    let isHealed = false;
     const messages: Round['messages'] = [];
     cloud.options.frameAction = (way, text) => {
       messages.push({ direction: way, text });

@@ -38,10 +38,18 @@ const speed = 0.001;
 export function startChaosDevice(url: string, login: DeviceLogin): ChaosDevice {
   const executed = new Set<string>();
   const presses: Press[] = [];
-  let [pressed, harms, busyUntilMs, cutMs] = [0, 0, 0, 0];
+  let pressed = 0;
+  let harms = 0;
+  let busyUntilMs = 0;
+  let cutMs = 0;
   let awaited: string | null = null;
   const device = startVirtualDevice({
-    ...{ url, stationId, login, seed: 'chaos', speed, heartbeatMs: 2_000 },
+    url,
+    stationId,
+    login,
+    seed: 'chaos',
+    speed,
+    heartbeatMs: 2_000,
     profile: {
       reconnectMs: 100,
       handshakeRetryMs,

@@ -45,9 +45,16 @@ export async function startHouse(kind: (typeof kinds)[number]): Promise<House> {
   const connect = (one: DeviceLogin, flash = memoryStore()): VirtualDevice => {
     const isField = one.profile === 'field';
     const device = startVirtualDevice({
-      ...{ url: station.mqttUrl, stationId, login: one, flash, seed: 'never-harm', speed: 0.001, heartbeatMs: 1_000 },
+      url: station.mqttUrl,
+      stationId,
+      login: one,
+      flash,
+      seed: 'never-harm',
+      speed: 0.001,
+      heartbeatMs: 1_000,
       profile: {
-        ...{ reconnectMs: 200, handshakeRetryMs: 2_000 },
+        reconnectMs: 200,
+        handshakeRetryMs: 2_000,
         ...(isField ? { erasesItself: { afterRefusals: 3, refusalRetryMs: 300 } } : {}),
       },
     });
@@ -80,7 +87,13 @@ export async function startHouse(kind: (typeof kinds)[number]): Promise<House> {
   await waitFor('all devices to work', async () => (await online()).length === everyone.length);
   const stack = starting.move();
   return {
-    ...{ station, databases, devices, connect, call, restart, online },
+    station,
+    databases,
+    devices,
+    connect,
+    call,
+    restart,
+    online,
     setUp: async () => {
       const code = (await readFile(join(station.dataDir, 'setup-code'), 'utf8')).trim();
       const { accessToken } = await call<{ accessToken: string }>('POST', '/api/auth/setup', { code, ...owner });

@@ -29,7 +29,9 @@ const relay = {
 
 it('devices of the field get the firmware of their chip, ask over HTTP, and are left alone after two failures', async (test) => {
   await using station = await startFirmwareStation({
-    ...{ devices, sleepers: 0, otaBytesPerSecond: 1_000_000 },
+    devices,
+    sleepers: 0,
+    otaBytesPerSecond: 1_000_000,
     env: { FIRMWARE_SOAK_SECONDS: '1' },
   });
   const { server, agent, installation, publicUrl } = station;
@@ -49,7 +51,11 @@ it('devices of the field get the firmware of their chip, ask over HTTP, and are 
   ): VirtualDevice =>
     running.use(
       startVirtualDevice({
-        ...{ url: installation.mqttUrl, stationId, chip, seed: 'field', heartbeatMs: 5_000 },
+        url: installation.mqttUrl,
+        stationId,
+        chip,
+        seed: 'field',
+        heartbeatMs: 5_000,
         login: { ...login, profile: 'field' },
         ...more,
       }),

@@ -78,7 +78,9 @@ const disturbances: readonly [string, (station: FirmwareStation) => Promise<void
 describe(`firmware from a manifest to ${devices} devices`, { timeout: 1_200_000 }, () => {
   it('arrives despite kills, stops at a failed first device, and leaves no device half updated', async (test: TestContext) => {
     await using station = await startFirmwareStation({
-      ...{ devices, sleepers, otaBytesPerSecond },
+      devices,
+      sleepers,
+      otaBytesPerSecond,
       env: { FIRMWARE_SOAK_SECONDS: '1', FIRMWARE_CONCURRENCY: '10', FIRMWARE_ATTEMPTS: '4' },
     });
     const { server, agent, installation, caddy } = station;

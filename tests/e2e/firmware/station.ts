@@ -91,10 +91,26 @@ export async function startFirmwareStation(options: {
     firmwareFolder: agent.cacheDir,
   });
   const args = [
-    ...['--file', installation.devicesFile, '--count', String(options.devices), '--station', stationId],
-    ...['--url', installation.mqttUrl, '--heartbeat', '5', '--flash', join(workspace.folder, 'flash')],
-    ...['--ota-rate', String(options.otaBytesPerSecond)],
-    ...['--sleepers', String(options.sleepers), '--awake', '4', '--period', '9'],
+    '--file',
+    installation.devicesFile,
+    '--count',
+    String(options.devices),
+    '--station',
+    stationId,
+    '--url',
+    installation.mqttUrl,
+    '--heartbeat',
+    '5',
+    '--flash',
+    join(workspace.folder, 'flash'),
+    '--ota-rate',
+    String(options.otaBytesPerSecond),
+    '--sleepers',
+    String(options.sleepers),
+    '--awake',
+    '4',
+    '--period',
+    '9',
   ];
   let fleet: Daemon | undefined;
   const all = starting.move();

@@ -49,7 +49,11 @@ describe('encryption of an installed station', () => {
   async function ask(path: string, options: { host?: string; body?: object } = {}): Promise<Answer> {
     const { host = name, body } = options;
     const request = httpsRequest({
-      ...{ host: shared.network.machine, path, method: body ? 'POST' : 'GET', ca: authority, agent: false },
+      host: shared.network.machine,
+      path,
+      method: body ? 'POST' : 'GET',
+      ca: authority,
+      agent: false,
       ...(host === name ? { servername: name } : {}),
       headers: { host, ...(body && { 'content-type': 'application/json' }) },
     });

@@ -66,7 +66,9 @@ describe('the life of an installed station', () => {
   });
 
   const lamp: DeviceLogin = {
-    ...{ externalId: 'light-0001', type: 'light', name: 'Hall lamp' },
+    externalId: 'light-0001',
+    type: 'light',
+    name: 'Hall lamp',
     token: randomBytes(32).toString('base64url'),
     profile: 'field',
   };
@@ -92,7 +94,10 @@ describe('the life of an installed station', () => {
   test('a device says hello at port 1883 and is shown as online', async () => {
     const stationId = /^STATION_ID=(.*)$/m.exec((await machine.readFile('/opt/station/.env')) ?? '')?.[1] ?? '';
     await using device = startVirtualDevice({
-      ...{ url: `mqtt://${shared.network.machine}:1883`, stationId, login: lamp, seed: 'install' },
+      url: `mqtt://${shared.network.machine}:1883`,
+      stationId,
+      login: lamp,
+      seed: 'install',
       profile: { handshakeRetryMs: 2_000 },
     });
     await waitFor('its handshake to be answered', () => device.isAccepted());

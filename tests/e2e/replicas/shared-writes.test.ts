@@ -181,7 +181,8 @@ function replicaFor(url: string, replicaId: string) {
 
 test('a decision that a leader has begun is on disk before the next term; later ones are refused', async () => {
   await using shared = await openShared();
-  const [one, two] = [replicaFor(shared.url, 'one'), replicaFor(shared.url, 'two')];
+  const one = replicaFor(shared.url, 'one');
+  const two = replicaFor(shared.url, 'two');
   await using _one = await one.open();
   await waitFor('the first leader', () => one.leadership.isLeader());
   await using _two = await two.open();

@@ -49,11 +49,15 @@ describe('a hijacked cloud', { timeout: 600_000 }, () => {
   after(() => life.disposeAsync());
 
   const person = (cloudUserId: string, role: string, email = `${cloudUserId}@example.org`) => ({
-    ...{ cloudUserId, role, email },
+    cloudUserId,
+    role,
+    email,
     name: cloudUserId,
   });
   const sync = (ownerId: string, ...people: object[]) => ({
-    ...{ type: 'identity_sync', station: { name: 'Home' }, ownerId },
+    type: 'identity_sync',
+    station: { name: 'Home' },
+    ownerId,
     members: people,
   });
   const send = (message: object): void => links.at(-1)?.send(JSON.stringify(message));

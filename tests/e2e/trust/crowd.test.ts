@@ -63,7 +63,12 @@ describe('a crowd of addresses and connections', { timeout: 600_000 }, () => {
     headers: Record<string, string> = {},
   ): Promise<{ status: number; code: string; token: string; device: string }> => {
     const asked = request({
-      ...{ host: stationAddress, port, localAddress, agent: false, method: 'POST', path: '/api/auth/login' },
+      host: stationAddress,
+      port,
+      localAddress,
+      agent: false,
+      method: 'POST',
+      path: '/api/auth/login',
       headers: { 'content-type': 'application/json', ...headers },
     });
     asked.end(JSON.stringify(login));

@@ -20,7 +20,8 @@ describe('a hijacked device', { timeout: 600_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
   let lamp: TestDevice;
-  let [hijacked, other]: [DeviceLogin?, DeviceLogin?] = [];
+  let hijacked: DeviceLogin | undefined;
+  let other: DeviceLogin | undefined;
   let token = '';
 
   before(async () => {
@@ -28,7 +29,8 @@ describe('a hijacked device', { timeout: 600_000 }, () => {
     await station.startBackend();
     token = await station.logIn();
     // The fourth and the last are lamps.
-    [other, hijacked] = [station.logins[3], station.logins[7]];
+    other = station.logins[3];
+    hijacked = station.logins[7];
     lamp = await waitFor('the login of the lamp', () => connectDevice(station.mqttUrl, loginOf(other)));
     life.defer(() => lamp[Symbol.asyncDispose]());
     await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });

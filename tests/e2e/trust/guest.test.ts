@@ -29,7 +29,9 @@ describe('a guest in the network', { timeout: 600_000 }, () => {
     agentPort = await findFreePort();
     const agentEnv = {
       ...systemEnv,
-      ...{ HOME: workspace.folder, STATION_ID: stationId, COMPOSE_PROJECT_PATH: workspace.folder },
+      HOME: workspace.folder,
+      STATION_ID: stationId,
+      COMPOSE_PROJECT_PATH: workspace.folder,
       UPDATE_SERVER_URL: 'http://127.0.0.1:9/manifest.json',
       PORT: String(agentPort),
     };
@@ -54,8 +56,16 @@ describe('a guest in the network', { timeout: 600_000 }, () => {
 
   it('without an account reads and changes nothing', async () => {
     const closed = [
-      ...['/api/devices', '/api/auth/me', '/api/auth/sessions', '/api/station/members', '/api/automations'],
-      ...['/api/system/status', '/api/system/events', '/api/backup', '/api/cloud/status', '/api/firmware/rollouts'],
+      '/api/devices',
+      '/api/auth/me',
+      '/api/auth/sessions',
+      '/api/station/members',
+      '/api/automations',
+      '/api/system/status',
+      '/api/system/events',
+      '/api/backup',
+      '/api/cloud/status',
+      '/api/firmware/rollouts',
     ];
     for (const path of closed) assert.equal(await statusOf(path), 401, path);
     for (const path of [

@@ -147,7 +147,8 @@ describe('a hostile mirror', { timeout: 600_000 }, () => {
   it('leads from https to http: the agent does not follow', async () => {
     await needPackages(['openssl']);
     const { rig } = story;
-    const [keyFile, certificateFile] = [join(rig.workspace.folder, 'key.pem'), join(rig.workspace.folder, 'cert.pem')];
+    const keyFile = join(rig.workspace.folder, 'key.pem');
+    const certificateFile = join(rig.workspace.folder, 'cert.pem');
     const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
     const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
     await run('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certificateFile]);

@@ -18,7 +18,8 @@ export async function startNameServer(workspace: Workspace, names: Record<string
   socket.bind(53, '127.0.0.1');
   await once(socket, 'listening');
   workspace.own({ [Symbol.asyncDispose]: async () => void socket.close() });
-  const [resolver, program] = [join(workspace.folder, 'resolv.conf'), join(workspace.folder, 'chromium')];
+  const resolver = join(workspace.folder, 'resolv.conf');
+  const program = join(workspace.folder, 'chromium');
   await writeFile(resolver, 'nameserver 127.0.0.1\n');
   const inside = `mount --bind ${resolver} /etc/resolv.conf && exec /usr/bin/chromium "$@"`;
   await writeFile(program, `#!/bin/sh\nexec unshare --mount sh -c '${inside}' sh "$@"\n`);

@@ -27,7 +27,11 @@ describe('a stolen card', { timeout: 600_000 }, () => {
     await station.startBackend();
     token = await station.logIn();
     const settings = {
-      ...{ nightly: false, at: '03:00', keep: { daily: 1, weekly: 1 }, folder: false, webdav: null },
+      nightly: false,
+      at: '03:00',
+      keep: { daily: 1, weekly: 1 },
+      folder: false,
+      webdav: null,
       passphrase,
     };
     const put = await fetch(`${station.url}/api/backup/settings`, {

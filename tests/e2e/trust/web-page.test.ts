@@ -14,7 +14,8 @@ import { startNameServer } from './name-server.ts';
 // Somebody in the house opens a page of an attacker, in the browser in which the owner is logged in to the station.
 
 /** Of the attacker's server and of the station. A browser tries them in this order. */
-const [attackerAddress, stationAddress] = ['127.0.0.1', '127.0.0.2'];
+const attackerAddress = '127.0.0.1';
+const stationAddress = '127.0.0.2';
 const names = {
   'station.local': [stationAddress],
   'evil.example': [attackerAddress, stationAddress],

@@ -91,7 +91,8 @@ test('a release server whose certificate does not verify is refused', async () =
   await using story = await createStory({ started: false });
   const { rig } = story;
   const { manifest } = await rig.release({ version: '1.1.0' });
-  const [key, certificate] = [join(rig.workspace.folder, 'key.pem'), join(rig.workspace.folder, 'certificate.pem')];
+  const key = join(rig.workspace.folder, 'key.pem');
+  const certificate = join(rig.workspace.folder, 'certificate.pem');
   await run('openssl', [
     'req',
     '-x509',

@@ -49,7 +49,8 @@ async function startAgent(path: string) {
 
 test('an owner sets the clock of a station without internet, in a real Chromium', { timeout: 600_000 }, async () => {
   if (await isWebStale(root)) {
-    const [path, home] = [process.env['PATH'] ?? '', systemEnv['HOME'] ?? '/root'];
+    const path = process.env['PATH'] ?? '';
+    const home = systemEnv['HOME'] ?? '/root';
     await buildWeb({ root, path, home, signal: AbortSignal.timeout(300_000) });
   }
   await using station = await install('the embedded broker and SQLite', { devices: 0 });

@@ -42,7 +42,9 @@ const fan = {
 };
 
 const login = (externalId: string, type: string, name: string): DeviceLogin => ({
-  ...{ externalId, type, name },
+  externalId,
+  type,
+  name,
   token: `token-of-${externalId}-that-is-long-enough`,
   profile: 'station',
 });
@@ -76,7 +78,11 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
     assert.ok(read.kind === 'ok');
     for (const one of logins) {
       const started = startVirtualDevice({
-        ...{ url: station.mqttUrl, stationId, login: one, seed: 'types', speed: 0.001 },
+        url: station.mqttUrl,
+        stationId,
+        login: one,
+        seed: 'types',
+        speed: 0.001,
         ...(one.type === 'fan' && { types: () => read.deviceType }),
       });
       day.use(started);

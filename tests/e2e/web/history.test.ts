@@ -13,7 +13,9 @@ import { install, owner, stationId, type Installation } from '../backend/install
 import { logIn, look, openBrowser, openPerson, textOn, timeoutMs, type Person } from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
+const minute = 60_000;
+const hour = 3_600_000;
+const day = 86_400_000;
 
 type Gap = { fromMs: number; toMs: number };
 
@@ -145,7 +147,8 @@ describe('the history of a device in the web app, in a real Chromium', { timeout
   before(async () => {
     assert.ok(climate && lamp);
     if (await isWebStale(root)) {
-      const [path, home] = [process.env['PATH'] ?? '', systemEnv['HOME'] ?? '/root'];
+      const path = process.env['PATH'] ?? '';
+      const home = systemEnv['HOME'] ?? '/root';
       await buildWeb({ root, path, home, signal: AbortSignal.timeout(300_000) });
     }
     const env = { WEB_DIR: join(root, 'dist/web') };
@@ -206,7 +209,8 @@ describe('the history of a device in the web app, in a real Chromium', { timeout
       await textOn(page, /^No data for .+: the device was offline or the station was off\.$/);
       await textOn(page, /^Resolution: .+$/);
       const part = (at: number): number => (at - shown.fromMs) / (shown.toMs - shown.fromMs);
-      const [from, to] = [part(gap.fromMs), part(gap.toMs)];
+      const from = part(gap.fromMs);
+      const to = part(gap.toMs);
       const step = answer.resolutionMs / (shown.toMs - shown.fromMs);
       const inside = [0.2, 0.5, 0.8].map((share) => from + (to - from) * share);
       assert.deepEqual(await linesAt(page, inside), [null, null, null], `${words}: no line across the gap`);

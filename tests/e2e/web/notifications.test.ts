@@ -114,7 +114,9 @@ describe('notifications in the web app, in a real Chromium', { timeout: 600_000 
       return view.preferences;
     };
     const wanted = {
-      ...{ email: true, topics: ['devices', 'updates', 'conditions', 'automations'], language: 'en' },
+      email: true,
+      topics: ['devices', 'updates', 'conditions', 'automations'],
+      language: 'en',
       quiet: { from: '23:30', to: '07:00' },
     };
     await waitFor('it is saved', async () => JSON.stringify(await saved()).includes('23:30') || null);

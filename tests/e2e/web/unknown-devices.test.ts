@@ -13,7 +13,9 @@ import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } 
 const root = join(import.meta.dirname, '../../..');
 
 const login = (externalId: string, type: string, name: string): DeviceLogin => ({
-  ...{ externalId, type, name },
+  externalId,
+  type,
+  name,
   token: randomBytes(32).toString('base64url'),
   profile: 'field',
 });
@@ -34,7 +36,12 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
   const connect = (one: DeviceLogin): VirtualDevice =>
     day.use(
       startVirtualDevice({
-        ...{ url: station.mqttUrl, stationId, login: one, seed: 'unknown', speed: 0.001, heartbeatMs: 1_000 },
+        url: station.mqttUrl,
+        stationId,
+        login: one,
+        seed: 'unknown',
+        speed: 0.001,
+        heartbeatMs: 1_000,
         profile: { reconnectMs: 500, handshakeRetryMs: 2_000 },
       }),
     );

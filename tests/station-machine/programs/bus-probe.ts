@@ -5,33 +5,46 @@ import { BusError, createBus, type BusCall } from '@station/kit/message-bus';
 
 const calls: Record<string, BusCall> = {
   'read the objects of BlueZ': {
-    ...{ destination: 'org.bluez', path: '/', interface: 'org.freedesktop.DBus.ObjectManager' },
+    destination: 'org.bluez',
+    path: '/',
+    interface: 'org.freedesktop.DBus.ObjectManager',
     member: 'GetManagedObjects',
   },
   'switch the adapter on': {
-    ...{
-      destination: 'org.bluez',
-      path: '/org/bluez/hci0',
-      interface: 'org.freedesktop.DBus.Properties',
-      member: 'Set',
-    },
-    ...{ signature: 'ssv', body: ['org.bluez.Adapter1', 'Powered', new Variant('b', true)] },
+    destination: 'org.bluez',
+    path: '/org/bluez/hci0',
+    interface: 'org.freedesktop.DBus.Properties',
+    member: 'Set',
+    signature: 'ssv',
+    body: ['org.bluez.Adapter1', 'Powered', new Variant('b', true)],
   },
   'answer pairing requests': {
-    ...{ destination: 'org.bluez', path: '/org/bluez', interface: 'org.bluez.AgentManager1', member: 'RegisterAgent' },
-    ...{ signature: 'os', body: ['/agent', 'NoInputNoOutput'] },
+    destination: 'org.bluez',
+    path: '/org/bluez',
+    interface: 'org.bluez.AgentManager1',
+    member: 'RegisterAgent',
+    signature: 'os',
+    body: ['/agent', 'NoInputNoOutput'],
   },
   'list the units of systemd': {
-    ...{ destination: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1' },
-    ...{ interface: 'org.freedesktop.systemd1.Manager', member: 'ListUnits' },
+    destination: 'org.freedesktop.systemd1',
+    path: '/org/freedesktop/systemd1',
+    interface: 'org.freedesktop.systemd1.Manager',
+    member: 'ListUnits',
   },
   'ask logind for a reboot': {
-    ...{ destination: 'org.freedesktop.login1', path: '/org/freedesktop/login1' },
-    ...{ interface: 'org.freedesktop.login1.Manager', member: 'CanReboot' },
+    destination: 'org.freedesktop.login1',
+    path: '/org/freedesktop/login1',
+    interface: 'org.freedesktop.login1.Manager',
+    member: 'CanReboot',
   },
   'read every message': {
-    ...{ destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus' },
-    ...{ interface: 'org.freedesktop.DBus.Monitoring', member: 'BecomeMonitor', signature: 'asu', body: [[], 0] },
+    destination: 'org.freedesktop.DBus',
+    path: '/org/freedesktop/DBus',
+    interface: 'org.freedesktop.DBus.Monitoring',
+    member: 'BecomeMonitor',
+    signature: 'asu',
+    body: [[], 0],
   },
 };
 

@@ -10,7 +10,9 @@ import { createReachability } from './reachability.ts';
 
 const host = '127.0.0.1';
 /** The kernel opens no connection to a group of hosts (RFC 1112): nobody answers, wherever this runs. */
-const [silent, unanswered, absent] = ['224.0.0.7', '224.0.0.8', '224.0.0.9'];
+const silent = '224.0.0.7';
+const unanswered = '224.0.0.8';
+const absent = '224.0.0.9';
 const signal = new AbortController().signal;
 
 let folder = '';

@@ -18,7 +18,9 @@ function newKey(): SigningKey {
   return key;
 }
 
-const [a, b, c] = [newKey(), newKey(), newKey()];
+const a = newKey();
+const b = newKey();
+const c = newKey();
 const naming = (key: SigningKey) => ({ version: '2.0.0', nextPublicKey: key.text });
 
 /** Keys of a station with its state in `dataDir`, and the events that they log. */

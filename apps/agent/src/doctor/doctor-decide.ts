@@ -83,7 +83,8 @@ export function decidePublicCertificate(name: string, { served, log }: PublicCer
   }
   const { issuer, validFrom, validUntil: until } = served;
   const detail = `${name}; ${until.slice(0, 10)}; ${issuer}`;
-  const [from, end] = [Date.parse(validFrom), Date.parse(until)];
+  const from = Date.parse(validFrom);
+  const end = Date.parse(until);
   // The proxy renews it when a third of its time is left.
   const isLate = Date.parse(now) > end - (end - from) / 6;
   if (!isLate) return { detail, findings: [] };

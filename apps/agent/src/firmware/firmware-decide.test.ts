@@ -113,7 +113,8 @@ describe('the next step', () => {
   });
 
   it('is to hand over what has failed least: one that the backend refuses delays no other', () => {
-    const [refused, other] = [item('1.0.0'), item('2.0.0', { name: 'climate', file: 'climate@2.0.0.bin' })];
+    const refused = item('1.0.0');
+    const other = item('2.0.0', { name: 'climate', file: 'climate@2.0.0.bin' });
     const items = [refused, other];
     for (const dueMs of [0, 300]) {
       const handOvers = new Map([[attemptKey(refused), { failures: 9, dueMs, reason: '409' }]]);
@@ -135,7 +136,8 @@ describe('the next step', () => {
   });
 
   it('is what has failed least: one that always fails does not delay the others', () => {
-    const [never, other] = [entry('1.1.0'), entry('1.0.0', { name: 'climate' })];
+    const never = entry('1.1.0');
+    const other = entry('1.0.0', { name: 'climate' });
     const attempts = new Map([[attemptKey(never), attempt({ failures: 9, dueMs: 0 })]]);
     assert.deepEqual(decideWith({ entries: [never, other], attempts }), { kind: 'fetch', entry: other });
   });
@@ -154,7 +156,8 @@ describe('the next step', () => {
   });
 
   it('removes unfinished downloads that no manifest lists any more, once the manifest was read', () => {
-    const [wanted, unwanted] = ['b'.repeat(64), 'c'.repeat(64)];
+    const wanted = 'b'.repeat(64);
+    const unwanted = 'c'.repeat(64);
     const changes = { partials: [wanted, unwanted], entries: [entry('1.1.0')] };
     assert.deepEqual(decideWith(changes), { kind: 'remove_partial', checksum: unwanted });
     assert.equal(decideWith({ ...changes, entries: null }).kind, 'wait');
@@ -234,7 +237,8 @@ describe('an entry', () => {
 });
 
 it('refusals of the manifest and of images differ', () => {
-  const [back, bad] = [entry('0.9.0'), entry('1.1.0', { name: 'climate' })];
+  const back = entry('0.9.0');
+  const bad = entry('1.1.0', { name: 'climate' });
   const attempts = new Map([
     [attemptKey(bad), attempt({ kind: 'refused', reason: 'a bootloader, not an application' })],
     ['other@1.0.0 x', attempt()],

@@ -203,7 +203,8 @@ const isWantedPartial = (checksum: string, facts: Facts): boolean =>
   facts.entries.some((entry) => entry.checksum === `sha256:${checksum}` && chooseEntry(entry, facts).kind === 'fetch');
 
 function order(a: string, b: string): number {
-  const [left, right] = [parseVersion(a), parseVersion(b)];
+  const left = parseVersion(a);
+  const right = parseVersion(b);
   if (left && right) return compareVersions(left, right);
   return left ? 1 : right ? -1 : 0;
 }

@@ -17,7 +17,9 @@ const newSigner = () => createReleaseSigner(generateKeyPairSync('ed25519').priva
 
 test('a firmware manifest may be signed with a learned key, and names no key itself', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'firmware-keys-'));
-  const [first, second, third] = [newSigner(), newSigner(), newSigner()];
+  const first = newSigner();
+  const second = newSigner();
+  const third = newSigner();
   const key = parseSigningKey(first.publicKey);
   assert.ok(key);
   const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });

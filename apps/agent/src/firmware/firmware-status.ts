@@ -55,7 +55,12 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
       // Before the backend's first answer, earlier accepted hand-overs count.
       const types = facts.types ?? [{ type: name, installed: [], cached: version }];
       return {
-        ...{ name, version, file, checksum, size, downloadedAt },
+        name,
+        version,
+        file,
+        checksum,
+        size,
+        downloadedAt,
         ...(chip === null ? {} : { chip }),
         handedOver: isHandedOver(item, facts.handedOver, types),
       };

@@ -45,7 +45,8 @@ describe('GET /events', () => {
   it('streams each event as it happens, to everybody who follows', async () => {
     await using running = await startServer();
     loud(running.logger, 'before anybody followed');
-    const [one, two] = [await follow(running), await follow(running)];
+    const one = await follow(running);
+    const two = await follow(running);
     running.logger.event('config_warning', { problem: 'line\nbreak' });
     await Promise.all([one.until('break'), two.until('break')]);
     for (const { text, socket } of [one, two]) {

@@ -66,7 +66,10 @@ export function createLogStreams(parts: { clock: Clock; stopping: AbortSignal })
       const closed = openStream(response, { clock, stopping, greeting: 'the logs as they are written' });
       const onLine = (line: LogLine): Promise<void> | void => {
         if (closed.aborted) return undefined;
-        if (response.writableLength > maxBufferedBytes) return void response.destroy();
+        if (response.writableLength > maxBufferedBytes) {
+          response.destroy();
+          return;
+        }
         if (response.write(`data: ${JSON.stringify(line)}\n\n`)) return undefined;
         return once(response, 'drain', { signal: closed }).then(
           () => undefined,

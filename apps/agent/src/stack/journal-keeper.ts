@@ -88,7 +88,8 @@ type Keeper = KeeperParts & {
 
 export function createJournalKeeper(parts: KeeperParts): JournalKeeper {
   const run = newRunState();
-  const [changed, ended] = [createEmitter<void>(), createEmitter<void>()];
+  const changed = createEmitter<void>();
+  const ended = createEmitter<void>();
   const read = damagedAfterTries(() => readJournal(parts.disk, parts.dataDir));
   const keeper: Keeper = { ...parts, run, changed, ended, read };
   const journal = (): Journal => journalOf(run);
@@ -241,7 +242,13 @@ function describeOperation({ run, clock, stabilizationMs }: Keeper): Operation |
   const isChecked = phase === 'verifying' || phase === 'verifying_revert';
   const left = isChecked && run.watch ? run.watch.startedMs + stabilizationMs - clock.monotonic() : null;
   return {
-    ...{ id, kind, phase, trigger, startedAt, version: to.version, progress: run.meter.read() },
+    id,
+    kind,
+    phase,
+    trigger,
+    startedAt,
+    version: to.version,
+    progress: run.meter.read(),
     ...(left !== null && { healthCheckUntil: isoTime(clock.now() + Math.max(0, left)) }),
   };
 }

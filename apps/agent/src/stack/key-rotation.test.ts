@@ -21,7 +21,10 @@ import { createReleaseSource, type ReleaseCheck } from './release-source.ts';
 const signal = new AbortController().signal;
 const images = { backend: 'registry.test/backend:2.0.0', frontend: 'registry.test/frontend:2.0.0' };
 const newSigner = (): ReleaseSigner => createReleaseSigner(generateKeyPairSync('ed25519').privateKey);
-const [a, b, c, other] = [newSigner(), newSigner(), newSigner(), newSigner()];
+const a = newSigner();
+const b = newSigner();
+const c = newSigner();
+const other = newSigner();
 const naming = ({ publicKey }: ReleaseSigner) => ({ nextPublicKey: publicKey });
 
 /** A release server: what it has published last, with its signature. */
@@ -77,9 +80,19 @@ async function startStation(
     services: async () => ({ running: Object.keys(images), declared: Object.keys(images) }),
   });
   const poll = createReleasePoll({
-    ...{ keeper, source, clock: systemClock, logger, conditions: createAgentConditions(systemClock, logger) },
-    ...{ isClockRight: async () => null, stationId: 'station', agentVersion: '1.0.0', random: () => 0.5 },
-    ...{ autoUpdate: true, bootstrapOnStart: true, checkIntervalMs: 60_000, maintenanceWindow: null },
+    keeper,
+    source,
+    clock: systemClock,
+    logger,
+    conditions: createAgentConditions(systemClock, logger),
+    isClockRight: async () => null,
+    stationId: 'station',
+    agentVersion: '1.0.0',
+    random: () => 0.5,
+    autoUpdate: true,
+    bootstrapOnStart: true,
+    checkIntervalMs: 60_000,
+    maintenanceWindow: null,
   });
   /** The version of the accepted manifest, or why there is none. */
   const outcome = (
@@ -219,8 +232,13 @@ function limited(operations: number): { disk: Disk; stop: AbortSignal } {
     };
   const { read, list, makeDirectory, write, sync, rename, remove } = nodeDisk;
   const disk: Disk = {
-    ...{ read: limit(read), list: limit(list), makeDirectory: limit(makeDirectory), write: limit(write) },
-    ...{ sync: limit(sync), rename: limit(rename), remove: limit(remove) },
+    read: limit(read),
+    list: limit(list),
+    makeDirectory: limit(makeDirectory),
+    write: limit(write),
+    sync: limit(sync),
+    rename: limit(rename),
+    remove: limit(remove),
   };
   return { disk, stop: stop.signal };
 }

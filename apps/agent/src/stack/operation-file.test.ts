@@ -11,8 +11,13 @@ import type { OperationFile } from '@station/protocol/operation-file';
 import { keepOperationFile } from './operation-file.ts';
 
 const update: Operation = {
-  ...{ id: '1', kind: 'update', phase: 'pulling', trigger: 'manual', startedAt: '2026-01-01T00:00:00.000Z' },
-  ...{ version: '1.2.0', progress: { doneBytes: 0, totalBytes: null, percent: null } },
+  id: '1',
+  kind: 'update',
+  phase: 'pulling',
+  trigger: 'manual',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  version: '1.2.0',
+  progress: { doneBytes: 0, totalBytes: null, percent: null },
 };
 
 /** Time passes only when the file was read as wanted: no test waits for a second. */

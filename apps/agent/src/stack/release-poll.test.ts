@@ -16,7 +16,8 @@ test('a rollout of 0 includes no station, of 100 every one, and a wider one keep
 test('a rollout takes about its share of the stations, others for each version', () => {
   const share = (version: string): boolean[] =>
     Array.from({ length: 4000 }, (_, index) => takesPart(station(index), { version, rollout: 25 }));
-  const [first, second] = [share('1.0.0'), share('1.1.0')];
+  const first = share('1.0.0');
+  const second = share('1.1.0');
   for (const taken of [first, second]) {
     const count = taken.filter(Boolean).length;
     assert.ok(count > 900 && count < 1100, `${count} of 4000`);

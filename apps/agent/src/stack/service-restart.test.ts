@@ -6,7 +6,14 @@ import type { ContainerFact } from './stack-ports.ts';
 
 const signal = new AbortController().signal;
 const container = (service: string, state: string): ContainerFact => ({
-  ...{ id: service, service, image: service, imageId: service, state, health: 'none', restartCount: 0, exitCode: 0 },
+  id: service,
+  service,
+  image: service,
+  imageId: service,
+  state,
+  health: 'none',
+  restartCount: 0,
+  exitCode: 0,
 });
 
 function setUp(containers: ContainerFact[], onStop: () => void = () => undefined) {

@@ -515,7 +515,9 @@ test('the decision imports nothing but its own rooms', async () => {
 
 describe('whether the installed release is brought up', () => {
   const at = (upInBoot: string | null, bootstrapOnStart: boolean, isStart = true) => ({
-    ...{ upInBoot, bootstrapOnStart, isStart },
+    upInBoot,
+    bootstrapOnStart,
+    isStart,
     bootId: 'now',
   });
   type Row = [
@@ -546,8 +548,14 @@ describe('whether the installed release is brought up', () => {
 
   test('what runs of it is counted by service', () => {
     const container = (service: string, state: string) => ({
-      ...{ id: service, service, state, image: 'a:1', imageId: 'sha256:a' },
-      ...{ health: 'none', restartCount: 0, exitCode: 0 },
+      id: service,
+      service,
+      state,
+      image: 'a:1',
+      imageId: 'sha256:a',
+      health: 'none',
+      restartCount: 0,
+      exitCode: 0,
     });
     const services = ['backend', 'frontend'];
     const of = (...containers: ReturnType<typeof container>[]) => runningPart(containers, services);

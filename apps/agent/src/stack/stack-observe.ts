@@ -13,7 +13,10 @@ export async function observe(context: StepContext, bringUpDue: boolean): Promis
   const isIdle = journal.operation === null;
   const readsImages = isIdle || journal.operation?.phase === 'preparing';
   return {
-    ...{ bootId, gate, journal, bringUpDue },
+    bootId,
+    gate,
+    journal,
+    bringUpDue,
     journalInDoubt: run.journalInDoubt,
     presentImages: readsImages ? await presentImages(engine, journal) : [],
     pinnedImages: isIdle ? await engine.pinnedImages() : [],

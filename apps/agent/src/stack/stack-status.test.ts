@@ -6,8 +6,14 @@ import { emptyJournal } from './journal.ts';
 
 const keeper = { isLoaded: () => true, journal: () => emptyJournal };
 const container: ContainerFact = {
-  ...{ id: '1', service: 'backend', image: 'a/backend:1', imageId: 'sha256:1' },
-  ...{ state: 'running', health: 'healthy', restartCount: 0, exitCode: 0 },
+  id: '1',
+  service: 'backend',
+  image: 'a/backend:1',
+  imageId: 'sha256:1',
+  state: 'running',
+  health: 'healthy',
+  restartCount: 0,
+  exitCode: 0,
 };
 
 test('an engine that does not answer leaves the list empty, is asked once, and counts again when it answers', async () => {

@@ -68,7 +68,9 @@ export function createStack(parts: StackParts, operator: ServiceOperator | null 
     lastAliveMs: () => state.aliveMs,
     alive: flow.alive,
     ...createStackStatus({
-      ...{ keeper: { ...keeper, operation }, engine: parts.engine, poll },
+      keeper: { ...keeper, operation },
+      engine: parts.engine,
+      poll,
       lastError: flow.stackConditions.lastError,
       lastRestart: restarts.last,
     }),
@@ -80,14 +82,22 @@ function createFlow(parts: StackParts): Flow {
   const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
   const stackConditions = createStackConditions(parts);
   const state: Flow['state'] = {
-    ...{ signal: null, starting: false, isStart: true, foundAtStart: null },
-    ...{ installDueMs: -Infinity, bringUpDueMs: -Infinity, aliveMs: clock.monotonic() },
+    signal: null,
+    starting: false,
+    isStart: true,
+    foundAtStart: null,
+    installDueMs: -Infinity,
+    bringUpDueMs: -Infinity,
+    aliveMs: clock.monotonic(),
   };
   const alive = (): void => {
     state.aliveMs = clock.monotonic();
   };
   return {
-    ...{ ...parts, alive, stackConditions, state },
+    ...parts,
+    alive,
+    stackConditions,
+    state,
     blockers: createBlockers({ ...parts, fail: stackConditions.fail, alive }),
     poll: createReleasePoll(parts),
     runner: createExclusiveRunner(),

@@ -42,9 +42,16 @@ function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Dat
   };
   const write = (line: string): void => void events.push((JSON.parse(line) as { event: string }).event);
   const certificates = createStationCertificates({
-    ...{ mode, clock, maker, disk: nodeDisk, owners: null },
+    mode,
+    clock,
+    maker,
+    disk: nodeDisk,
+    owners: null,
     acme: caFile === undefined ? null : { ...publicSite, caFile },
-    ...{ folder: join(folder, 'tls'), dataDir: folder, authorityName: 'Station-ab12', host: 'cabin.local' },
+    folder: join(folder, 'tls'),
+    dataDir: folder,
+    authorityName: 'Station-ab12',
+    host: 'cabin.local',
     addresses: () => [{ interface: 'eth0', address }],
     mdnsName: async () => mdnsNames.shift() ?? null,
     restart: async (server) => void restarted.push(server),
@@ -218,7 +225,8 @@ describe('the authority of the station', () => {
   });
 
   it('is another one on each station', async () => {
-    const [own, other] = [await maker.makeAuthority('Station-ab12'), await maker.makeAuthority('Station-ab12')];
+    const own = await maker.makeAuthority('Station-ab12');
+    const other = await maker.makeAuthority('Station-ab12');
     const pair = await issue(own, ['cabin.local']);
     assert.equal(maker.readFacts(pair, other), null);
     assert.notEqual(await judge(pair, other.certificate, 'cabin.local'), 'trusted');

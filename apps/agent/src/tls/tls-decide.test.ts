@@ -21,7 +21,8 @@ describe('the certificate of a station', () => {
   });
 
   it('is issued again when the clock was wrong before, in either direction', () => {
-    const [past, future] = [Date.UTC(1970, 0, 1), Date.UTC(2038, 0, 1)];
+    const past = Date.UTC(1970, 0, 1);
+    const future = Date.UTC(2038, 0, 1);
     for (const wrong of [past, future]) {
       const early = decideCertificate(null, wanted, wrong)!;
       assert.ok(decideCertificate(early, wanted, now), new Date(wrong).toISOString());

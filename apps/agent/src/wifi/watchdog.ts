@@ -66,7 +66,9 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
     status: () => wifiStatusOf(run.memory, run.facts, clock),
     portal: run.actions,
     network: createNetworkActions(run, {
-      ...{ radio: parts.radio, clock, wake: waker.wake },
+      radio: parts.radio,
+      clock,
+      wake: waker.wake,
       rescan: run.actions.rescan,
     }),
   };

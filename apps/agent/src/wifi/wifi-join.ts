@@ -34,7 +34,8 @@ export async function keepJoined({ run, radio }: Context, candidateId: string): 
 }
 
 const appJoinOf = ({ clock }: Context, ssid: SsidHex, failure: JoinFailure | null): Memory['appJoin'] => ({
-  ...{ ssid, failure },
+  ssid,
+  failure,
   endedMs: clock.monotonic(),
   endedAt: isoTime(clock.now()),
 });

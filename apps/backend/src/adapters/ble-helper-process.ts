@@ -94,14 +94,16 @@ const sliceMs = 50;
 const stepBytes = 4 * 1024;
 
 async function readPaced(stream: AsyncIterable<Buffer>, reader: LineReader): Promise<void> {
-  let [lines, sinceMs] = [0, performance.now()];
+  let lines = 0;
+  let sinceMs = performance.now();
   for await (const chunk of stream) {
     for (let at = 0; at < chunk.length; at += stepBytes) {
       lines += reader.push(chunk.subarray(at, at + stepBytes));
       if (lines < maxLinesPerSlice) continue;
       const leftMs = sinceMs + sliceMs - performance.now();
       if (leftMs > 0) await sleep(leftMs);
-      [lines, sinceMs] = [0, performance.now()];
+      lines = 0;
+      sinceMs = performance.now();
     }
   }
 }
@@ -133,7 +135,8 @@ function createLineReader(maxBytes: number, onLine: (line: string) => void, onTo
   };
   const complete = (): void => {
     const pieces = rest;
-    const [wasTooLong, isEmpty] = [isTooLong, size === 0];
+    const wasTooLong = isTooLong;
+    const isEmpty = size === 0;
     rest = [];
     size = 0;
     isTooLong = false;
@@ -142,7 +145,8 @@ function createLineReader(maxBytes: number, onLine: (line: string) => void, onTo
   };
   return {
     push: (chunk) => {
-      let [from, lines] = [0, 0];
+      let from = 0;
+      let lines = 0;
       for (let at = chunk.indexOf(0x0a); at !== -1; at = chunk.indexOf(0x0a, from)) {
         keep(chunk.subarray(from, at));
         complete();

@@ -198,7 +198,10 @@ function createWindow(most: number, ms: number): () => boolean {
   let endMs = 0;
   return () => {
     const nowMs = performance.now();
-    if (nowMs >= endMs) [count, endMs] = [0, nowMs + ms];
+    if (nowMs >= endMs) {
+      count = 0;
+      endMs = nowMs + ms;
+    }
     count += 1;
     return count <= most;
   };

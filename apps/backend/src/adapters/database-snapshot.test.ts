@@ -39,7 +39,8 @@ const { signal } = new AbortController();
 
 test('a snapshot is one moment while another process writes and checkpoints', async () => {
   await using folder = await temporaryFolder();
-  const [file, copy] = [join(folder.path, 'a.sqlite'), join(folder.path, 'copy.sqlite')];
+  const file = join(folder.path, 'a.sqlite');
+  const copy = join(folder.path, 'copy.sqlite');
   fill(file);
   const other = spawn(process.execPath, ['-e', writer, file], { stdio: 'ignore' });
   try {

@@ -16,7 +16,11 @@ describe('mail by SMTP', () => {
   let mailbox: Mailbox;
   const usual = getCACertificates('default');
   const server = (more: Partial<MailServer> = {}): MailServer => ({
-    ...{ host: 'localhost', port: mailbox.port, security: 'starttls', ...login, from: 'station@example.org' },
+    host: 'localhost',
+    port: mailbox.port,
+    security: 'starttls',
+    ...login,
+    from: 'station@example.org',
     ...more,
   });
   const causeOf = (answer: MailAnswer): string => (answer.kind === 'sent' ? 'sent' : answer.cause);

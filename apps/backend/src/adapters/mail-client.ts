@@ -46,12 +46,10 @@ export async function sendMail(
     try {
       await transport.sendMail({
         from: { name: fromName, address: server.from },
-        ...{
-          to: { name: '', address: to },
-          subject,
-          text,
-          messageId: `<${id}@${server.from.split('@')[1] ?? 'station'}>`,
-        },
+        to: { name: '', address: to },
+        subject,
+        text,
+        messageId: `<${id}@${server.from.split('@')[1] ?? 'station'}>`,
         headers: { 'auto-submitted': 'auto-generated' },
         disableFileAccess: true,
         disableUrlAccess: true,
@@ -71,7 +69,9 @@ export async function sendMail(
 function optionsOf(server: MailServer, address: string): SMTPTransportOptions {
   const { host, port, security, username, password } = server;
   return {
-    ...{ host: address, port, secure: security === 'tls' },
+    host: address,
+    port,
+    secure: security === 'tls',
     requireTLS: security === 'starttls',
     ignoreTLS: security === 'none',
     tls: { ...(isIP(host) === 0 && { servername: host }), minVersion: 'TLSv1.2' },

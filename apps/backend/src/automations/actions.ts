@@ -139,7 +139,10 @@ async function sendCommand(
   // Subscribes before sending: the device may confirm before the broker answers.
   using endings = listenForEndings(events, deviceId);
   const result = await commands.send({
-    ...{ deviceId, action, params, userId: null },
+    deviceId,
+    action,
+    params,
+    userId: null,
     cause: { kind: 'automation', id: automationId },
   });
   switch (result.kind) {

@@ -71,7 +71,8 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
     const { accessToken } = await call<Session>(url, '/api/auth/setup', null, { code, ...owner });
     const known = await call<Device[]>(url, '/api/devices', accessToken);
     const idOf = (externalId: string): string => known.find((one) => one.externalId === externalId)!.id;
-    const [lampId, sensorId] = [idOf('lamp-1'), idOf('motion-1')];
+    const lampId = idOf('lamp-1');
+    const sensorId = idOf('motion-1');
     const motion = node('motion', 'trigger', 'device_state_changed', {
       deviceId: sensorId,
       capability: 'motion',

@@ -30,7 +30,8 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     // Reads the fingerprint first: the next check then detects a change in between.
     const seen = await store.fingerprint();
     const armed = (await store.list()).flatMap((row) => triggersOf(row));
-    const [ofDevices, ofZones] = [new Map<string, ArmedTrigger[]>(), new Map<string, ArmedTrigger[]>()];
+    const ofDevices = new Map<string, ArmedTrigger[]>();
+    const ofZones = new Map<string, ArmedTrigger[]>();
     for (const trigger of armed) {
       const { data } = trigger;
       if (data.kind === 'schedule') continue;
@@ -39,7 +40,8 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     }
     // Who is in which zone matters only when there are triggers of zones.
     zoneOf = ofZones.size === 0 ? new Map() : await store.zonesOfDevices();
-    [byDevice, byZone] = [ofDevices, ofZones];
+    byDevice = ofDevices;
+    byZone = ofZones;
     schedules = armed.filter(({ data }) => data.kind === 'schedule');
     fingerprint = seen;
   };

@@ -186,7 +186,8 @@ async function resume(state: RunnerState, row: RunRow, time: RunTime, known: Kno
   const claim = { owner, leaseUntil: clock.now() + leaseMs, now: nowOf(time, clock), from: row.owner, isMet };
   if (!state.isAccepting || !(await runs.claim(row, claim))) return;
   const claimed: RunRow = { ...row, status: 'running', owner, lease_until: claim.leaseUntil, wake_at: null };
-  const [name, steps] = [await state.nameOf(row.automation_id), await runs.steps(row.id)];
+  const name = await state.nameOf(row.automation_id);
+  const steps = await runs.steps(row.id);
   const run = newLiveRun(claimed, name, steps, time);
   state.liveRuns.set(row.id, run);
   await run.turn.run(() => progressAndSave(state, run, known, []));

@@ -18,10 +18,8 @@ async function withScene() {
     assert.ok(statusCode < 300, `${method} ${url}: ${body}`);
     return body === '' ? null : JSON.parse(body);
   };
-  const [hall, cellar] = [
-    await addDevice(running.backend.db, 'lamp-1', 'light-v1'),
-    await addDevice(running.backend.db, 'lamp-2', 'light-v1'),
-  ];
+  const hall = await addDevice(running.backend.db, 'lamp-1', 'light-v1');
+  const cellar = await addDevice(running.backend.db, 'lamp-2', 'light-v1');
   const commands = [
     { deviceId: hall.id, action: 'set_power', params: { power: true } },
     { deviceId: cellar.id, action: 'set_power', params: { power: true } },
@@ -34,7 +32,12 @@ async function withScene() {
   await ask('POST', `/api/automations/${id}/publish`);
   const newest = async (): Promise<AutomationRun | undefined> => (await ask('GET', `/api/automations/${id}/runs`))[0];
   return {
-    ...{ ask, hall, cellar, scene, flow, id },
+    ask,
+    hall,
+    cellar,
+    scene,
+    flow,
+    id,
     mqtt: running.backend.mqttAddress ?? '',
     /** Starts it, and resolves to its record once it is over. */
     run: async (): Promise<AutomationRun> => {

@@ -80,7 +80,8 @@ test('a station on PostgreSQL is refused with what to do instead', async () => {
 
 test('an archive whose sums are not those of its files is refused', async () => {
   await using own = await station();
-  const [file, forged] = [join(own.dataDir, 'a.age'), join(own.dataDir, 'forged.age')];
+  const file = join(own.dataDir, 'a.age');
+  const forged = join(own.dataDir, 'forged.age');
   await backedUp(own, file);
   const archive = await pipeline(
     () => readChunks(file),

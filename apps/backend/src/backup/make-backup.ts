@@ -62,7 +62,8 @@ async function checkSpace({ to, dataDir }: MakeJob, { places }: JobContext): Pro
   const folder = dirname(to);
   if ((await fileBytes(folder)) === null) throw new BackupRefused('not_writable');
   const isOneDisk = await isOnOneDisk(folder, dataDir);
-  const [here, there] = [await freeBytes(dataDir), await freeBytes(folder)];
+  const here = await freeBytes(dataDir);
+  const there = await freeBytes(folder);
   if (here < data * (growthFactor + (isOneDisk ? 1 : 0)) || there < data) throw new BackupRefused('no_space');
 }
 

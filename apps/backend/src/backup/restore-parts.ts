@@ -41,7 +41,10 @@ export async function restoreParts(options: {
 }
 
 const historyTables = [
-  ...(['device_events', 'device_samples', 'device_hours', 'device_hour_parts'] as const),
+  'device_events',
+  'device_samples',
+  'device_hours',
+  'device_hour_parts',
   'device_transitions',
 ] as const;
 

@@ -89,7 +89,8 @@ function readTarHeader(header: Buffer): TarFile {
     const digits = text(from, length).trim();
     return /^[0-7]+$/.test(digits) ? parseInt(digits, 8) : NaN;
   };
-  const [bytes, checksum] = [number(124, 12), number(148, 8)];
+  const bytes = number(124, 12);
+  const checksum = number(148, 8);
   const counted = Buffer.from(header);
   counted.write('        ', 148);
   const type = header[156];

@@ -17,7 +17,8 @@ test('concurrent requests for the station code get the same one, also after the 
   };
   const codes: string[] = [];
   for (const key of ['key', 'another-key']) {
-    const [one, two] = [await open(key), await open(key)];
+    const one = await open(key);
+    const two = await open(key);
     const both = await Promise.all([one.claimSecret(), two.claimSecret()]);
     assert.equal(both[0], both[1]);
     assert.equal(await one.claimSecret(), both[0]);

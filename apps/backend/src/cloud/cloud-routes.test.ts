@@ -106,11 +106,9 @@ async function peopleOf(running: RunningBackend): Promise<Record<string, Record<
     const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
     return login.json<Session>();
   };
-  const [member, admin, named] = [
-    await join('member', 'member'),
-    await join('admin', 'admin'),
-    await join('x', 'admin'),
-  ];
+  const member = await join('member', 'member');
+  const admin = await join('admin', 'admin');
+  const named = await join('x', 'admin');
   const { db } = running.backend;
   await db.updateTable('station').set({ owner_id: named.user.id }).execute();
   await db.updateTable('users').set({ role: 'owner', cloud_user_id: 'x' }).where('id', '=', named.user.id).execute();

@@ -116,7 +116,8 @@ test('a list whose last user is refused changes none of the users before', async
   const granny = person('g', 'member', 'moved@example.org');
   await all.apply(sync('h', person('h', 'owner', 'home@example.org'), person('g', 'member', 'granny@example.org')));
   await all.apply({ type: 'member_updated', member: granny });
-  const [people, logins] = [await all.people(), await all.logins()];
+  const people = await all.people();
+  const logins = await all.logins();
   const taken = person('z', 'member', 'granny@example.org');
   const list = [person('x', 'owner'), person('h', 'admin', 'new@example.org'), { ...granny, role: 'admin' as const }];
   assert.equal((await all.apply(sync('x', ...list, taken))).kind, 'refused', 'the address is kept for granny');
@@ -184,7 +185,9 @@ test('a list without changes writes no user; each difference is written', async 
     { stationPasswordHash: 'y' },
   ];
   for (const change of changes) {
-    const [owner, member, home] = [list[0]!, { ...list[1]!, ...change }, list[2]!];
+    const owner = list[0]!;
+    const member = { ...list[1]!, ...change };
+    const home = list[2]!;
     assert.ok((await apply(owner, member, home)) > 1, Object.keys(change).join());
     assert.equal(await apply(owner, member, home), 1);
     await apply(...list);

@@ -73,7 +73,8 @@ function push(state: QueueState, text: string | null, bytes: number): void {
     const dealt = state.parts.deal(text);
     if (dealt === undefined) return;
     pauseReading(state);
-    return void dealt.then(() => work(state));
+    void dealt.then(() => work(state));
+    return;
   }
   state.waiting.push({ text, bytes });
   if (state.isBusy) return;
@@ -93,7 +94,10 @@ function work(state: QueueState): void {
     state.next += 1;
     state.dealing = frame.bytes;
     const dealt = parts.deal(frame.text);
-    if (dealt !== undefined) return void dealt.then(() => work(state));
+    if (dealt !== undefined) {
+      void dealt.then(() => work(state));
+      return;
+    }
   }
   state.waiting = [];
   state.next = 0;

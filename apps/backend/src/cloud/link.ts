@@ -174,8 +174,14 @@ function logChange({ logger, host, clock }: LinkParts, before: LinkView, after: 
 
 function receive(state: State, message: CloudMessage): Promise<void> | undefined {
   const { parts, connection } = state;
-  if (!isLegacy(message)) return void receiveAnswer(state, message);
-  if (state.shown.state !== 'authenticated') return void parts.ignored.count('too_early', undefined);
+  if (!isLegacy(message)) {
+    receiveAnswer(state, message);
+    return;
+  }
+  if (state.shown.state !== 'authenticated') {
+    parts.ignored.count('too_early', undefined);
+    return;
+  }
   if (message.type === 'identity_sync') connection?.charge(callsPerPerson * message.members.length + 1);
   return parts.onLegacy(message);
 }

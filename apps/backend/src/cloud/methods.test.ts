@@ -17,7 +17,8 @@ import type { RpcError } from './rpc-server.ts';
 async function deviceCommand(publish: PublishCommand) {
   await using starting = new AsyncDisposableStack();
   const { db } = starting.use(await openTestStore());
-  const [clock, logger] = [systemClock, recordedLog()];
+  const clock = systemClock;
+  const logger = recordedLog();
   const devices = createDeviceStore({ db, clock });
   const { id } = await devices.provision({ externalId: 'x', type: 'light-v1', name: 'Lamp', zoneId: null });
   await db.updateTable('devices').set({ status: 'online' }).execute();

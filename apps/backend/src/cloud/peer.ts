@@ -54,7 +54,10 @@ export function createPeer(parts: PeerParts): Peer {
   };
   const receiveBatch = (batch: readonly unknown[]): Promise<void> | undefined => {
     // Without a valid item it is not a batch, and no caller waits for an answer.
-    if (!batch.some(isRpc)) return void onIgnored('unknown');
+    if (!batch.some(isRpc)) {
+      onIgnored('unknown');
+      return;
+    }
     parts.onBatch(Math.min(batch.length, maxBatchCalls));
     const calls = batch.filter((item) => !isAnswer(item));
     if (calls.length === 0) return undefined;
@@ -63,15 +66,24 @@ export function createPeer(parts: PeerParts): Peer {
   return {
     receive: (text) => {
       if (isClosed) return;
-      if (text === null) return void onIgnored('binary');
+      if (text === null) {
+        onIgnored('binary');
+        return;
+      }
       const frame = numbers.parse(text);
-      if (frame === undefined) return void onIgnored('not_json');
+      if (frame === undefined) {
+        onIgnored('not_json');
+        return;
+      }
       if (mayBeUnstorable(text) && findUnstorable(frame) !== null) {
         const refused = refusalOfUnstorable(frame, parts.isAuthenticated());
         return refused === null ? void onIgnored('bad_shape') : void send(frameOfOne(refused));
       }
       if (Array.isArray(frame)) return receiveBatch(frame);
-      if (!isObject(frame)) return void onIgnored('unknown');
+      if (!isObject(frame)) {
+        onIgnored('unknown');
+        return;
+      }
       // The station calls no methods, so answers are ignored.
       if (isRpc(frame)) return isAnswer(frame) ? undefined : void receiveCall(frame);
       return receivePlain(frame, parts);
@@ -112,7 +124,10 @@ async function answerBatch(parts: {
 
 function receivePlain(frame: Record<string, unknown>, { onIgnored, onMessage }: PeerParts): Promise<void> | undefined {
   const { type } = frame;
-  if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
+  if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) {
+    onIgnored('unknown');
+    return;
+  }
   const message = type === 'identity_sync' ? withMembers(frame) : frame;
   if (!ownValue(messageChecks, type)?.Check(message)) {
     onIgnored('bad_shape');

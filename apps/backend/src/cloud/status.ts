@@ -26,7 +26,9 @@ export function createStatusReader(parts: {
   const { host, maxBytes, outbox, deadLetters, clock } = parts;
   const wall = createWallTimes(clock);
   return async () => {
-    const [config, size, dead] = [await parts.config.read(), await outbox.size(), await deadLetters.size()];
+    const config = await parts.config.read();
+    const size = await outbox.size();
+    const dead = await deadLetters.size();
     const view = parts.view();
     const isClaimed = config.stationToken !== null;
     const resting = isClaimed ? 'offline' : 'unclaimed';

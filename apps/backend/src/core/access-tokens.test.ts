@@ -51,14 +51,16 @@ test('a clock that is set back after a revocation rejects no new token and accep
 
 test('a revoked session ends its own tokens and no others of the user', async () => {
   const { tokens, issue, isGood } = withTokens();
-  const [phone, laptop] = [await issue(petro), await issue({ ...petro, sessionId: 'laptop' })];
+  const phone = await issue(petro);
+  const laptop = await issue({ ...petro, sessionId: 'laptop' });
   tokens.revoke('phone');
   assert.deepEqual([await isGood(phone), await isGood(laptop)], [false, true]);
 });
 
 test('after a restart a token is as good as its session and its role in the database', async () => {
   const { begin, open, lookups, issue } = withTokens();
-  const [member, admin] = [await issue(petro), await issue({ ...petro, role: 'admin' })];
+  const member = await issue(petro);
+  const admin = await issue({ ...petro, role: 'admin' });
   const later = begin();
   assert.equal(await later.verify(member), null, 'the session has ended');
   open.set('phone', { userId: 'petro', role: 'member', endsAt: null });
@@ -88,7 +90,8 @@ test('a session that is revoked while it is looked up lets no token pass', async
   const { clock, issue } = withTokens();
   const token = await issue(petro);
   const later: AccessTokens = createAccessTokens({
-    ...{ secret: 'a secret of the configuration, 32+ bytes', clock },
+    secret: 'a secret of the configuration, 32+ bytes',
+    clock,
     findHolder: async () => {
       later.revoke('phone');
       return { userId: 'petro', role: 'member', endsAt: null };

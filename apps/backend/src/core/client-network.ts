@@ -27,7 +27,8 @@ function groupsOf(address: string): string[] | null {
   // A URL has the shortest form in lower case.
   const [head = '', tail] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
   const partsOf = (part: string): string[] => part.split(':').filter((group) => group !== '');
-  const [first, last] = [partsOf(head), partsOf(tail ?? '')];
+  const first = partsOf(head);
+  const last = partsOf(tail ?? '');
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0');
   return [...first, ...zeros, ...last];
 }

@@ -48,7 +48,8 @@ test('the size counted while a state grows equals the size counted when it is re
 
 test('an old state beyond the limits is cut to what fits', () => {
   assert.deepEqual(readState(JSON.stringify(many(1_000))), many(maxStateKeys));
-  const [half, rest] = ['x'.repeat(maxStateBytes / 2), 'x'.repeat(maxStateBytes)];
+  const half = 'x'.repeat(maxStateBytes / 2);
+  const rest = 'x'.repeat(maxStateBytes);
   assert.deepEqual(readState(JSON.stringify({ half, rest, on: true })), { half, on: true });
 });
 

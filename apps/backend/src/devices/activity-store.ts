@@ -210,7 +210,9 @@ const sourcesOfZones: readonly Source[] = [readDeviceEvents, readCommands];
 const sources: readonly Source[] = [...sourcesOfZones, readNotifications, readRuns, readStationEvents];
 
 const entryOf = ({ id, at }: { id: string; at: number }, kind: string, data: object): ActivityRow => ({
-  ...{ id, kind, at },
+  id,
+  kind,
+  at,
   device_id: null,
   data: JSON.stringify(data),
 });

@@ -37,7 +37,11 @@ test('a state is sent whole, once for each device and batch, under the key of it
   });
   assert.deepEqual(sent[0], {
     message: {
-      ...{ type: 'device_state', at: now, deviceId: 'lamp', state: { on: true, brightness: 60 }, stateAt: early },
+      type: 'device_state',
+      at: now,
+      deviceId: 'lamp',
+      state: { on: true, brightness: 60 },
+      stateAt: early,
       stateTimes: { on: '1970-01-01T00:00:00.100Z' },
     },
     key: 'device_state lamp',

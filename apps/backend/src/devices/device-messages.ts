@@ -110,7 +110,8 @@ function broadcastReports({ hub, clock, states }: Broadcaster, reports: readonly
   const now = isoTime(clock.now());
   for (const deviceId of changed) {
     const { state, stateAt, times } = states.get(deviceId) ?? unknownState;
-    const [shownAt, stateTimes] = [isoTime(stateAt ?? clock.now()), stateTimesOf(times, stateAt)];
+    const shownAt = isoTime(stateAt ?? clock.now());
+    const stateTimes = stateTimesOf(times, stateAt);
     const message = { type: 'device_state', at: now, deviceId, state, stateAt: shownAt, stateTimes } as const;
     hub.broadcast(message, `device_state ${deviceId}`);
   }

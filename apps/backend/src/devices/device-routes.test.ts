@@ -27,7 +27,8 @@ async function withDevices() {
 
 test('devices are listed by name with their latest reports, and without their token', async () => {
   await using all = await withDevices();
-  const [porch, hall] = [await all.add('Porch'), await all.add('Hall')];
+  const porch = await all.add('Porch');
+  const hall = await all.add('Hall');
   const state = {
     temperature: 20.5,
     on: true,
@@ -131,7 +132,8 @@ test('text that a database cannot store is refused in every field', async () => 
 
 test('events are read page by page, for one device and for all', async () => {
   await using all = await withDevices();
-  const [hall, porch] = [await all.add('Hall'), await all.add('Porch')];
+  const hall = await all.add('Hall');
+  const porch = await all.add('Porch');
   for (let n = 0; n < 5; n++) {
     const deviceId = n === 2 ? porch : hall;
     await all.report({

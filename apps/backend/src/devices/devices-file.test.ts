@@ -27,7 +27,8 @@ async function setUp() {
 
 test('devices of the file are added with their tokens, once; one that was removed stays removed', async () => {
   await using all = await setUp();
-  const [a, b] = [device('a'), device('b')];
+  const a = device('a');
+  const b = device('b');
   await all.put({ devices: [a, b] });
   assert.deepEqual(await all.read(), {
     added: 2,

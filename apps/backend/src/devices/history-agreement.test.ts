@@ -84,7 +84,8 @@ test('a chart that is drawn now and again later agrees with itself, also after h
     for (const { one, first } of drawn.filter((item) => which(item.one.resolutionMs))) {
       const second = await read(one, 2);
       assert.equal(second.frame.resolutionMs, one.resolutionMs, what);
-      const [before, after] = [over(first, first, second), over(second, first, second)];
+      const before = over(first, first, second);
+      const after = over(second, first, second);
       assert.ok(before.length > 0 || one.resolutionMs > hourMs, `${what}: ${JSON.stringify(one)} has no points`);
       assert.deepEqual(after, before, `${what}: ${JSON.stringify(one)}`);
     }

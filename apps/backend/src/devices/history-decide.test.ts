@@ -44,7 +44,8 @@ test('gaps are times offline and times without a backend', () => {
   const runs = (...given: [number, number][]) => given.map(([started_at, alive_at]) => ({ started_at, alive_at }));
   const gaps = (statuses: Transition[], ...given: [number, number][]): number[][] =>
     gapsIn(range, statuses, runs(...given)).map(({ fromMs, toMs }) => [fromMs, toMs]);
-  const [online, offline] = ['"online"', '"offline"'];
+  const online = '"online"';
+  const offline = '"offline"';
   assert.deepEqual(gaps([]), []);
   assert.deepEqual(gaps([row(-9, offline), row(10, online), row(90, offline)]), [
     [0, 10],
@@ -58,7 +59,8 @@ test('gaps are times offline and times without a backend', () => {
 
 const points = (transitions: Transition[], gaps: Span[] = [], endMs = 40) =>
   transitionPoints({ fromMs: 0, toMs: 40, resolutionMs: 10 }, transitions, gaps, endMs);
-const [on, off] = ['true', 'false'];
+const on = 'true';
+const off = 'false';
 
 test('transitions are points; the one before the range says what holds at its start', () => {
   assert.deepEqual(points([]), []);

@@ -89,7 +89,8 @@ export function gapsIn(range: Span, statuses: readonly Transition[], runs: reado
 
 /** @returns none or one. */
 function cut(span: Span, range: Span): Span[] {
-  const [fromMs, toMs] = [Math.max(span.fromMs, range.fromMs), Math.min(span.toMs, range.toMs)];
+  const fromMs = Math.max(span.fromMs, range.fromMs);
+  const toMs = Math.min(span.toMs, range.toMs);
   return fromMs < toMs ? [{ fromMs, toMs }] : [];
 }
 
@@ -225,7 +226,8 @@ export function summarised(
 ): Transition[] | null {
   const { fromMs, toMs } = span;
   if (inside.length <= 1 || !isMany(inside)) return null;
-  const [first, last] = [inside[0]!, inside.at(-1)!];
+  const first = inside[0]!;
+  const last = inside.at(-1)!;
   // Time in which nothing was known yet has no share.
   const at = held === null || held.value === null ? first.at : fromMs;
   return [

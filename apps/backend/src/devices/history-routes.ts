@@ -62,7 +62,8 @@ async function exportHistory(parts: Parts, request: RequestOf<typeof exportRoute
 /** @throws `bad_request` */
 function rangeOf({ clock }: Parts, { from, to }: { from: string; to?: string }): Span {
   const now = clock.now();
-  const [fromMs, toMs] = [Date.parse(from), to === undefined ? now : Date.parse(to)];
+  const fromMs = Date.parse(from);
+  const toMs = to === undefined ? now : Date.parse(to);
   if (fromMs < toMs) return { fromMs, toMs: Math.min(toMs, now + 1) };
   throw new StationError('bad_request', '"from" and "to" must be times, and "from" must be earlier.');
 }

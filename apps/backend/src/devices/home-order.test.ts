@@ -31,7 +31,9 @@ async function withHome() {
 
 test('zones are in the order of the household; new ones and those that were left out come after it, by name', async () => {
   await using all = await withHome();
-  const [attic, hall, kitchen] = [await all.addZone('Attic'), await all.addZone('Hall'), await all.addZone('Kitchen')];
+  const attic = await all.addZone('Attic');
+  const hall = await all.addZone('Hall');
+  const kitchen = await all.addZone('Kitchen');
   assert.deepEqual(await all.zoneNames(), ['Attic', 'Hall', 'Kitchen']);
   const order = async (ids: string[]): Promise<number> =>
     (await all.call('PUT', '/api/zones/order', { ids })).statusCode;
@@ -53,7 +55,8 @@ test('a member cannot change the order of the household', async () => {
 
 test('everybody has favourites of their own, in their own order', async () => {
   await using all = await withHome();
-  const [lamp, fan] = [await all.addDevice('Lamp'), await all.addDevice('Fan')];
+  const lamp = await all.addDevice('Lamp');
+  const fan = await all.addDevice('Fan');
   const maria = await all.member();
   const read = async (headers?: ReturnType<typeof bearer>): Promise<string[]> =>
     (await all.call('GET', '/api/favourites', undefined, headers)).json<Favourites>().deviceIds;

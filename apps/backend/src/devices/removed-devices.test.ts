@@ -108,8 +108,11 @@ test('only the removal of the latest addition counts', async () => {
   await devices.remove(id);
   for (const isAddedAgain of [true, false]) {
     await using service = startRemovedDevices({
-      ...{ removed: createRemovedDevices(store.db), wasAddedAgain: () => isAddedAgain, events },
-      ...{ clock: systemClock, logger },
+      removed: createRemovedDevices(store.db),
+      wasAddedAgain: () => isAddedAgain,
+      events,
+      clock: systemClock,
+      logger,
     });
     assert.equal((await service.receive(told))?.kind, isAddedAgain ? undefined : 'removed');
   }

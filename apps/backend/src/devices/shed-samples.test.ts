@@ -22,7 +22,8 @@ async function withDevice() {
   const devices = createDeviceStore({ db: store.db, clock });
   const add = async (externalId: string) =>
     (await devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null })).id;
-  const [deviceId, other] = [await add('flood'), await add('small')];
+  const deviceId = await add('flood');
+  const other = await add('small');
   const written: { deviceId: string; at: number; value: number }[] = [];
   const newId = createEventIds(clock.now);
   /** @param from, to minutes after the start. */
@@ -31,7 +32,8 @@ async function withDevice() {
     for (const id of ids) {
       for (let n = from; n < to; n++) {
         for (const after of [0, 400]) {
-          const [at, value] = [start + n * minuteMs + after, (n * 7 + after) % 101];
+          const at = start + n * minuteMs + after;
+          const value = (n * 7 + after) % 101;
           written.push({ deviceId: id, at, value });
           reports.push({ kind: 'state', deviceId: id, at, state: { power: value } });
         }
@@ -52,8 +54,11 @@ async function withDevice() {
       if (of === id) hours.set(hour, [...(hours.get(hour) ?? []), value]);
     }
     return Array.from(hours, ([hour, values]) => ({
-      ...{ hour, samples: values.length, total: values.reduce((sum, value) => sum + value, 0) },
-      ...{ lowest: Math.min(...values), highest: Math.max(...values) },
+      hour,
+      samples: values.length,
+      total: values.reduce((sum, value) => sum + value, 0),
+      lowest: Math.min(...values),
+      highest: Math.max(...values),
     }));
   };
   const stored = async (id: string) => {
@@ -65,7 +70,17 @@ async function withDevice() {
   const samples = () =>
     store.db.selectFrom('device_samples').select('at').where('device_id', '=', deviceId).orderBy('at').execute();
   return {
-    ...{ store, clock, start, deviceId, other, write, shedAll, hoursOf, stored, parts, samples },
+    store,
+    clock,
+    start,
+    deviceId,
+    other,
+    write,
+    shedAll,
+    hoursOf,
+    stored,
+    parts,
+    samples,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

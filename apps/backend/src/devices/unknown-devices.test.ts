@@ -34,7 +34,12 @@ async function withUnknownDevices() {
   const counted = { ...rows, record: (all: readonly Sighting[]) => (writes++, rows.record(all)) };
   const devices = createDeviceStore({ db, clock });
   const unknown = startUnknownDevices({
-    ...{ store: counted, devices, conditions: { set }, events, clock, logger },
+    store: counted,
+    devices,
+    conditions: { set },
+    events,
+    clock,
+    logger,
     stationEvents: { note: (kind, data, { userId } = {}) => void noted.push([kind, data, userId]) },
   });
   const says = (externalId: string, type = 'light') =>
@@ -107,7 +112,9 @@ test('a blocked device raises no condition, and stays blocked when it is seen ag
 test('names that anybody may present do not displace devices that can log in, nor blocked ones', async () => {
   await using all = await withUnknownDevices();
   const seen = (externalId: string, at: number, isLoginRefused: boolean): Sighting => ({
-    ...{ externalId, at, isContested: false },
+    externalId,
+    at,
+    isContested: false,
     ...(isLoginRefused ? { handshake: null, tokenHash: externalId } : { handshake, tokenHash: null }),
   });
   await all.rows.record([seen('blocked', 1, true), seen('real', 2, false)]);

@@ -13,10 +13,16 @@ const agentToken = 'marked-token-of-the-agent';
 const wifi = { ssid: 'Marked Network', password: 'marked "wifi" pass' };
 
 const agentReport = {
-  ...{ program: 'agent', version: '1.0.0', at: '2026-01-01T00:00:00.000Z', status: 'warning' },
+  program: 'agent',
+  version: '1.0.0',
+  at: '2026-01-01T00:00:00.000Z',
+  status: 'warning',
   checks: [
     {
-      ...{ id: 'clock', title: 'Clock', status: 'warning', detail: null },
+      id: 'clock',
+      title: 'Clock',
+      status: 'warning',
+      detail: null,
       findings: [{ code: 'x', status: 'warning', message: 'm', help: 'h', values: {} }],
     },
   ],
@@ -27,8 +33,11 @@ async function stationWithAgent() {
   const path = join(starting.use(await temporaryFolder()).path, 'agent.sock');
   const agent = starting.use(await simulateAgent(path));
   const env = {
-    ...{ AGENT_SOCKET: path, AGENT_TOKEN: agentToken, JWT_SECRET: 'marked-jwt-secret-of-32-characters' },
-    ...{ STATION_CODE: 'MARKEDCODE23', PUBLIC_URL: 'http://someone:marked-url-pass@station.local' },
+    AGENT_SOCKET: path,
+    AGENT_TOKEN: agentToken,
+    JWT_SECRET: 'marked-jwt-secret-of-32-characters',
+    STATION_CODE: 'MARKEDCODE23',
+    PUBLIC_URL: 'http://someone:marked-url-pass@station.local',
   };
   const running = starting.use(await runBackend({ env }));
   const session = await running.http
@@ -58,7 +67,9 @@ test('the bundle has what support needs, and no secret of the station', async ()
   await using station = await stationWithAgent();
   const { agent, running, token } = station;
   const saved = await running.http.inject({
-    ...{ method: 'POST', url: '/api/agent/wifi', headers: bearer(agentToken) },
+    method: 'POST',
+    url: '/api/agent/wifi',
+    headers: bearer(agentToken),
     payload: { wifi },
   });
   assert.ok(saved.statusCode < 300, saved.body);

@@ -79,7 +79,8 @@ describe("a type of Station's first release", () => {
 
   it('ends its part in a rollout that began under its former name', async () => {
     await using all = await firmwareStation(0);
-    const [first, second] = [await all.add(), await all.add()];
+    const first = await all.add();
+    const second = await all.add();
     await all.ready('2.0.0');
     assert.equal(all.sent.length, 1);
     for (const id of [first, second]) await all.setType(id, 'climate-v1');

@@ -78,6 +78,7 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
 
 /** Negative when the first is the older one. */
 export function orderVersions(a: string, b: string): number {
-  const [left, right] = [parseVersion(a), parseVersion(b)];
+  const left = parseVersion(a);
+  const right = parseVersion(b);
   return left !== null && right !== null ? compareVersions(left, right) : a.localeCompare(b);
 }

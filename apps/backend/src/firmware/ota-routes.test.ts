@@ -61,7 +61,8 @@ describe('GET /api/ota/check', () => {
       version: '1.1.0',
       downloadUrl: 'http://localhost:80/firmware/esp32c3-light@1.1.0.bin',
       firmwareId: 'esp32c3-light@1.1.0',
-      ...{ checksum, size },
+      checksum,
+      size,
     };
     assert.deepEqual(await device.check('device_type=light&chip=esp32c3&current_version=1.0.0'), offered);
     const { downloadUrl: url } = offered;
@@ -112,7 +113,8 @@ describe('GET /api/ota/check', () => {
 
   it('waits for approval and for the canary like a command', async () => {
     await using all = await backendWithDevices();
-    const [one, other] = [await all.add('d1', 'light', 'esp32'), await all.add('d2', 'light', 'esp32')];
+    const one = await all.add('d1', 'light', 'esp32');
+    const other = await all.add('d2', 'light', 'esp32');
     await all.handOver('esp32-light', '1.1.0');
     const check = 'current_version=1.0.0&chip=esp32';
     assert.equal((await one.check(check)).updateAvailable, true);
@@ -122,7 +124,8 @@ describe('GET /api/ota/check', () => {
 
   it('needs a version, and the token of the device', async () => {
     await using all = await backendWithDevices();
-    const [one, other] = [await all.add('d1', 'light', null), await all.add('d2', 'light', null)];
+    const one = await all.add('d1', 'light', null);
+    const other = await all.add('d2', 'light', null);
     assert.equal((await one.get('chip=esp32')).statusCode, 400);
     assert.equal((await other.report('light@1.1.0', 'failed', 'd1')).toString(), '403');
   });

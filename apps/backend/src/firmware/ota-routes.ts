@@ -39,7 +39,8 @@ const typesRoute = { config: forAgent, schema: { tags, response: { 200: OtaDevic
 
 /** One entry for each type with a device and for each name of an image. */
 async function listTypes({ firmware: { images } }: Parts): Promise<OtaDeviceTypes> {
-  const [all, installed] = [await images.list(), await images.installed()];
+  const all = await images.list();
+  const installed = await images.installed();
   const names = new Set([...all.map(({ name }) => name), ...installed.map(({ type }) => type)]);
   return [...names].sort().map((name) => {
     const rows = installed.filter((row) => firmwareNamesOf(row).includes(name));

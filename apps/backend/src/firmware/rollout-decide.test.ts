@@ -427,7 +427,8 @@ describe('a version is wanted', () => {
   }
 
   it('for the chip it is built for', () => {
-    const [s3, unknown] = [image({ chip: 'esp32s3' }), image()];
+    const s3 = image({ chip: 'esp32s3' });
+    const unknown = image();
     assert.ok(isWanted(s3, { ...old, chip: 'ESP32-S3' }, false));
     assert.ok(!isWanted(s3, { ...old, chip: 'esp32' }, true));
     assert.ok(isWanted(s3, { ...old, chip: null }, false));

@@ -143,7 +143,8 @@ function silentPhaseOf(
 function nextRollout({ rollout, targets, now }: RolloutFacts): Rollout {
   if (rollout.state !== 'running') return rollout;
   const count = (state: TargetState): number => targets.filter((target) => target.state === state).length;
-  const [failed, done] = [count('failed'), count('updated')];
+  const failed = count('failed');
+  const done = count('updated');
   const { stopAtFailures, stopAtFailedShare, soakMs } = rollout.settings;
   const stop = (reason: string): Rollout => ({ ...rollout, state: 'stopped', reason });
   const canary = targets.find((target) => target.wave === 0 && target.state === 'failed');

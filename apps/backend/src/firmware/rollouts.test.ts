@@ -214,7 +214,8 @@ describe('an offline device', () => {
 
   it('that asks over HTTP gets the image when its turn has come', async () => {
     await using all = await station(0);
-    const [one, other] = [await all.add('1.0.0', 'offline'), await all.add('1.0.0', 'offline')];
+    const one = await all.add('1.0.0', 'offline');
+    const other = await all.add('1.0.0', 'offline');
     await all.ready('2.0.0');
     const ask = (deviceId: string, version: string) =>
       all.rollouts().ask({ deviceId, type: 'climate', version, chip: null });

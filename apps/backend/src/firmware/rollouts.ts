@@ -239,7 +239,10 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
   // The time of the station was corrected meanwhile: what was read may have times from before.
   if (Math.abs(now - clock.monotonic() - offsetMs) > stepMs) return checkRollout(loop, rollout, facts);
   const decision = decide({
-    ...{ rollout, targets, devices, listeningSince },
+    rollout,
+    targets,
+    devices,
+    listeningSince,
     asking: asking?.deviceId ?? null,
     busy: isRefused ? new Set([...busy, asking.deviceId]) : busy,
     now,

@@ -185,6 +185,7 @@ export function interrupt({ settings }: Rollout, target: Target, reason: string,
 /** Build metadata does not make another version. */
 export function isSame(a: string | null, b: string): boolean {
   if (a === null) return false;
-  const [left, right] = [parseVersion(a), parseVersion(b)];
+  const left = parseVersion(a);
+  const right = parseVersion(b);
   return left !== null && right !== null ? compareVersions(left, right) === 0 : a === b;
 }

@@ -90,7 +90,8 @@ async function headersOfCallers(
   const former = await join('former', 'admin');
   await running.http.inject({ method: 'DELETE', url: `/api/station/members/${former.id}`, headers: owner });
   const lowered = await join('lowered', 'admin');
-  const { url, payload } = { url: `/api/station/members/${lowered.id}`, payload: { role: 'member' } };
+  const url = `/api/station/members/${lowered.id}`;
+  const payload = { role: 'member' };
   await running.http.inject({ method: 'PATCH', url, headers: owner, payload });
   const newZone = { method: 'POST', url: '/api/zones', headers: owner, payload: { name: 'Kitchen' } } as const;
   const zoneIds = [(await running.http.inject(newZone)).json<{ id: string }>().id];

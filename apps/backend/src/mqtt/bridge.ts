@@ -253,7 +253,8 @@ function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceRe
   return (report, topic) => {
     const writing = writer.write(report);
     if (last?.writing !== writing) {
-      const [reports, topics]: [DeviceReport[], string[]] = [[], []];
+      const reports: DeviceReport[] = [];
+      const topics: string[] = [];
       last = { writing, reports, topics, done: finish(writing, reports, topics) };
     }
     last.reports.push(report);

@@ -37,7 +37,8 @@ test('a link that does not become ready within the time is not ready, and the ti
 test('items that wait for one promise are passed on together, in order, and each once', async () => {
   const passed: number[][] = [];
   const wait = createSharedWait<number>((items) => passed.push([...items]));
-  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
   wait(first.promise, 1);
   wait(first.promise, 2);
   wait(second.promise, 3);
@@ -67,7 +68,8 @@ test('an item whose promise has already resolved is passed on too', async () => 
 test('received messages are waited for until they are on disk, for two seconds at most', async () => {
   const clock = manualClock();
   let sleeps = 0;
-  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
   const passing = {
     ...clock,
     sleep: async (ms: number): Promise<void> => {

@@ -48,7 +48,8 @@ export function createDroppedMessages({ clock, logger }: { clock: Clock; logger:
       report: ({ sinceReport: count, detail: { reason, topic } }) =>
         logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
     });
-  const [usual, unknownDevices] = [counting(), counting(unknownDeviceEveryMs)];
+  const usual = counting();
+  const unknownDevices = counting(unknownDeviceEveryMs);
   return {
     drop: (reason, topic, deviceId = '') => {
       totals.set(reason, (totals.get(reason) ?? 0) + 1);

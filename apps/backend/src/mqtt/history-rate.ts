@@ -8,7 +8,8 @@ export type HistoryRate = Disposable & {
 };
 
 /** About what a row takes in the database, with its indices. */
-const [eventBytes, valueBytes] = [260, 160];
+const eventBytes = 260;
+const valueBytes = 160;
 
 /** Limits what each device adds to the history. */
 export function createHistoryRate(options: { events: DeviceEvents; now: () => number }): HistoryRate {

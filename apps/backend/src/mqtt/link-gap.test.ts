@@ -12,7 +12,8 @@ const healthOf = async ({ http }: RunningBackend): Promise<[number, boolean]> =>
 
 test('a backend whose link comes back at once stays healthy; one whose broker is offline does not', async () => {
   // Time stands still, so that the broker is back in time on any machine; then each reading of the clock is a second after the one before.
-  let [now, stepMs] = [0, 0];
+  let now = 0;
+  let stepMs = 0;
   const clock = { ...systemClock, monotonic: () => (now += stepMs) };
   const broker = await startForgetfulBroker(5);
   await using running = await runBackend({ env: { MQTT_URL: broker.url }, clock });

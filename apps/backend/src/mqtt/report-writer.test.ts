@@ -118,7 +118,8 @@ test('a state that a damaged disk made unreadable is replaced by the next report
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const add = (externalId: string) => devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null });
-  const [damaged, well] = [await add('damaged'), await add('well')];
+  const damaged = await add('damaged');
+  const well = await add('well');
   await store.db.updateTable('devices').set({ state: '{"a":' }).where('id', '=', damaged.id).execute();
   const reports = [damaged, well].map(({ id }): DeviceReport => ({
     kind: 'state',

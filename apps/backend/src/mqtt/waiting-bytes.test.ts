@@ -18,15 +18,13 @@ test('large messages waiting to be written pause reading by their size; it goes 
     return disk.promise;
   };
   await using link = connectBroker({
-    ...{
-      url: broker.url,
-      username: null,
-      password: null,
-      authority: null,
-      clientId: 'station',
-      stationId: 's',
-      shared: null,
-    },
+    url: broker.url,
+    username: null,
+    password: null,
+    authority: null,
+    clientId: 'station',
+    stationId: 's',
+    shared: null,
     handler: { onMessage, onListening: () => undefined },
     waiting: () => received,
     logger: recordedLog(),

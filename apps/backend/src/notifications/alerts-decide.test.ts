@@ -26,7 +26,12 @@ const calm: AlertFacts = {
   told: new Map(),
 };
 const device = (id: string, more: Partial<DeviceFact>): DeviceFact => ({
-  ...{ id, name: id, isOnline: true, isUpdating: false, forMs: 0, battery: null },
+  id,
+  name: id,
+  isOnline: true,
+  isUpdating: false,
+  forMs: 0,
+  battery: null,
   ...more,
 });
 const gone = (id: string, minutes: number, more: Partial<DeviceFact> = {}): DeviceFact =>
@@ -42,11 +47,19 @@ const short = (alert: Alert): string => {
   return 'version' in alert ? `${alert.kind} ${alert.version}` : alert.kind;
 };
 const condition = (more: Partial<ConditionFact>): ConditionFact => ({
-  ...{ id: 'backup_old', source: 'station', severity: 'warning', stands: true, forMs: standMs },
+  id: 'backup_old',
+  source: 'station',
+  severity: 'warning',
+  stands: true,
+  forMs: standMs,
   ...more,
 });
 const operation = (id: string, more: Partial<OperationFact> = {}): OperationFact => ({
-  ...{ id, kind: 'update', result: 'updated', from: '1.0.0', to: '1.1.0' },
+  id,
+  kind: 'update',
+  result: 'updated',
+  from: '1.0.0',
+  to: '1.1.0',
   ...more,
 });
 
@@ -377,7 +390,8 @@ describe('what people are told', () => {
     const all: Alert[] = [];
     for (let now = 0; now < 60 * minute; now += 5_000) {
       const devices = Array.from({ length: 200 }, (_, index) => {
-        const [left, returned] = [minute + index * 1_200, 40 * minute + index * 1_200];
+        const left = minute + index * 1_200;
+        const returned = 40 * minute + index * 1_200;
         const isOnline = now < left || now >= returned;
         return device(`d${index}`, { isOnline, forMs: now - (now >= returned ? returned : isOnline ? 0 : left) });
       });

@@ -100,7 +100,8 @@ function decideOutages({ rules, watchingMs, devices, told }: AlertFacts, decisio
   }
   if (offlineMs === null || watchingMs < connectMs) return;
   const due: Move[] = [];
-  let [leaving, returning] = [false, false];
+  let leaving = false;
+  let returning = false;
   for (const device of devices) {
     const state = told.get(deviceKey(device.id)) ?? null;
     const move = nextMove(device, state?.state ?? null, offlineMs);

@@ -69,11 +69,21 @@ async function sendPush(
   const { name } = await station();
   const body = [text, name].filter((line) => line !== '').join('\n');
   const content: PushContent = {
-    ...{ title: shortened(title, 200), body: shortened(body, longestPushText), tag: id, path, lang },
+    title: shortened(title, 200),
+    body: shortened(body, longestPushText),
+    tag: id,
+    path,
+    lang,
   };
   const { headers, body: encrypted } = await pushRequest({
-    ...{ to, content: JSON.stringify(content), key: await vapid(), subject: await subject(), now: now() },
-    ...{ isUrgent: isUrgent(alert), topic: id.replaceAll('-', ''), ttlSeconds: pushTtlSeconds },
+    to,
+    content: JSON.stringify(content),
+    key: await vapid(),
+    subject: await subject(),
+    now: now(),
+    isUrgent: isUrgent(alert),
+    topic: id.replaceAll('-', ''),
+    ttlSeconds: pushTtlSeconds,
   });
   const answer = await publicHttp.send({ url: to.endpoint, method: 'POST', headers, body: encrypted, signal });
   const isGone = answer.kind === 'answered' && (answer.statusCode === 404 || answer.statusCode === 410);
@@ -112,7 +122,13 @@ async function callWebhook(
 ): Promise<Outcome> {
   const { title, text } = render(alert, knownLanguage(language));
   const body: WebhookNotification = {
-    ...{ id, station: await station(), kind: alert.kind, urgent: isUrgent(alert), title, text, at: isoTime(at) },
+    id,
+    station: await station(),
+    kind: alert.kind,
+    urgent: isUrgent(alert),
+    title,
+    text,
+    at: isoTime(at),
     topic: alert.kind === 'test' ? 'test' : topicOf[alert.kind],
   };
   const headers = { 'content-type': 'application/json', 'idempotency-key': id };

@@ -56,10 +56,8 @@ describe('another try', () => {
 });
 
 describe('a device that is back before anybody heard of its outage', () => {
-  const [lamp, door] = [
-    { id: 'a', name: 'Lamp' },
-    { id: 'b', name: 'Door' },
-  ];
+  const lamp = { id: 'a', name: 'Lamp' };
+  const door = { id: 'b', name: 'Door' };
   const off = (...devices: (typeof lamp)[]): Alert => ({ kind: 'devices_offline', devices });
   const back = (...devices: (typeof lamp)[]): Alert => ({ kind: 'devices_back', devices });
 

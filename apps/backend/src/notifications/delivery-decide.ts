@@ -23,7 +23,8 @@ export function retryAfter(attempts: number, askedMs: number | null, random: num
  */
 export function quietFor(quiet: QuietHours, local: number): number {
   if (quiet === null) return 0;
-  const [from, to] = [minutesOf(quiet.from), minutesOf(quiet.to)];
+  const from = minutesOf(quiet.from);
+  const to = minutesOf(quiet.to);
   const isQuiet = from <= to ? local >= from && local < to : local >= from || local < to;
   if (!isQuiet) return 0;
   return ((to - local + 1440) % 1440) * minute;

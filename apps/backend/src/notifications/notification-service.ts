@@ -119,7 +119,10 @@ async function view({ store, settings, queue }: Parts, { userId, sessionId }: Ca
     push: {
       publicKey: publicKeyOf(vapid),
       subscriptions: listed.map(({ id, sessionId: session, userAgent, since }: ListedSubscription) => ({
-        ...{ id, isThisSession: session === sessionId, userAgent, since: isoTime(since) },
+        id,
+        isThisSession: session === sessionId,
+        userAgent,
+        since: isoTime(since),
       })),
     },
     channels: Object.fromEntries(states) as NotificationsView['channels'],

@@ -151,7 +151,12 @@ function subscribe(
     await transaction
       .insertInto('push_subscriptions')
       .values({
-        ...{ id, user_id: userId, session_id: sessionId, endpoint_hash: hash, language, created_at: clock.now() },
+        id,
+        user_id: userId,
+        session_id: sessionId,
+        endpoint_hash: hash,
+        language,
+        created_at: clock.now(),
         sealed: box.seal(JSON.stringify({ endpoint, keys }), sealedFor(id)),
       })
       .execute();
@@ -184,6 +189,9 @@ async function listOf(db: Database, userId: string): Promise<ListedSubscription[
     .orderBy('push_subscriptions.id', 'desc')
     .execute();
   return rows.map((row) => ({
-    ...{ id: row.id, sessionId: row.session_id, userAgent: row.user_agent, since: row.created_at },
+    id: row.id,
+    sessionId: row.session_id,
+    userAgent: row.user_agent,
+    since: row.created_at,
   }));
 }

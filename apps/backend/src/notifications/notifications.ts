@@ -63,7 +63,9 @@ export function startNotifications(parts: NotificationsParts): Notifications {
   const queue = createNotificationQueue({ db, clock });
   const settings = createNotificationSettings(parts.settings);
   const channels = createChannels({
-    ...{ publicHttp, homeHttp, homeGuard: createAddressGuard({ allow: homeAllow }) },
+    publicHttp,
+    homeHttp,
+    homeGuard: createAddressGuard({ allow: homeAllow }),
     station: async () => ({ id: parts.stationId, name: (await station.read()).name }),
     vapid: settings.vapid,
     subject: async () => {
@@ -76,12 +78,25 @@ export function startNotifications(parts: NotificationsParts): Notifications {
   const health = createChannelHealth({ store, conditions });
   const notifier = stack.use(
     startNotifier({
-      ...{ store, queue, settings, health, leadership, trustedTime, clock, random, logger },
+      store,
+      queue,
+      settings,
+      health,
+      leadership,
+      trustedTime,
+      clock,
+      random,
+      logger,
       signal: stopping.signal,
       observer: createObserver({
-        ...{ db, conditions, told: store.told, clock },
-        ...{ agent: parts.agent, isBrokerReady: parts.isBrokerReady },
-        ...{ cloudConditions: parts.cloudConditions, typeNames: parts.typeNames },
+        db,
+        conditions,
+        told: store.told,
+        clock,
+        agent: parts.agent,
+        isBrokerReady: parts.isBrokerReady,
+        cloudConditions: parts.cloudConditions,
+        typeNames: parts.typeNames,
       }),
       deliver: createDeliver({ channels, settings, store }),
       localMinutes: async () => parts.localMinutes(clock.now(), (await station.read()).time_zone),

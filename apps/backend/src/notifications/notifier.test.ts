@@ -64,8 +64,18 @@ async function world() {
   const start = (): Notifications => {
     lives += 1;
     const life = startNotifications({
-      ...{ db: store.db, box: secretBox, settings, station: createStationStore(store.db), stationId: 'station' },
-      ...{ conditions, events, leadership, clock, logger, trustedTime: alwaysTrusted, random: () => 0.5 },
+      db: store.db,
+      box: secretBox,
+      settings,
+      station: createStationStore(store.db),
+      stationId: 'station',
+      conditions,
+      events,
+      leadership,
+      clock,
+      logger,
+      trustedTime: alwaysTrusted,
+      random: () => 0.5,
       agent: createAgentClient({ kind: 'tcp', url: agent.url }, null),
       isBrokerReady: () => isBrokerReady,
       cloudConditions: async () => cloudConditions,
@@ -94,7 +104,14 @@ async function world() {
     await store.db
       .insertInto('devices')
       .values({
-        ...{ id, external_id: id, type: 'light-v1', name: id, zone_id: null, device_token: id, created_at: 0, ...row },
+        id,
+        external_id: id,
+        type: 'light-v1',
+        name: id,
+        zone_id: null,
+        device_token: id,
+        created_at: 0,
+        ...row,
       })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
       .execute();
@@ -102,7 +119,16 @@ async function world() {
   const webhook = { url: box.url, topics, language: 'en' as const };
   const running = opening.move();
   return {
-    ...{ store, clock, box, agent, conditions, leadership, logger, start, pass, set },
+    store,
+    clock,
+    box,
+    agent,
+    conditions,
+    leadership,
+    logger,
+    start,
+    pass,
+    set,
     titles: () => box.posts.map(({ body }) => body['title']),
     setUp: (service: Notifications['service']) => service.changeStation({ rules, mail: null, ntfy: null, webhook }),
     setBrokerReady: (isReady: boolean) => {
@@ -116,16 +142,14 @@ async function world() {
       await store.db
         .insertInto('firmware_rollouts')
         .values({
-          ...{
-            id,
-            type: 'light-v1',
-            version,
-            state: 'stopped',
-            settings: '{}',
-            wave: 1,
-            reason: 'x',
-            requested_by: null,
-          },
+          id,
+          type: 'light-v1',
+          version,
+          state: 'stopped',
+          settings: '{}',
+          wave: 1,
+          reason: 'x',
+          requested_by: null,
           ...times,
         })
         .execute();
@@ -192,8 +216,17 @@ test('jumps of the clock are no outages, and lose no message', async () => {
 test('conditions of the station and of the agent, and a rollback while this backend was down', async () => {
   await using station = await world();
   const operation = (id: string, result: string) => ({
-    ...{ id, kind: 'update', trigger: 'automatic', result, from: '1.0.0', to: '1.1.0', reason: null },
-    ...{ startedAt: '', endedAt: '', durationMs: 1, downtimeMs: null },
+    id,
+    kind: 'update',
+    trigger: 'automatic',
+    result,
+    from: '1.0.0',
+    to: '1.1.0',
+    reason: null,
+    startedAt: '',
+    endedAt: '',
+    durationMs: 1,
+    downtimeMs: null,
   });
   const condition = { id: 'internet_unreachable', severity: 'warning', message: '', since: '' };
   station.agent.answer('/status', 200, { history: [operation('1', 'failed')], conditions: [] });

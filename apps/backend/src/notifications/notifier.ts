@@ -62,7 +62,10 @@ export function startNotifier(parts: NotifierParts): Notifier {
   const sending = createWaker(clock);
   const loop = (where: string, waker: Waker, turn: () => Promise<number>): Promise<void> =>
     runLoop({
-      ...{ turn, waker, clock, signal },
+      turn,
+      waker,
+      clock,
+      signal,
       backoff: createBackoff({ initialMs: 1_000, maxMs: 60_000, jitter: 0.2, random }),
       onFailure: ({ error }) => logger.event('unexpected_error', { where, message: describeError(error) }),
     });
@@ -123,7 +126,8 @@ async function receiversNow({
 /** The turn of the sending loop. */
 function createSender(parts: NotifierParts): () => Promise<number> {
   const { queue, leadership, trustedTime, clock, logger } = parts;
-  let [forwardedMs, trimmedMs] = [-Infinity, -Infinity];
+  let forwardedMs = -Infinity;
+  let trimmedMs = -Infinity;
   return async () => {
     if (!leadership.isLeader()) return sendEveryMs;
     const waitMs = forwardedMs + gatherMs - clock.monotonic();

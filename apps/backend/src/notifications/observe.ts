@@ -70,7 +70,10 @@ export function createObserver(parts: ObserverParts): Observer {
       if (!isWatching) watchingSinceMs = null;
       else watchingSinceMs ??= clock.monotonic();
       const devices = rows.map((row): DeviceFact => ({
-        ...{ id: row.id, name: row.name, battery: batteryOf(row.state), isUpdating: updating.has(row.id) },
+        id: row.id,
+        name: row.name,
+        battery: batteryOf(row.state),
+        isUpdating: updating.has(row.id),
         isOnline: row.status !== 'offline',
         // While no message can arrive, an outage of a device cannot be told from that of the broker.
         forMs: isWatching ? forMs(`device ${row.id}`, row.status === 'offline' ? 'offline' : 'online') : 0,
@@ -101,7 +104,9 @@ export function createObserver(parts: ObserverParts): Observer {
       return {
         rules: rulesOf(rules),
         watchingMs: watchingSinceMs === null ? 0 : clock.monotonic() - watchingSinceMs,
-        ...{ devices, conditions, isAgentKnown: agent !== null },
+        devices,
+        conditions,
+        isAgentKnown: agent !== null,
         operations: agent?.history ?? null,
         stoppedRollouts: stopped,
         told: new Map(

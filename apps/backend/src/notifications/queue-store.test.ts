@@ -46,8 +46,13 @@ test('a flood of messages of automations is one notification with the newest, an
   await using store = await openTestStore();
   const queue = createNotificationQueue({ db: store.db, clock: manualClock() });
   const rows = Array.from({ length: 300 }, (_, index) => ({
-    ...{ id: String(index).padStart(5, '0'), automation_id: 'a', automation_name: 'Loop', run_id: 'r' },
-    ...{ message: `Message ${index}`, at: index, is_forwarded: 0 },
+    id: String(index).padStart(5, '0'),
+    automation_id: 'a',
+    automation_name: 'Loop',
+    run_id: 'r',
+    message: `Message ${index}`,
+    at: index,
+    is_forwarded: 0,
   }));
   await store.db.insertInto('notifications').values(rows).execute();
   assert.equal(await queue.forward(() => [webhook]), true);

@@ -74,8 +74,13 @@ export function createNotificationQueue({ db, clock }: { db: Database; clock: Cl
         .limit(limit)
         .execute();
       return rows.map((row) => ({
-        ...{ id: row.id, channel: row.channel, userId: row.user_id, subscriptionId: row.subscription_id },
-        ...{ alert: JSON.parse(row.alert) as Alert, createdAt: row.created_at, attempts: row.attempts },
+        id: row.id,
+        channel: row.channel,
+        userId: row.user_id,
+        subscriptionId: row.subscription_id,
+        alert: JSON.parse(row.alert) as Alert,
+        createdAt: row.created_at,
+        attempts: row.attempts,
       }));
     },
     nextInMs: async () => {
@@ -118,9 +123,14 @@ async function insert(
     await transaction
       .insertInto('notification_queue')
       .values({
-        ...{ id: newId(), channel, user_id: userId, subscription_id: subscriptionId },
+        id: newId(),
+        channel,
+        user_id: userId,
+        subscription_id: subscriptionId,
         alert: JSON.stringify(told),
-        ...{ created_at: now, not_before: now + quietMs, expires_at: now + quietMs + lifetimeMs },
+        created_at: now,
+        not_before: now + quietMs,
+        expires_at: now + quietMs + lifetimeMs,
       })
       .execute();
   }

@@ -9,7 +9,9 @@ const devices = (count: number) =>
 
 test('one device is named in the title and opened by it, many are counted and listed in part', () => {
   assert.deepEqual(render({ kind: 'devices_offline', devices: devices(1) }, 'en'), {
-    ...{ title: 'Lamp 0 is offline', text: '', path: '/devices/d0' },
+    title: 'Lamp 0 is offline',
+    text: '',
+    path: '/devices/d0',
   });
   const many = render({ kind: 'devices_offline', devices: devices(200) }, 'en');
   assert.equal(many.title, '200 devices are offline');

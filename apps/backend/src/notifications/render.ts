@@ -41,7 +41,8 @@ export function render(alert: Alert, language: Language): Message {
     }
     case 'conditions_over':
       return {
-        ...{ title: t.conditionsOver(alert.conditions.map((id) => titleOf(t, id))), text: '' },
+        title: t.conditionsOver(alert.conditions.map((id) => titleOf(t, id))),
+        text: '',
         path: pathOf(t, alert.conditions),
       };
     case 'automations':

@@ -215,8 +215,12 @@ async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsR
   const known = await auth.listSessions(userId);
   return {
     sessions: known.map(({ id, userAgent, address, openedAt, usedAt }) => ({
-      ...{ id, isCurrent: id === sessionId, userAgent, address },
-      ...{ openedAt: isoTime(openedAt), usedAt: isoTime(usedAt) },
+      id,
+      isCurrent: id === sessionId,
+      userAgent,
+      address,
+      openedAt: isoTime(openedAt),
+      usedAt: isoTime(usedAt),
     })),
   };
 }

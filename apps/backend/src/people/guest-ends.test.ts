@@ -39,7 +39,17 @@ async function withGuest() {
   const left = async (): Promise<number> => (await db.selectFrom('refresh_tokens').select('id').execute()).length;
   const all = opening.move();
   return {
-    ...{ db, clock, ages, sessions, tokens, userId, opened, revoked, start, left, endAt },
+    db,
+    clock,
+    ages,
+    sessions,
+    tokens,
+    userId,
+    opened,
+    revoked,
+    start,
+    left,
+    endAt,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -32,7 +32,10 @@ export function startGuestEnds(parts: Parts): AsyncDisposable {
   const closed = new Set<string>();
   const running = runLoop({
     turn: () => endPassed(parts, closed),
-    ...{ waker, clock, signal: ending.signal, backoff: constantBackoff(lookEveryMs) },
+    waker,
+    clock,
+    signal: ending.signal,
+    backoff: constantBackoff(lookEveryMs),
     onFailure: ({ error }) =>
       logger.event('unexpected_error', { where: 'ending the access of guests', message: describeError(error) }),
   }).catch(() => undefined);

@@ -21,7 +21,9 @@ test('one failure is forgotten every 15 minutes', () => {
 });
 
 test('someone who guesses whenever it is allowed has about 100 guesses in a day', () => {
-  let [count, now, guesses] = [{ failures: 0, at: 0 }, 0, 0];
+  let count = { failures: 0, at: 0 };
+  let now = 0;
+  let guesses = 0;
   for (;;) {
     now += delayLeft(count, delayRules.pair, now);
     if (now > 24 * 60 * minutes) break;

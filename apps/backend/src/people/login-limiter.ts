@@ -43,7 +43,8 @@ export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: Lo
   let reading: Promise<void> | undefined;
 
   const read = async (): Promise<void> => {
-    const [now, wall] = [clock.monotonic(), clock.now()];
+    const now = clock.monotonic();
+    const wall = clock.now();
     for (const { key, failures, at } of await memory.read()) {
       if (!counts.has(key)) counts.set(key, { failures, at: now - Math.max(0, wall - at) });
     }

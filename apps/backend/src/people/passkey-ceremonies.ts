@@ -34,7 +34,9 @@ export const creationOptions = (options: {
 });
 
 export const requestOptions = ({ host }: RelyingParty, challenge: string): PasskeyRequest => ({
-  ...{ challenge, rpId: host, timeout },
+  challenge,
+  rpId: host,
+  timeout,
   userVerification: 'required',
   allowCredentials: [],
 });

@@ -25,7 +25,8 @@ test('a challenge is good for its purpose only', () => {
 
 test('backends with the same secret know those of each other, also after a restart; others do not', () => {
   const clock = manualClock();
-  const [one, other] = [createPasskeyChallenges({ key, clock }), createPasskeyChallenges({ key, clock })];
+  const one = createPasskeyChallenges({ key, clock });
+  const other = createPasskeyChallenges({ key, clock });
   const foreign = createPasskeyChallenges({ key: challengeKeyOf(Buffer.alloc(32, 8)), clock });
   for (const purpose of purposes) {
     assert.equal(other.accepts(one.issue(purpose), purpose), true);

@@ -17,7 +17,9 @@ export const challengeLifetimeMs = 5 * 60_000;
 /** Replicas have clocks of their own. */
 const toleranceMs = 5_000;
 
-const [timeBytes, randomPart, macBytes] = [8, 16, 32] as const;
+const timeBytes = 8;
+const randomPart = 16;
+const macBytes = 32;
 
 /**
  * Challenges that need no memory: time, random bytes, and a signature over them and the purpose. So requests without a log-in store

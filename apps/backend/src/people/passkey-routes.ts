@@ -136,6 +136,9 @@ const tooManyPasskeys = (): StationError =>
   new StationError('conflict', `A user has at most ${maxPasskeys} passkeys. Remove one that is not used.`);
 
 const toPasskey = ({ id, name, rp_id: host, created_at, used_at }: PasskeyRow): PasskeyBody => ({
-  ...{ id, name, host, createdAt: isoTime(created_at) },
+  id,
+  name,
+  host,
+  createdAt: isoTime(created_at),
   usedAt: used_at === null ? null : isoTime(used_at),
 });

@@ -210,7 +210,8 @@ test('a challenge ends after five minutes, and one from the future is not accept
   const session = await running.setUp();
   const device = createSoftwareAuthenticator();
   await pages.enrol(session, device);
-  const [early, late] = [await pages.loginOptions(), await pages.loginOptions()];
+  const early = await pages.loginOptions();
+  const late = await pages.loginOptions();
   const creation = (await pages.options(session)).json<PasskeyCreation>();
   clock.advance(5 * 60_000 - 1);
   assert.equal((await pages.logIn(device.get(early, { origin }))).statusCode, 200);
@@ -243,7 +244,8 @@ test('nobody can use, see, rename or remove the passkey of another user, or take
   const pages = pagesOf(running);
   const olena = await running.setUp();
   const maria = (await join(running, olena, 'maria')).session;
-  const [hers, mine] = [createSoftwareAuthenticator(), createSoftwareAuthenticator()];
+  const hers = createSoftwareAuthenticator();
+  const mine = createSoftwareAuthenticator();
   const { id } = await pages.enrol(olena, hers);
   await pages.enrol(maria, mine, password);
   assert.equal((await pages.list(maria)).length, 1);

@@ -30,7 +30,8 @@ async function accounts() {
   const clock = manualClock();
   await ensureStation(db, { stationId: 'station', generateId: () => '', timeZone: 'Europe/Kyiv', clock });
   const accessTokens = createAccessTokens({
-    ...{ secret: 'a secret of the configuration, 32+ bytes', clock },
+    secret: 'a secret of the configuration, 32+ bytes',
+    clock,
     findHolder: (sessionId) => findSessionHolder(db, sessionId),
   });
   const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });

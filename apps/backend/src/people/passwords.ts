@@ -67,7 +67,9 @@ const phcPattern =
 function parsePhc(phc: string): Parameters | null {
   const match = phcPattern.exec(phc);
   if (match === null) return null;
-  const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const memory = Number(match[1]);
+  const passes = Number(match[2]);
+  const parallelism = Number(match[3]);
   if (memory > highest.memory || passes > highest.passes || parallelism > highest.parallelism) return null;
   if (passes < 1 || parallelism < 1 || memory < 8 * parallelism) return null;
   return {

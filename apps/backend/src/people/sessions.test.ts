@@ -150,7 +150,8 @@ test('a new password ends every access token; the page that changed it renews it
   await running.setUp();
   const { email, password } = owner;
   const logIn = () => post(running, '/api/auth/login', { email, password });
-  const [thief, mine] = [await logIn(), await logIn()];
+  const thief = await logIn();
+  const mine = await logIn();
   const asThief = bearer(thief.json<Session>().accessToken);
   const cookie = refreshCookie(mine);
   const change = { currentPassword: password, newPassword: 'another long password' };
@@ -196,10 +197,8 @@ test('logging out ends the access token at once; the other sessions of the user 
   await using running = await runBackend();
   await running.setUp();
   const { email, password } = owner;
-  const [phone, laptop] = [
-    await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'phone' }),
-    await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'laptop' }),
-  ];
+  const phone = await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'phone' });
+  const laptop = await post(running, '/api/auth/login', { email, password }, { 'user-agent': 'laptop' });
   const token = (answer: { json<T>(): T }): string => answer.json<Session>().accessToken;
   const me = async (accessToken: string): Promise<number> =>
     (await running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) })).statusCode;
@@ -260,12 +259,15 @@ test('a session that has ended stays ended after a restart, and so does a role',
     const answer = await post(first, '/api/auth/login', { email: petro.email, password: petro.password });
     return { token: answer.json<Session>().accessToken, cookie: refreshCookie(answer) };
   };
-  const [left, kept] = [await logIn(), await logIn()];
+  const left = await logIn();
+  const kept = await logIn();
   await post(first, '/api/auth/logout', undefined, { cookie: left.cookie });
   const { userId } = added.json<{ userId: string }>();
   const url = `/api/station/members/${userId}`;
   const lowered = await first.http.inject({
-    ...{ method: 'PATCH', url, headers: bearer(owners) },
+    method: 'PATCH',
+    url,
+    headers: bearer(owners),
     payload: { role: 'member' },
   });
   assert.equal(lowered.statusCode, 200);

@@ -183,7 +183,11 @@ async function list({ db, clock }: Parts, userId: string): Promise<KnownSession[
     .limit(maxListed)
     .execute();
   return rows.map(({ id, user_agent: userAgent, address, created_at: openedAt, used_at: usedAt }) => ({
-    ...{ id, userAgent, address, openedAt, usedAt },
+    id,
+    userAgent,
+    address,
+    openedAt,
+    usedAt,
   }));
 }
 

@@ -42,7 +42,8 @@ async function programOf(folder: string, lines: string): Promise<string> {
 }
 
 const write = (helper: BleHelper, onStart = (): void => undefined): Promise<WriteOutcome> => {
-  const [service, payload] = [advertisement().service_uuids[0]!, 'the-password-of-the-wifi'];
+  const service = advertisement().service_uuids[0]!;
+  const payload = 'the-password-of-the-wifi';
   const command = { address: 'C0:FF:EE:00:00:01', service_uuid: service, characteristic_uuid: service, payload };
   return helper.write(command, { onStart, signal: new AbortController().signal });
 };

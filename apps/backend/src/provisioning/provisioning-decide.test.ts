@@ -4,9 +4,19 @@ import { decideProvisioning, type ProvisioningFacts } from './provisioning-decid
 
 const now = 1_000_000;
 const facts: ProvisioningFacts = {
-  ...{ method: 'ble', status: 'queued', changedAt: now, endsAt: null, hasToken: true, loginAt: null },
-  ...{ hadDevice: false, device: null, write: { kind: 'none' }, handshakeAt: null, broker: 'embedded' },
-  ...{ listeningSince: 0, now },
+  method: 'ble',
+  status: 'queued',
+  changedAt: now,
+  endsAt: null,
+  hasToken: true,
+  loginAt: null,
+  hadDevice: false,
+  device: null,
+  write: { kind: 'none' },
+  handshakeAt: null,
+  broker: 'embedded',
+  listeningSince: 0,
+  now,
 };
 const known = { hadDevice: true, device: { isOnline: true } };
 const writing = { status: 'writing', write: { kind: 'running' } } as const;

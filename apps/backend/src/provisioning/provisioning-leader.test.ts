@@ -14,11 +14,13 @@ import { createProvisioningStore } from './provisioning-store.ts';
 test('of several backends the leader writes, and a new leader goes on with what waits', async () => {
   await using opened = new AsyncDisposableStack();
   const { db } = opened.use(await openTestStore());
-  const [logger, box] = [recordedLog(), { seal: (text: string) => text, open: (text: string) => text }];
+  const logger = recordedLog();
+  const box = { seal: (text: string) => text, open: (text: string) => text };
   const events = createDeviceEvents(logger);
   const store = createProvisioningStore({ db, box, clock, isBrokerExternal: true });
   const start = () => {
-    const [leadership, radio] = [createLeadership(), simulateRadio({ externalId: 'lamp-1' })];
+    const leadership = createLeadership();
+    const radio = simulateRadio({ externalId: 'lamp-1' });
     const expected = opened.use(
       openExpectedDevices({ store, events, stationEvents: { note: () => undefined }, clock, logger }),
     );
@@ -26,7 +28,14 @@ test('of several backends the leader writes, and a new leader goes on with what 
     const logins = { addLogins: async () => undefined, reconnect: async () => undefined };
     const provisionings = opened.use(
       startProvisionings({
-        ...{ store, expected, radio, events, leadership, clock, logger, stationId: 'station' },
+        store,
+        expected,
+        radio,
+        events,
+        leadership,
+        clock,
+        logger,
+        stationId: 'station',
         broker: { ...broker, ...logins },
         uuids: { serviceUuid: 'service', characteristicUuid: 'characteristic' },
         brokerAddress: async () => ({ host: 'broker', port: 1883 }),
@@ -34,13 +43,22 @@ test('of several backends the leader writes, and a new leader goes on with what 
     );
     return { leadership, radio, expected, provisionings };
   };
-  const [one, two] = [start(), start()];
+  const one = start();
+  const two = start();
   one.leadership.set(1);
   const create = async (externalId: string) => {
     const [row] = (await store.create([
       {
-        ...{ externalId, deviceType: null, name: null, defaultName: 'New', zoneId: undefined, method: 'ble' },
-        ...{ address: 'A', status: 'queued', withinMs: null, startedBy: 'somebody' },
+        externalId,
+        deviceType: null,
+        name: null,
+        defaultName: 'New',
+        zoneId: undefined,
+        method: 'ble',
+        address: 'A',
+        status: 'queued',
+        withinMs: null,
+        startedBy: 'somebody',
         secrets: { wifi: { ssid: 'Home', password: 'password' } },
       },
     ]))!;

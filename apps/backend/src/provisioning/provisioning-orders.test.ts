@@ -57,7 +57,15 @@ async function world({ db }: Store, { seed, kind, method, isKnown }: Case) {
         all.forEach((login) => logins.set(login.externalId, login.token)),
     };
     const provisionings = startProvisionings({
-      ...{ store, expected, broker, radio, events, leadership: alwaysLeader, clock, logger, stationId: 'station' },
+      store,
+      expected,
+      broker,
+      radio,
+      events,
+      leadership: alwaysLeader,
+      clock,
+      logger,
+      stationId: 'station',
       uuids: { serviceUuid: 'service', characteristicUuid: 'characteristic' },
       brokerAddress: async () => ({ host: 'broker', port: 1883 }),
     });
@@ -79,8 +87,15 @@ async function world({ db }: Store, { seed, kind, method, isKnown }: Case) {
   };
   const rows = await store.create([
     {
-      ...{ externalId, deviceType: null, name: null, defaultName: 'New', zoneId: undefined, method, address: 'A' },
-      ...{ startedBy: 'somebody', secrets: { wifi: { ssid: 'Home', password: 'password' } } },
+      externalId,
+      deviceType: null,
+      name: null,
+      defaultName: 'New',
+      zoneId: undefined,
+      method,
+      address: 'A',
+      startedBy: 'somebody',
+      secrets: { wifi: { ssid: 'Home', password: 'password' } },
       ...(method === 'manual' ? { status: 'waiting', withinMs: 60_000 } : { status: 'queued', withinMs: null }),
     },
   ]);

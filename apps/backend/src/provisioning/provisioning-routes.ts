@@ -100,10 +100,16 @@ async function add(
   }
   const rows = await store.create([
     {
-      ...{ externalId, deviceType: candidate.deviceType, address: candidate.address, zoneId, status: 'queued' },
-      ...{ name: name?.trim() ?? null, defaultName: candidate.defaultName || externalId },
+      externalId,
+      deviceType: candidate.deviceType,
+      address: candidate.address,
+      zoneId,
+      status: 'queued',
+      name: name?.trim() ?? null,
+      defaultName: candidate.defaultName || externalId,
       method: candidate.protocol === 'improv' ? 'improv' : 'ble',
-      ...{ withinMs: null, startedBy: userOf(request).userId },
+      withinMs: null,
+      startedBy: userOf(request).userId,
       secrets: { wifi: { ssid: wifi.ssid, password: wifi.password } },
     },
   ]);
@@ -184,8 +190,11 @@ async function makeSheets(
   const tokens = await provisionings.makeLogins(rows);
   if (tokens === null) throw new StationError('unavailable', 'The broker does not take the logins. Try again later.');
   return rows.map(({ external_id: device_id }, index) => ({
-    ...{ device_id, device_token: tokens[index]!, station_id: stationId },
-    ...{ mqtt_host: host, mqtt_port: port },
+    device_id,
+    device_token: tokens[index]!,
+    station_id: stationId,
+    mqtt_host: host,
+    mqtt_port: port,
   }));
 }
 

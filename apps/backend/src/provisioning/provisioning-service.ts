@@ -71,8 +71,12 @@ export function startProvisionings(parts: ProvisioningParts): Provisionings {
   const waker = createWaker(clock);
   const writes = createRadioWrites(parts, waker.wake);
   const running: Running = {
-    ...{ ...parts, waker, writes },
-    ...{ listeningSinceMs: clock.monotonic(), isBusy: true, handshakes: new Map<string, number>() },
+    ...parts,
+    waker,
+    writes,
+    listeningSinceMs: clock.monotonic(),
+    isBusy: true,
+    handshakes: new Map<string, number>(),
   };
   const ending = new AbortController();
   const opened = new DisposableStack();
@@ -166,11 +170,19 @@ function factsOf(running: Running, { row, device }: OpenProvisioning): Parameter
   const { broker, writes, handshakes, clock } = running;
   const listeningSince = clock.now() - (clock.monotonic() - running.listeningSinceMs);
   return {
-    ...{ method: row.method, status: row.status, changedAt: row.changed_at, endsAt: row.ends_at },
-    ...{ hasToken: row.token_hash !== null, loginAt: row.login_at, hadDevice: row.had_device === 1, device },
+    method: row.method,
+    status: row.status,
+    changedAt: row.changed_at,
+    endsAt: row.ends_at,
+    hasToken: row.token_hash !== null,
+    loginAt: row.login_at,
+    hadDevice: row.had_device === 1,
+    device,
     write: writes.state(row),
     handshakeAt: (device && handshakes.get(device.id)) ?? null,
-    ...{ broker: broker.kind, listeningSince, now: clock.now() },
+    broker: broker.kind,
+    listeningSince,
+    now: clock.now(),
   };
 }
 

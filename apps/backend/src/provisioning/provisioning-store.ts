@@ -95,7 +95,8 @@ export function createProvisioningStore(parts: {
     writing: ({ id }: ProvisioningRow) => update(id, { status: 'writing', changed_at: clock.now() }, ['queued']),
     awaitHandshake: (row: ProvisioningRow, withinMs: number) => {
       const { token } = openSecrets(row) ?? {};
-      const [now, secrets] = [clock.now(), token === undefined ? null : sealed(row.id, { token })];
+      const now = clock.now();
+      const secrets = token === undefined ? null : sealed(row.id, { token });
       return update(row.id, { status: 'waiting', changed_at: now, ends_at: now + withinMs, secrets });
     },
     /** The device logged in with the token that was made: a device that the station has loses its old one. Null: it is another token. */
@@ -130,15 +131,26 @@ async function create(
     const device = await query.executeTakeFirst();
     const id = randomUUIDv7();
     const row: ProvisioningRow = {
-      ...{ id, external_id: externalId, device_type: device?.type ?? given.deviceType, method: given.method },
+      id,
+      external_id: externalId,
+      device_type: device?.type ?? given.deviceType,
+      method: given.method,
       name: given.name ?? device?.name ?? given.defaultName,
       name_given: given.name === null ? 0 : 1,
       zone_id: zoneId === undefined ? (device?.zone_id ?? null) : zoneId,
       zone_given: zoneId === undefined ? 0 : 1,
-      ...{ address: given.address, had_device: device === undefined ? 0 : 1, status: given.status, error: null },
-      ...{ started_by: given.startedBy, started_at: now, changed_at: now },
+      address: given.address,
+      had_device: device === undefined ? 0 : 1,
+      status: given.status,
+      error: null,
+      started_by: given.startedBy,
+      started_at: now,
+      changed_at: now,
       ends_at: given.withinMs === null ? null : now + given.withinMs,
-      ...{ device_id: null, token_hash: null, login_at: null, secrets: sealed(id, given.secrets) },
+      device_id: null,
+      token_hash: null,
+      login_at: null,
+      secrets: sealed(id, given.secrets),
     };
     const adding = transaction
       .insertInto('provisionings')

@@ -13,7 +13,11 @@ import { askForPause } from './radio-pause.ts';
 
 const since = '2026-03-01T12:00:00.000Z';
 const status = (clients: number, state: WifiStatus['watchdog']['state']): WifiStatus => ({
-  ...{ mode: 'hotspot', ssid: null, ip: null, signal: null, connectivity: null },
+  mode: 'hotspot',
+  ssid: null,
+  ip: null,
+  signal: null,
+  connectivity: null,
   hotspot: { active: clients > 0, ssid: 'Station', ip: '192.0.2.1', clients },
   watchdog: { state, since, attempts: 0, nextRetryAt: null, lastFailure: null },
 });

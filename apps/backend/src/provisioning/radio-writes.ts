@@ -92,7 +92,12 @@ async function payloadOf(
   if (token === undefined) return null;
   const { host, port } = await brokerAddress(ssid);
   return JSON.stringify({
-    ...{ ssid, password, mqtt_host: host, mqtt_port: port },
-    ...{ device_id: row.external_id, device_token: token, station_id: stationId },
+    ssid,
+    password,
+    mqtt_host: host,
+    mqtt_port: port,
+    device_id: row.external_id,
+    device_token: token,
+    station_id: stationId,
   });
 }

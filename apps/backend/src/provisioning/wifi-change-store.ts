@@ -54,7 +54,8 @@ export function createWifiChangeStore({ db, box, clock }: { db: Database; box: S
     /** Takes the place of the last change. @returns the number of devices; null while one runs. */
     create: (network: Network, userId: string): Promise<number | null> =>
       db.transaction().execute(async (transaction) => {
-        const [id, now] = [randomUUIDv7(), clock.now()];
+        const id = randomUUIDv7();
+        const now = clock.now();
         await transaction.deleteFrom('wifi_changes').where('state', '<>', 'running').execute();
         const credentials = box.seal(JSON.stringify(network), id);
         const row = { id, ssid: network.ssid, credentials, started_by: userId, started_at: now, ended_at: null };

@@ -66,7 +66,9 @@ test('online devices are told and followed; others are told when they come onlin
   await using running = await runBackend({ env });
   const station = await setUp(running);
   const { db } = running.backend;
-  const [a, b, c] = [await addDevice(db, 'a'), await addDevice(db, 'b'), await addDevice(db, 'c')];
+  const a = await addDevice(db, 'a');
+  const b = await addDevice(db, 'b');
+  const c = await addDevice(db, 'c');
   await using first = await connectOnline(station, a);
   await using second = await connectOnline(station, b);
   const answer = await request(station, 'POST', '', network);
@@ -139,7 +141,8 @@ test('a cancelled change tells nobody else, and a device that was told may still
   await using running = await runBackend({ env });
   const station = await setUp(running);
   const { db } = running.backend;
-  const [a, b] = [await addDevice(db, 'a'), await addDevice(db, 'b')];
+  const a = await addDevice(db, 'a');
+  const b = await addDevice(db, 'b');
   await using device = await connectOnline(station, a);
   await request(station, 'POST', '', network);
   await until('it is told', async () => (await results(station))[a.id] === 'told');
@@ -253,10 +256,8 @@ test('a station that moves to another network offers to bring its devices along'
 test('the network of devices is never replaced by a join of the station alone: a person is asked', async () => {
   await using running = await runBackend({ env });
   const station = await setUp(running);
-  const [home, foreign] = [
-    { ssid: 'Home', password: 'password of the home' },
-    { ssid: 'Foreign', password: 'password of somebody' },
-  ];
+  const home = { ssid: 'Home', password: 'password of the home' };
+  const foreign = { ssid: 'Foreign', password: 'password of somebody' };
   const forNewDevices = () => newDevicesWifi(station);
   await forward(station, foreign);
   assert.equal(await forNewDevices(), 'Foreign', 'nothing depends on it yet');
@@ -277,10 +278,8 @@ test('the network of devices is never replaced by a join of the station alone: a
 test('a network that a person chose for new devices stays, with devices or without, and the other one is offered', async () => {
   await using running = await runBackend({ env });
   const station = await setUp(running);
-  const [own, other] = [
-    { ssid: 'For devices', password: 'password of devices' },
-    { ssid: 'Of the station', password: 'password of the station' },
-  ];
+  const own = { ssid: 'For devices', password: 'password of devices' };
+  const other = { ssid: 'Of the station', password: 'password of the station' };
   const forNewDevices = () => newDevicesWifi(station);
   await running.http.inject({ method: 'PUT', url: '/api/settings/wifi', headers: station.headers, payload: own });
   await forward(station, other);

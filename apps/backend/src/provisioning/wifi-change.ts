@@ -228,6 +228,8 @@ function countsOf(targets: readonly WifiTargetRow[]): Record<WifiDeviceState, nu
 }
 
 const deviceView = ({ deviceId, state, reason, changedAt }: WifiTargetRow) => ({
-  ...{ deviceId, state, reason },
+  deviceId,
+  state,
+  reason,
   changedAt: isoTime(changedAt),
 });

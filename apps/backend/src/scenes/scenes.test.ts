@@ -59,11 +59,9 @@ test('a scene is added, changed and removed', async () => {
 
 test('a run sends all commands; a device that is offline or gone does not stop the others', async () => {
   await using all = await withScenes();
-  const [lamp, cellar, old] = [
-    await all.addLamp('Lamp', 'online'),
-    await all.addLamp('Cellar', 'offline'),
-    await all.addLamp('Old', 'online'),
-  ];
+  const lamp = await all.addLamp('Lamp', 'online');
+  const cellar = await all.addLamp('Cellar', 'offline');
+  const old = await all.addLamp('Old', 'online');
   const commands = [dim(old, 5), dim(cellar, 10), dim(lamp, 30)];
   const { id } = (await all.call('POST', '/api/scenes', { name: 'Evening', commands })).json<Scene>();
   await all.call('DELETE', `/api/devices/${old}`);
@@ -85,7 +83,8 @@ test('a run sends all commands; a device that is offline or gone does not stop t
 
 test('commands are tried before they are a scene, and only as what a scene may send', async () => {
   await using all = await withScenes();
-  const [lamp, cellar] = [await all.addLamp('Lamp', 'online'), await all.addLamp('Cellar', 'offline')];
+  const lamp = await all.addLamp('Lamp', 'online');
+  const cellar = await all.addLamp('Cellar', 'offline');
   const tried = await all.call('POST', '/api/scenes/try', { commands: [dim(lamp, 30), dim(cellar, 10)] });
   assert.equal(tried.statusCode, 202, tried.body);
   assert.deepEqual(tried.json<SceneRun>(), { sent: [lamp], failed: [{ deviceId: cellar, reason: 'offline' }] });

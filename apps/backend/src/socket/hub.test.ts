@@ -40,7 +40,8 @@ const changed = (deviceId: string): ServerMessage => ({
 
 test('messages of one turn are sent to all clients in order, as the same bytes', async () => {
   const { hub } = withHub();
-  const [one, other] = [testClient(), testClient()];
+  const one = testClient();
+  const other = testClient();
   for (const { client } of [one, other]) hub.add(client);
   for (const id of ['a', 'b', 'a']) hub.broadcast(changed(id), id);
   await nextTurn();
@@ -62,7 +63,8 @@ test('many large messages are sent in several batches', async () => {
 
 test('a client that joins while messages wait gets the replayed messages, then only later broadcasts', async () => {
   const { hub, endPause } = withHub();
-  const [early, late] = [testClient(), testClient()];
+  const early = testClient();
+  const late = testClient();
   using _replaying = hub.replay(() => [changed('replayed')]);
   hub.add(early.client);
   hub.broadcast(changed('first'));
@@ -77,7 +79,8 @@ test('a client that joins while messages wait gets the replayed messages, then o
 
 test('earlier broadcasts reach a client before it is closed', () => {
   const { hub } = withHub();
-  const [olena, ivan] = [testClient('olena'), testClient('ivan')];
+  const olena = testClient('olena');
+  const ivan = testClient('ivan');
   for (const { client } of [olena, ivan]) hub.add(client);
   hub.broadcast(changed('a'));
   hub.closeClientsOf('ivan', 4401, 'Log in again');
@@ -89,7 +92,8 @@ test('earlier broadcasts reach a client before it is closed', () => {
 
 test('the clients of a session that ended are closed, and no others of its user', () => {
   const { hub } = withHub();
-  const [phone, laptop] = [testClient('olena', 'phone'), testClient('olena', 'laptop')];
+  const phone = testClient('olena', 'phone');
+  const laptop = testClient('olena', 'laptop');
   for (const { client } of [phone, laptop]) hub.add(client);
   hub.closeClientsOf('phone', 4401, 'Log in again');
   assert.deepEqual([phone.closed, laptop.closed], [[4401], []]);
@@ -97,7 +101,8 @@ test('the clients of a session that ended are closed, and no others of its user'
 
 test('messages that wait when the last client leaves do not reach the next one', async () => {
   const { hub } = withHub();
-  const [first, next] = [testClient(), testClient()];
+  const first = testClient();
+  const next = testClient();
   hub.add(first.client);
   hub.broadcast(changed('a'));
   hub.remove(first.client);
@@ -211,7 +216,8 @@ test('a device that moves is told to those who see it now, and removed for those
   const guest = testClient('guest', 'phone', kitchenOnly);
   const owner = testClient('owner');
   for (const { client } of [guest, owner]) hub.add(client);
-  const [deviceId, at] = ['lamp', '2026-03-01T12:00:00.000Z'];
+  const deviceId = 'lamp';
+  const at = '2026-03-01T12:00:00.000Z';
   hub.moved({ deviceId, from: 'bedroom', to: 'hall', at });
   assert.deepEqual(typesOf(guest), []);
   hub.moved({ deviceId, from: 'hall', to: 'kitchen', at });

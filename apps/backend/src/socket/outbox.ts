@@ -100,7 +100,8 @@ export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
   for (const [index, message] of messages.entries()) {
     if (index > start && bytes + message.bytes > maxBatchBytes) {
       yield batchOf(messages.slice(start, index));
-      [start, bytes] = [index, 0];
+      start = index;
+      bytes = 0;
     }
     bytes += message.bytes;
   }
@@ -108,7 +109,9 @@ export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
 }
 
 /** Bytes of the shortest header, and the longest payloads for which it is enough or grows by 2 bytes; beyond, it grows by 8. */
-const [shortHeader, fitsSevenBits, fitsSixteenBits] = [2, 125, 65_535];
+const shortHeader = 2;
+const fitsSevenBits = 125;
+const fitsSixteenBits = 65_535;
 /** The last frame of its message, text (RFC 6455, section 5.2). */
 const finalText = 0x81;
 

@@ -34,7 +34,8 @@ test('a browser that stops reading gets only the latest state of each device; ot
     const isUpToDate = (): boolean => last.size === devices && [...last.values()].every((round) => round === rounds);
     return { socket, isUpToDate, received: () => received };
   };
-  const [frozen, awake] = [await open(), await open()];
+  const frozen = await open();
+  const awake = await open();
   frozen.socket.pause();
   for (let round = 1; round <= rounds; round++) {
     const reports = Array.from({ length: devices }, (_, n) => ({

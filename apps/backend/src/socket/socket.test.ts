@@ -177,7 +177,8 @@ test('the connection ends with its token, unless a new one is sent in time', asy
   await stale.next('hello');
   assert.equal(await stale.closed, 4401);
 
-  const { email, password } = { email: 'olena@example.org', password: 'correct horse battery' };
+  const email = 'olena@example.org';
+  const password = 'correct horse battery';
   const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
   const renewed = await open(running);
   send(renewed, { type: 'auth', token: accessToken });
@@ -210,7 +211,8 @@ test('a new password disconnects every client; the page that changed it reconnec
   await running.setUp();
   const { email, password } = owner;
   const logIn = () => running.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
-  const [other, mine] = [await logIn(), await logIn()];
+  const other = await logIn();
+  const mine = await logIn();
   const clients = [await open(running), await open(running)];
   for (const [index, login] of [other, mine].entries()) {
     send(clients[index]!, { type: 'auth', token: login.json().accessToken });

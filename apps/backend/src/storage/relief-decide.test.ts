@@ -49,7 +49,10 @@ test('whatever else fills the disk again and again, half of the history stays', 
       const shed = Math.max(0, facts.fileBytes - facts.freeBytes - most);
       facts.historyBytes -= shed;
       facts.freeBytes += shed;
-      if (canShrink) [facts.fileBytes, facts.freeBytes] = [facts.fileBytes - facts.freeBytes, 0];
+      if (canShrink) {
+        facts.fileBytes -= facts.freeBytes;
+        facts.freeBytes = 0;
+      }
     }
     // A file that cannot shrink has what is missing free inside, and loses no more.
     assert.equal(facts.historyBytes / mebibyte, canShrink ? 100 : 162);

@@ -87,10 +87,14 @@ test('whatever is full, the steps end: each makes its cause smaller', () => {
       state.isShedding = kind === 'shed';
       if (kind === 'shed') state.freeBytes += mb(0.125);
       if (kind === 'remove_copy') state.copies.pop();
-      if (kind === 'checkpoint') [state.logBytes, state.diskBytes] = [0, state.fileBytes];
+      if (kind === 'checkpoint') {
+        state.logBytes = 0;
+        state.diskBytes = state.fileBytes;
+      }
       if (kind === 'give_back') {
         const given = Math.min(state.freeBytes, mb(0.25));
-        [state.fileBytes, state.freeBytes] = [state.fileBytes - given, state.freeBytes - given];
+        state.fileBytes -= given;
+        state.freeBytes -= given;
       }
     }
     assert.ok(left > 0, JSON.stringify(facts));

@@ -33,7 +33,8 @@ const mostLogBytes = 16 * mebibyte;
 /** Fewer free pages are soon used again. */
 const keptFreeBytes = mebibyte;
 /** Shares of the room at which dropping begins and ends. */
-const [full, fullEnough] = [0.95, 0.92];
+const full = 0.95;
+const fullEnough = 0.92;
 
 /** Default of STORAGE_MAX_MB: a quarter of the disk, at most 4 GiB. Less than 16 MiB would hold no history at all. */
 export const defaultBudget = (diskBytes: number): number =>

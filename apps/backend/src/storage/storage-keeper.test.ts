@@ -25,10 +25,15 @@ testOnSqlite(
     const devices = createDeviceStore({ db: store.db, clock });
     const add = async (externalId: string) =>
       (await devices.provision({ externalId, type: 'climate', name: externalId, zoneId: null })).id;
-    const [flood, small] = [await add('flood'), await add('small')];
+    const flood = await add('flood');
+    const small = await add('small');
     const newId = createEventIds(clock.now);
     const event = (deviceId: string, text: string): DeviceReport => ({
-      ...{ kind: 'event', deviceId, at: clock.now(), eventKind: 'device_event', data: { action: 'said', text } },
+      kind: 'event',
+      deviceId,
+      at: clock.now(),
+      eventKind: 'device_event',
+      data: { action: 'said', text },
     });
     await writeReports(store, [event(small, 'hello')], newId);
     const logger = recordedLog();

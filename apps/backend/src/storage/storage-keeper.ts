@@ -79,7 +79,8 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
       return next;
     });
   const run = async (): Promise<void> => {
-    let [isMeasured, trimmedMs] = [false, -Infinity];
+    let isMeasured = false;
+    let trimmedMs = -Infinity;
     while (!stopping.signal.aborted) {
       let pauseMs = lookEveryMs;
       try {
@@ -148,7 +149,10 @@ async function reliefFacts({ store, budgetBytes, clock }: KeeperParts, missingBy
   // Before everything is counted, nothing goes.
   const historyBytes = (await isHistoryMeasured(store)) ? await countedBytes(store) : 0;
   return {
-    ...{ missingBytes, fileBytes, freeBytes, historyBytes },
+    missingBytes,
+    fileBytes,
+    freeBytes,
+    historyBytes,
     spareCopyBytes: copies.slice(1).reduce((sum, { bytes }) => sum + bytes, 0),
     startedBytes: historyBytes === 0 ? 0 : await beginRelief(store, historyBytes, clock.now()),
     roomBytes: roomOf({ budgetBytes, isCopied: store.kind === 'sqlite' }).rowBytes,
@@ -168,7 +172,8 @@ function createExecutors(
   { store, clock, logger }: KeeperParts,
   state: KeeperState,
 ): (step: StorageStep) => Promise<void> {
-  let [bytes, wasOverBudget] = [0, false];
+  let bytes = 0;
+  let wasOverBudget = false;
   const counter = createRateLimitedCounter<'shed'>({
     clock,
     everyMs: logEveryMs,

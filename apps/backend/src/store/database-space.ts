@@ -83,7 +83,8 @@ export const spaceOfPostgres = (db: Database): DatabaseSpace => ({
     const tables = historyKinds.map((kind) => sql`pg_total_relation_size(${historyTables[kind].table}::regclass)`);
     const { rows } = await sql<{ all: string | number; history: string | number }>`
       select pg_database_size(current_database()) as all, ${sql.join(tables, sql` + `)} as history`.execute(db);
-    const [fileBytes, historyBytes] = [Number(rows[0]?.all ?? 0), Number(rows[0]?.history ?? 0)];
+    const fileBytes = Number(rows[0]?.all ?? 0);
+    const historyBytes = Number(rows[0]?.history ?? 0);
     const freeBytes = Math.max(0, historyBytes - (await countedBytes({ db, kind: 'postgres' })));
     return { fileBytes, freeBytes, diskBytes: fileBytes, logBytes: 0, copies: [], canShrink: false };
   },

@@ -25,19 +25,31 @@ const keyed = sql`2 * octet_length(capability)`;
 
 export const historyTables: Readonly<Record<HistoryKind, HistoryTable>> = {
   events: {
-    ...{ table: 'device_events', key: 'id', hasCapability: false, keepsLatest: false },
+    table: 'device_events',
+    key: 'id',
+    hasCapability: false,
+    keepsLatest: false,
     bytes: sql`${sql.lit(rowBytes.events)} + octet_length(kind) + octet_length(data)`,
   },
   samples: {
-    ...{ table: 'device_samples', key: 'at', hasCapability: true, keepsLatest: false },
+    table: 'device_samples',
+    key: 'at',
+    hasCapability: true,
+    keepsLatest: false,
     bytes: sql`${sql.lit(rowBytes.samples)} + ${keyed} + coalesce(octet_length(later), 0)`,
   },
   hours: {
-    ...{ table: 'device_hours', key: 'hour', hasCapability: true, keepsLatest: false },
+    table: 'device_hours',
+    key: 'hour',
+    hasCapability: true,
+    keepsLatest: false,
     bytes: sql`${sql.lit(rowBytes.hours)} + ${keyed}`,
   },
   transitions: {
-    ...{ table: 'device_transitions', key: 'at', hasCapability: true, keepsLatest: true },
+    table: 'device_transitions',
+    key: 'at',
+    hasCapability: true,
+    keepsLatest: true,
     bytes: sql`${sql.lit(rowBytes.transitions)} + ${keyed} + coalesce(octet_length(value), 0)`,
   },
 };
@@ -84,8 +96,14 @@ const columns = {
 
 export const unchanged = (deviceId: string): Change => ({
   deviceId,
-  ...{ eventsBytes: 0, samplesBytes: 0, hoursBytes: 0, transitionsBytes: 0 },
-  ...{ rateEvents: 0, rateValues: 0, sizeEvents: 0, sizeValues: 0 },
+  eventsBytes: 0,
+  samplesBytes: 0,
+  hoursBytes: 0,
+  transitionsBytes: 0,
+  rateEvents: 0,
+  rateValues: 0,
+  sizeEvents: 0,
+  sizeValues: 0,
   droppedAt: null,
 });
 

@@ -164,7 +164,12 @@ export function newDeviceRow(
   now: number,
 ): DevicesTable {
   return {
-    ...{ id: randomUUIDv7(), external_id: externalId, type, name, zone_id: zoneId, device_token: deviceToken },
+    id: randomUUIDv7(),
+    external_id: externalId,
+    type,
+    name,
+    zone_id: zoneId,
+    device_token: deviceToken,
     status: 'unknown',
     status_at: null,
     last_seen_at: null,
@@ -206,12 +211,15 @@ export function toDevice(row: DeviceRow): DeviceBody {
 function toDropped(row: DeviceRow): DroppedHistory | null {
   const { dropped_since: since, dropped_at: at } = row;
   if (since === null || at === null) return null;
-  const [rateEvents, rateValues] = [row.rate_events ?? 0, row.rate_values ?? 0];
-  const [sizeEvents, sizeValues] = [row.size_events ?? 0, row.size_values ?? 0];
+  const rateEvents = row.rate_events ?? 0;
+  const rateValues = row.rate_values ?? 0;
+  const sizeEvents = row.size_events ?? 0;
+  const sizeValues = row.size_values ?? 0;
   const reasons = [
     ...(rateEvents + rateValues > 0 ? (['rate'] as const) : []),
     ...(sizeEvents + sizeValues > 0 ? (['size'] as const) : []),
   ];
-  const [events, values] = [rateEvents + sizeEvents, rateValues + sizeValues];
+  const events = rateEvents + sizeEvents;
+  const values = rateValues + sizeValues;
   return { events, values, reasons, since: isoTime(since), at: isoTime(at) };
 }

@@ -113,7 +113,8 @@ export function foldReports(
   for (const [deviceId, { merged, stateAt, times }] of states) {
     Object.assign(changes.get(deviceId)!, { state: merged.state(), stateAt, valueTimes: valueTimesText(times) });
   }
-  const [samples, rows] = [sampleRows(taken), transitions.rows()];
+  const samples = sampleRows(taken);
+  const rows = transitions.rows();
   return { changes: [...changes.values()], events, samples, transitions: rows, overRate, taken, cut };
 }
 

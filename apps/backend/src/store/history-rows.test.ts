@@ -31,11 +31,18 @@ async function withDevices(...names: string[]) {
   const newId = createEventIds(clock.now);
   const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId);
   const event = (deviceId: string, text: string, more = {}): DeviceReport => ({
-    ...{ kind: 'event', deviceId, at: clock.now(), eventKind: 'device_event', data: { action: 'said', text } },
+    kind: 'event',
+    deviceId,
+    at: clock.now(),
+    eventKind: 'device_event',
+    data: { action: 'said', text },
     ...more,
   });
   const state = (deviceId: string, at: number, more = {}): DeviceReport => ({
-    ...{ kind: 'state', deviceId, at, state: { temperature: at % 97, humidity: 40, name: 'no number' } },
+    kind: 'state',
+    deviceId,
+    at,
+    state: { temperature: at % 97, humidity: 40, name: 'no number' },
     ...more,
   });
   /** In the order of the names: ids that are made in the same millisecond have none. */
@@ -152,7 +159,8 @@ test('of several capabilities the oldest values go first, each value is counted,
   const at = all.clock.now();
   const start = at;
   for (let n = 0; n < 40; n++) {
-    const [begin, capability] = [start + n * 1_000, n < 20 ? 'z' : 'a'];
+    const begin = start + n * 1_000;
+    const capability = n < 20 ? 'z' : 'a';
     const report = (after: number): DeviceReport => ({
       kind: 'state',
       deviceId,
@@ -185,7 +193,10 @@ test('the oldest transitions go, and what holds now stays', async () => {
   const [deviceId = ''] = all.ids;
   const start = all.clock.now();
   const switched = (n: number): DeviceReport => ({
-    ...{ kind: 'state', deviceId, at: start + n * 2_000, state: { on: n % 2 === 0, mode: n === 0 ? 'eco' : 'auto' } },
+    kind: 'state',
+    deviceId,
+    at: start + n * 2_000,
+    state: { on: n % 2 === 0, mode: n === 0 ? 'eco' : 'auto' },
   });
   for (let n = 0; n < 300; n++) await all.write(switched(n));
   await all.write({ kind: 'status', deviceId, at: start, status: 'online' });

@@ -95,7 +95,8 @@ export async function droppedTotals({ db }: Parts): Promise<DroppedTotals> {
     select sum(rate_events) as "rateEvents", sum(rate_values) as "rateValues",
       sum(size_events) as "sizeEvents", sum(size_values) as "sizeValues" from device_storage`;
   const row = (await query.execute(db)).rows[0];
-  const [rateEvents, rateValues] = [Number(row?.rateEvents ?? 0), Number(row?.rateValues ?? 0)];
+  const rateEvents = Number(row?.rateEvents ?? 0);
+  const rateValues = Number(row?.rateValues ?? 0);
   return { rateEvents, rateValues, sizeEvents: Number(row?.sizeEvents ?? 0), sizeValues: Number(row?.sizeValues ?? 0) };
 }
 

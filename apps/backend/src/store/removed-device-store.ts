@@ -62,8 +62,17 @@ export async function removeDevice(
   if (device === undefined) return null;
   const { external_id, name, type, device_token } = device;
   const removal = {
-    ...{ device_id: id, name, type, removed_at: now, login_until: now + loginKeptMs, token_hash: device_token },
-    ...{ command_id: randomUUID(), answers: 0, answered_at: null, ended: null, ended_at: null },
+    device_id: id,
+    name,
+    type,
+    removed_at: now,
+    login_until: now + loginKeptMs,
+    token_hash: device_token,
+    command_id: randomUUID(),
+    answers: 0,
+    answered_at: null,
+    ended: null,
+    ended_at: null,
   };
   await transaction
     .insertInto('removed_devices')

@@ -21,14 +21,19 @@ export const rowLimits: readonly RowLimit[] = [
   { table: 'notifications', key: 'id', most: 10_000, isKept: sql`1 = 0` },
   // Those of each automation are pruned every hour (`automations/`); in between it can run often.
   {
-    ...{ table: 'automation_runs', key: 'id', most: 20_000, isKept: sql`ended_at is null` },
+    table: 'automation_runs',
+    key: 'id',
+    most: 20_000,
+    isKept: sql`ended_at is null`,
     // Its steps take less than their nodes in its flow.
     bytes: sql`2 * octet_length(flow) + octet_length(trigger) + 500`,
   },
   { table: 'station_events', key: 'id', most: 5_000, isKept: sql`1 = 0`, bytes: sql`octet_length(data) + 200` },
   { table: 'station_runs', key: 'alive_at', most: 10_000, isKept: sql`1 = 0` },
   {
-    ...{ table: 'firmware_rollouts', key: 'id', most: 200 },
+    table: 'firmware_rollouts',
+    key: 'id',
+    most: 200,
     // Of firmware that the station still has, the rollout says that it is not to be started again.
     isKept: sql`state in ('waiting_approval', 'running', 'paused') or exists (
       select 1 from firmware_images

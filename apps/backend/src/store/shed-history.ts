@@ -74,10 +74,12 @@ async function findOldest(
     order by ${sql.ref(key)} limit ${sql.lit(rowsOfStep)}`.execute(transaction);
   const hourOf = (row: { key: string | number }): number =>
     of === 'samples' ? Math.floor(Number(row.key) / hourMs) : 0;
-  let [last, size]: [string | number | null, number] = [null, 0];
+  let last: string | number | null = null;
+  let size = 0;
   for (const row of rows) {
     if (size >= bytes || hourOf(row) !== hourOf(rows[0]!)) break;
-    [last, size] = [row.key, size + row.bytes];
+    last = row.key;
+    size += row.bytes;
   }
   return last === null ? null : { where: sql`${ofValue} and ${sql.ref(key)} <= ${last}`, capability };
 }

@@ -63,7 +63,9 @@ export function decideFiller({ freeBytes, totalBytes }: DiskSpace, databaseBytes
   const otherBytes = Math.max(0, totalBytes - freeBytes - databaseBytes);
   const inSteps = (bytes: number): number => Math.floor(bytes / mebibyte / 10) * 10;
   return {
-    ...{ freeMb: inSteps(freeBytes), databaseMb: inSteps(databaseBytes), otherMb: inSteps(otherBytes) },
+    freeMb: inSteps(freeBytes),
+    databaseMb: inSteps(databaseBytes),
+    otherMb: inSteps(otherBytes),
     filledBy: databaseBytes > otherBytes ? 'database' : 'other',
   };
 }

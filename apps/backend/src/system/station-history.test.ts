@@ -146,9 +146,18 @@ test('a device that was removed is in the activity: by whom, under its own name,
 });
 
 const operation = (id: string, more: object) => ({
-  ...{ id, kind: 'update', trigger: 'automatic', result: 'updated', from: '1.0.0', to: '1.1.0' },
-  ...{ reason: null, durationMs: 1, downtimeMs: 1, startedAt: new Date().toISOString() },
-  ...{ endedAt: new Date().toISOString(), ...more },
+  id,
+  kind: 'update',
+  trigger: 'automatic',
+  result: 'updated',
+  from: '1.0.0',
+  to: '1.1.0',
+  reason: null,
+  durationMs: 1,
+  downtimeMs: 1,
+  startedAt: new Date().toISOString(),
+  endedAt: new Date().toISOString(),
+  ...more,
 });
 
 test('what the agent did is in the activity once, also after a restart of the backend', async () => {

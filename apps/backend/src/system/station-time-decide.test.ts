@@ -89,8 +89,13 @@ for (const { story, facts, is } of starts) {
 }
 
 const steady: TimeFacts = {
-  ...{ word: 'unknown', wallMs: now, lineMs: now, knownMs: now, judgedOffsetMs: 0 },
-  ...{ steadyMs: 0, holdMs: 0 },
+  word: 'unknown',
+  wallMs: now,
+  lineMs: now,
+  knownMs: now,
+  judgedOffsetMs: 0,
+  steadyMs: 0,
+  holdMs: 0,
 };
 const in1970: TimeFacts = { ...steady, wallMs: 5_000, judgedOffsetMs: 5_000 - now, holdMs: dayMs };
 

@@ -29,12 +29,18 @@ async function withStation() {
   const store = await openTestStore();
   const { db } = store;
   const device = await createDeviceStore({ db, clock: jumpingClock(truth - year) }).provision({
-    ...{ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null },
+    externalId: 'x',
+    type: 'climate',
+    name: 'Hall',
+    zoneId: null,
   });
   const boot = async (machine: JumpingClock, answer: { says: AgentClock } | null) => {
     const logger = recordedLog();
     const time = await openStationTime({
-      ...{ machine, boot: machine.boot, store: createClockStore(store), logger },
+      machine,
+      boot: machine.boot,
+      store: createClockStore(store),
+      logger,
       askAgent: answer && (async () => answer.says),
       sumUpAgain: async (fromMs, signal) => void (await sumUpHours(store, machine.now(), signal, fromMs)),
     });
@@ -97,7 +103,10 @@ test('a first boot in 1970: the times of its rows are corrected when NTP answers
   await using station = await withStation();
   await station.db.deleteFrom('devices').execute();
   const { id } = await createDeviceStore({ db: station.db, clock: jumpingClock(0) }).provision({
-    ...{ externalId: 'y', type: 'climate', name: 'Hall', zoneId: null },
+    externalId: 'y',
+    type: 'climate',
+    name: 'Hall',
+    zoneId: null,
   });
   const machine = jumpingClock(5_000);
   const answer = { says: wrong };

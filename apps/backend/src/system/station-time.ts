@@ -130,14 +130,21 @@ const isApart = (state: State): boolean => Math.abs(state.machine.now() - now(st
 
 async function readState(parts: StationTimeParts): Promise<State> {
   const { machine, boot, store, askAgent } = parts;
-  const [kept, newestMs, periods] = [await store.kept(), await store.newest(), await store.periods()];
+  const kept = await store.kept();
+  const newestMs = await store.newest();
+  const periods = await store.periods();
   const facts = { wallMs: machine.now(), bootId: boot.id, uptimeMs: boot.uptimeMs(), kept, newestMs };
   const { lineMs, judgedOffsetMs, holdMs } = decideStart(facts);
   const monotonicMs = machine.monotonic();
   return {
     ...parts,
     line: { atMs: lineMs, monotonicMs },
-    ...{ isTrusted: false, isConfirmed: false, judgedOffsetMs, periods, followedMs: 0, aheadFromMs: null },
+    isTrusted: false,
+    isConfirmed: false,
+    judgedOffsetMs,
+    periods,
+    followedMs: 0,
+    aheadFromMs: null,
     beganMs: kept?.bootId === boot.id ? monotonicMs - boot.uptimeMs() : monotonicMs,
     hold: { sinceMs: monotonicMs, ms: Math.max(holdMs, askAgent === null ? 0 : agentGraceMs), isJump: false },
     answer: { word: 'unknown', source: 'unknown' },
@@ -145,8 +152,10 @@ async function readState(parts: StationTimeParts): Promise<State> {
     keptMs: -Infinity,
     // What an earlier run wrote is on disk.
     correctedMs: -Infinity,
-    ...{ steps: createEmitter<number>(), changes: createEmitter<undefined>() },
-    ...{ waker: createWaker(machine), corrector: createWaker(machine) },
+    steps: createEmitter<number>(),
+    changes: createEmitter<undefined>(),
+    waker: createWaker(machine),
+    corrector: createWaker(machine),
   };
 }
 

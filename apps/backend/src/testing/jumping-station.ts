@@ -25,9 +25,11 @@ export type JumpingStation = AsyncDisposable & {
 
 const agentToken = 'the-token-of-the-agent';
 /** Milliseconds of the station in which its loops run, and of the test meanwhile. */
-const [turnMs, realMs] = [2_000, 4];
+const turnMs = 2_000;
+const realMs = 4;
 /** The loops run for so long after a jump, and before the time that is passed to. */
-const [afterJumpMs, beforeMs] = [30_000, 60_000];
+const afterJumpMs = 30_000;
+const beforeMs = 60_000;
 
 /** The whole backend on a machine whose clock jumps; its monotonic clock only goes forward. */
 export async function jumpingStation(wallMs: number, says: AgentSays): Promise<JumpingStation> {
@@ -38,7 +40,8 @@ export async function jumpingStation(wallMs: number, says: AgentSays): Promise<J
   const { http } = running;
   const setUp = { code: (await running.setupCode()).trim(), ...owner };
   const first = await http.inject({ method: 'POST', url: '/api/auth/setup', payload: setUp });
-  let [cookie, token] = [refreshCookie(first), first.json<{ accessToken: string }>().accessToken];
+  let cookie = refreshCookie(first);
+  let token = first.json<{ accessToken: string }>().accessToken;
   const startedMs = machine.monotonic();
   const letRun = async (ms: number): Promise<void> => {
     for (let turn = 0; turn < ms / turnMs; turn++) {
@@ -68,7 +71,8 @@ export async function jumpingStation(wallMs: number, says: AgentSays): Promise<J
       if (answer.statusCode !== 401) return answer;
       const refreshed = await http.inject({ method: 'POST', url: '/api/auth/refresh', headers: { cookie } });
       if (refreshed.statusCode !== 200) return refreshed;
-      [cookie, token] = [refreshCookie(refreshed), refreshed.json<{ accessToken: string }>().accessToken];
+      cookie = refreshCookie(refreshed);
+      token = refreshed.json<{ accessToken: string }>().accessToken;
       return ask(method, url, payload);
     },
     clock: async () => JSON.parse((await station.call('GET', '/api/system/clock')).body) as StationClock,
@@ -83,7 +87,8 @@ async function startAgent(starting: AsyncDisposableStack, machine: JumpingClock,
   const agent: SimulatedAgent = starting.use(await simulateAgent(socketPath));
   const says = (word: 'right' | 'wrong'): void =>
     agent.answer('/clock', 200, {
-      ...{ trusted: word === 'right', source: word === 'right' ? 'ntp' : 'none' },
+      trusted: word === 'right',
+      source: word === 'right' ? 'ntp' : 'none',
       now: new Date(machine.now()).toISOString(),
     });
   says(first);

@@ -22,7 +22,8 @@ export function playedHelper(
   onCommand: (command: HelperCommand, helper: PlayedHelper) => void = () => undefined,
 ): PlayedHelper {
   type Life = { listener: HelperListener; commands: HelperCommand[]; isReady: boolean; die: (how: string) => void };
-  let [life, starts]: [Life | null, number] = [null, 0];
+  let life: Life | null = null;
+  let starts = 0;
   const helper: PlayedHelper = {
     start: (listener) => {
       const { promise, resolve } = Promise.withResolvers<string>();

@@ -23,7 +23,13 @@ export async function provisioningStation(
   const view = async () => (await call('GET', '/api/provisioning')).json<ProvisioningView>();
   const find = async (id: string) => (await view()).provisionings.find((one) => one.id === id);
   return {
-    ...{ running, radio, headers, broker, call, view, db: running.backend.db },
+    running,
+    radio,
+    headers,
+    broker,
+    call,
+    view,
+    db: running.backend.db,
     devices: async () => (await call('GET', '/api/devices')).json<Device[]>(),
     unknown: async () => (await call('GET', '/api/unknown-devices')).json<UnknownDevice[]>(),
     add: async (externalId = 'lamp-1', more: object = { wifi }): Promise<string> => {

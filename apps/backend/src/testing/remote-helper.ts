@@ -36,15 +36,21 @@ export async function remoteHelper(behaviour: Partial<HelperBehaviour> = {}): Pr
   const folder = starting.use(await temporaryFolder());
   const path = join(folder.path, 'helper.sock');
   const commands: HelperCommand[] = [];
-  let [current, starts, isScanning]: [Socket | null, number, boolean] = [null, 0, false];
+  let current: Socket | null = null;
+  let starts = 0;
+  let isScanning = false;
   const server = createServer((socket) => {
-    [current, isScanning] = [socket, false];
+    current = socket;
+    isScanning = false;
     starts += 1;
     let rest = '';
     socket.setEncoding('utf8');
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      if (current === socket) [current, isScanning] = [null, false];
+      if (current === socket) {
+        current = null;
+        isScanning = false;
+      }
     });
     socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n');

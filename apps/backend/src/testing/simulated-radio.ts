@@ -50,8 +50,16 @@ export function simulateRadio(...seen: Partial<Candidate>[]): SimulatedRadio {
 }
 
 const candidateOf = (given: Partial<Candidate>, index: number): Candidate => ({
-  ...{ address: `AA:BB:CC:DD:EE:0${index}`, name: 'SH_light_lamp-1', rssi: -50, service_uuids: [], service_data: {} },
-  ...{ protocol: 'station', externalId: 'lamp-1', deviceType: 'light', defaultName: 'Light lamp-1', deviceId: null },
+  address: `AA:BB:CC:DD:EE:0${index}`,
+  name: 'SH_light_lamp-1',
+  rssi: -50,
+  service_uuids: [],
+  service_data: {},
+  protocol: 'station',
+  externalId: 'lamp-1',
+  deviceType: 'light',
+  defaultName: 'Light lamp-1',
+  deviceId: null,
   lastSeenAt: new Date(0).toISOString(),
   ...given,
 });

@@ -90,7 +90,8 @@ test('what a device says about itself counts for it alone, and not where the sta
 });
 
 test('messages change their own devices only, and nothing else becomes another object', () => {
-  const [one, two] = [lamp(false, 1), lamp(true, 1, { id: 'two' })];
+  const one = lamp(false, 1);
+  const two = lamp(true, 1, { id: 'two' });
   const state = { type: 'device_state', state: { power: true }, stateTimes: {} } as const;
   const { devices, isIncomplete } = withMessages(
     [one, two],

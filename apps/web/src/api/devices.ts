@@ -152,7 +152,10 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
       isFirstHello = false;
     }
     if (message.type === 'device_types_changed') return readTypes();
-    if (message.type === 'zones_changed') return void queries.invalidateQueries({ queryKey: zonesKey });
+    if (message.type === 'zones_changed') {
+      void queries.invalidateQueries({ queryKey: zonesKey });
+      return;
+    }
     if (activityMessages.includes(message.type)) readEvents();
     if (!message.type.startsWith('device_')) return;
     if (gathered.length === 0) setTimeout(apply, gatherMs);

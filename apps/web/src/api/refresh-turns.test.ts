@@ -41,7 +41,8 @@ describe('a lease', () => {
 
   test('one tab works at a time, however long that takes', async () => {
     const { tab } = browser();
-    const [first, second] = [tab(), tab()];
+    const first = tab();
+    const second = tab();
     await pass(1_000);
     assert.equal(Number(first.works) + Number(second.works), 1);
     const [working, waiting] = first.works ? [first, second] : [second, first];

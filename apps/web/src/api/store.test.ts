@@ -4,10 +4,8 @@ import { createKeyedStore } from './store.ts';
 
 test('a keyed store tells only those whose own value became another one', () => {
   const store = createKeyedStore<{ id: string; value: number }>(({ id }) => id);
-  const [one, two] = [
-    { id: 'one', value: 1 },
-    { id: 'two', value: 2 },
-  ];
+  const one = { id: 'one', value: 1 };
+  const two = { id: 'two', value: 2 };
   store.replace([one, two]);
   const told: string[] = [];
   const stop = store.subscribe('one', () => told.push('one'));

@@ -46,7 +46,16 @@ export function DevicesPart({
   if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
   if (view.kind === 'loading' || zones === null || types === null || favourites === null) return null;
   if (view.value.length === 0) return <NoDevices role={role} />;
-  return <DeviceGrid devices={view.value} {...{ types, zones, favourites, usable, mayManage }} />;
+  return (
+    <DeviceGrid
+      devices={view.value}
+      types={types}
+      zones={zones}
+      favourites={favourites}
+      usable={usable}
+      mayManage={mayManage}
+    />
+  );
 }
 
 export function AddDeviceLink({ kind }: { kind?: 'primary' }) {

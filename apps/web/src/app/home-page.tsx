@@ -105,7 +105,7 @@ export function HomePage() {
         ) : (
           <Dimmable stale={isStale} className="grid grid-cols-1 gap-6 md:gap-8">
             <SceneBar scenes={scenes ?? []} usable={!isStale} />
-            <DevicesPart view={devices} {...{ types, zones, favourites }} usable={!isStale} />
+            <DevicesPart view={devices} types={types} zones={zones} favourites={favourites} usable={!isStale} />
           </Dimmable>
         )}
         {!offered && station}

@@ -77,7 +77,9 @@ export function formatDuration(locale: string, ms: number): string {
 export function formatElapsed(ms: number): string {
   const whole = Math.floor(Math.max(0, ms) / 1000);
   const pad = (value: number): string => String(value).padStart(2, '0');
-  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor((whole % 3600) / 60);
+  const seconds = whole % 60;
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(seconds)}` : `${minutes}:${pad(seconds)}`;
 }
 

@@ -81,7 +81,8 @@ function startDistance(word: string, wanted: string, most: number): number {
       next.push(cost);
     }
     if (Math.min(...next) > most) return Infinity;
-    [before, row] = [row, next];
+    before = row;
+    row = next;
   }
   return Math.min(...row);
 }

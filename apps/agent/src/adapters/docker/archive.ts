@@ -15,7 +15,8 @@ export function firstFile(archive: Uint8Array): { content: Uint8Array; uid: numb
     if (size === null || bytes[from] === 0 || start + size > bytes.length) return null;
     const type = bytes[from + at.type] ?? 0;
     if (type === 0 || type === 0x30) {
-      const [uid, gid] = [octal(bytes, from + at.uid, 8), octal(bytes, from + at.gid, 8)];
+      const uid = octal(bytes, from + at.uid, 8);
+      const gid = octal(bytes, from + at.gid, 8);
       return { content: bytes.subarray(start, start + size), uid: uid ?? 0, gid: gid ?? 0 };
     }
     from = start + Math.ceil(size / blockBytes) * blockBytes;

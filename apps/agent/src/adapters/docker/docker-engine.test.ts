@@ -91,7 +91,10 @@ test('`up` asks no registry for a release that the override has replaced since t
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const url = decodeURIComponent(request.url ?? '').replace(/^\/v[\d.]+/, '');
-    if (url === '/version') return void response.end('{"ApiVersion":"1.51"}');
+    if (url === '/version') {
+      response.end('{"ApiVersion":"1.51"}');
+      return;
+    }
     asked.push(`${request.method} ${url.replace(/\?.*/, '')}`);
     // It has no image, and cannot fetch any.
     response.writeHead(url.startsWith('/events') ? 200 : 404).end('{}');

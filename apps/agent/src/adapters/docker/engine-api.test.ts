@@ -17,7 +17,10 @@ async function speak(version: string, answer: RequestListener, onVersion?: Reque
   const tellVersion: RequestListener =
     onVersion ?? ((_, response) => response.end(JSON.stringify({ ApiVersion: engine.version })));
   const server = createServer((request, response) => {
-    if (request.url === '/version') return void tellVersion(request, response);
+    if (request.url === '/version') {
+      tellVersion(request, response);
+      return;
+    }
     engine.paths.push(request.url ?? '');
     answer(request, response);
   });
@@ -99,7 +102,10 @@ test('a version that broke off is asked for again', async () => {
     (_, response) => response.end('{}'),
     (_, response) => {
       asked += 1;
-      if (asked === 2) return void response.end('{"ApiVersion":"1.41"}');
+      if (asked === 2) {
+        response.end('{"ApiVersion":"1.41"}');
+        return;
+      }
       // The head comes, the rest never does.
       response.writeHead(200, { 'content-length': '100' });
       response.write('{"Api', () => response.destroy());

@@ -86,11 +86,21 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const { bus, client, supplicant, changes, dns, kernel, interfaceName, limits, warn } = radio;
   const frequenciesOf = (ssid: SsidHex): readonly number[] => radio.frequencies.get(ssid) ?? [];
   const joinParts: JoinParts = {
-    ...{ bus, client, supplicant, interfaceName, frequenciesOf, ...limits },
+    bus,
+    client,
+    supplicant,
+    interfaceName,
+    frequenciesOf,
+    ...limits,
     clock: parts.clock,
   };
   const hotspotParts: HotspotParts = {
-    ...{ bus, client, supplicant, interfaceName, dns, warn },
+    bus,
+    client,
+    supplicant,
+    interfaceName,
+    dns,
+    warn,
     country: parts.country,
     proc: kernel.proc,
     forwarding: createForwarding(kernel.proc),

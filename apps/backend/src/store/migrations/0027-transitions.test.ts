@@ -33,7 +33,11 @@ test('samples and hours of booleans become transitions, as far as they tell; num
     [1, 1],
     [0, 1],
   ].map(([lowest = 0, highest = 0], n) => ({
-    ...{ device_id: id, capability: 'motion', hour: start + (n - 4) * hour, samples: 2, total: lowest + highest },
+    device_id: id,
+    capability: 'motion',
+    hour: start + (n - 4) * hour,
+    samples: 2,
+    total: lowest + highest,
     lowest,
     highest,
   }));

@@ -2,8 +2,14 @@ import { sql } from 'kysely';
 import type { StationMigration } from '../migrate.ts';
 
 const counters = [
-  ...['events_bytes', 'samples_bytes', 'hours_bytes', 'transitions_bytes'],
-  ...['rate_events', 'rate_values', 'size_events', 'size_values'],
+  'events_bytes',
+  'samples_bytes',
+  'hours_bytes',
+  'transitions_bytes',
+  'rate_events',
+  'rate_values',
+  'size_events',
+  'size_values',
 ] as const;
 
 /**

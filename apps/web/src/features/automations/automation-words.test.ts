@@ -253,7 +253,8 @@ test('zones, the sun, waits and what is done otherwise read well in both languag
 });
 
 test('what a step saw is told in the language of the reader', async () => {
-  const [english, ukrainian] = [await around('en'), await around('uk')];
+  const english = await around('en');
+  const ukrainian = await around('uk');
   const warm = {
     kind: 'numeric_compare',
     config: { deviceId: '3', capability: 'temperature', operator: 'gt', value: 25 },

@@ -174,7 +174,8 @@ function conditionWords(around: Surroundings, data: ConditionData): string {
     const { days } = data.config;
     const say = (bound: string | SunTime): string =>
       typeof bound === 'string' ? bound : sunWords(around, 'sun', bound);
-    const [from, to] = [say(data.config.from), say(data.config.to)];
+    const from = say(data.config.from);
+    const to = say(data.config.to);
     return days === undefined
       ? t('automations.only.time', { from, to })
       : t('automations.only.timeOn', { from, to, days: daysWords(around, days) });

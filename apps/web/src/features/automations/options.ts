@@ -56,7 +56,8 @@ const valueKey = (value: StateValue): string => (typeof value === 'number' ? '#'
 
 /** The triggers of a device. */
 export function triggerOptions(around: Surroundings, deviceId: string): TriggerData[] {
-  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  const device = deviceOf(around, deviceId);
+  const type = typeOf(around, deviceId);
   const events = (type?.events ?? []).map(({ action }) => action);
   const isSwitched = type?.capabilities.some(({ key, kind }) => key === 'on' && kind === 'boolean') ?? false;
   return [
@@ -115,7 +116,8 @@ const distinct = <Data extends TriggerData | ActionData>(all: readonly Data[]): 
 
 /** The conditions of a device. */
 export function conditionOptions(around: Surroundings, deviceId: string): InstantCondition[] {
-  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  const device = deviceOf(around, deviceId);
+  const type = typeOf(around, deviceId);
   return (type?.capabilities ?? []).flatMap((capability): InstantCondition[] => {
     const { key } = capability;
     const equals = (value: StateValue): InstantCondition => ({
@@ -134,7 +136,8 @@ export function conditionOptions(around: Surroundings, deviceId: string): Instan
 
 /** The commands of a device. */
 export function actionOptions(around: Surroundings, deviceId: string): ActionData[] {
-  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  const device = deviceOf(around, deviceId);
+  const type = typeOf(around, deviceId);
   if (type === undefined || type.commands.length === 0) return [];
   const command = (action: string, params?: Record<string, unknown>): ActionData => ({
     kind: 'device_command',

@@ -88,7 +88,8 @@ export function sentenceOf(flow: Flow): Sentence | null {
     next = target;
   }
   const otherwise = commonHead(conditions.map(({ id }) => targetsOf(flow, id, 'false')));
-  const [doing, instead] = [stepsFrom(flow, next), stepsFrom(flow, otherwise?.id)];
+  const doing = stepsFrom(flow, next);
+  const instead = stepsFrom(flow, otherwise?.id);
   if (otherwise === null || doing === null || instead === null) return null;
   if (doing.steps.length === 0 && instead.steps.length > 0) return null;
   const line = [...conditions.map(({ id }) => id), ...doing.ids, ...instead.ids];
@@ -117,7 +118,8 @@ function commonHead(targets: readonly (readonly string[])[]): { id: string | und
 
 /** The steps from a node on, one after another; null when they fork or something else is among them. */
 function stepsFrom(flow: Flow, from: string | undefined): { ids: string[]; steps: StepData[] } | null {
-  const [ids, steps]: [string[], StepData[]] = [[], []];
+  const ids: string[] = [];
+  const steps: StepData[] = [];
   for (let id = from; id !== undefined;) {
     const node = at(flow, id);
     const data = node && known(node);

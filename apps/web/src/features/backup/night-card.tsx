@@ -45,7 +45,9 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
     if (found !== null || !usable || save.isPending) return;
     const form = new FormData(event.currentTarget);
     save.mutate({
-      ...{ nightly, folder, at: textOf(form, 'at') || settings.at },
+      nightly,
+      folder,
+      at: textOf(form, 'at') || settings.at,
       keep: { daily: Number(textOf(form, 'daily')), weekly: Number(textOf(form, 'weekly')) },
       webdav: webdav ? webdavOf(form) : null,
       ...(asks && { passphrase: passphrase.first }),
@@ -59,11 +61,21 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
         <fieldset className="grid grid-cols-2 gap-4">
           <legend className="mb-2 font-strong">{t('backup.settings.keep')}</legend>
           <Field
-            {...{ label: t('backup.settings.daily'), name: 'daily', type: 'number', min: 1, max: 365, fault: null }}
+            label={t('backup.settings.daily')}
+            name="daily"
+            type="number"
+            min={1}
+            max={365}
+            fault={null}
             defaultValue={settings.keep.daily}
           />
           <Field
-            {...{ label: t('backup.settings.weekly'), name: 'weekly', type: 'number', min: 0, max: 365, fault: null }}
+            label={t('backup.settings.weekly')}
+            name="weekly"
+            type="number"
+            min={0}
+            max={365}
+            fault={null}
             defaultValue={settings.keep.weekly}
           />
         </fieldset>
@@ -127,11 +139,17 @@ function WebdavFields({ settings: { webdav }, isUrlWrong }: { settings: BackupVi
         defaultValue={webdav?.url ?? ''}
       />
       <Field
-        {...{ label: t('backup.settings.username'), name: 'username', autoComplete: 'off', fault: null }}
+        label={t('backup.settings.username')}
+        name="username"
+        autoComplete="off"
+        fault={null}
         defaultValue={webdav?.username ?? ''}
       />
       <Field
-        {...{ label: t('backup.settings.password'), name: 'password', type: 'password', fault: null }}
+        label={t('backup.settings.password')}
+        name="password"
+        type="password"
+        fault={null}
         autoComplete="off"
         {...(webdav !== null && { help: t('backup.settings.passwordKept') })}
       />

@@ -54,7 +54,12 @@ test('what is wrong comes before how the link is', () => {
 
 test('every request of the cloud has a text, with the device it is for', () => {
   const entry = (request: CloudActivity['request'], deviceId: string | null): CloudActivity => ({
-    ...{ at, request, deviceId, action: 'reboot', outcome: 'done', times: 1 },
+    at,
+    request,
+    deviceId,
+    action: 'reboot',
+    outcome: 'done',
+    times: 1,
   });
   const nameOf = (id: string) => (id === 'lamp' ? 'Hall lamp' : null);
   for (const request of cloudRequests) assert.notEqual(requestWords(t, entry(request, null), nameOf), request);

@@ -24,7 +24,11 @@ async function context(language: 'en' | 'uk'): Promise<EntryContext> {
 
 const olena: ActivityBy = { kind: 'person', id: 'o', name: 'Olena', person: 'Olena' };
 const entry = (kind: string, data: DeviceEvent['data'], more: Partial<DeviceEvent> = {}): DeviceEvent => ({
-  ...{ id: '1', deviceId: null, kind, data, at: '2026-03-01T10:00:00.000Z' },
+  id: '1',
+  deviceId: null,
+  kind,
+  data,
+  at: '2026-03-01T10:00:00.000Z',
   ...more,
 });
 const command = (by: ActivityBy, status = 'confirmed', deviceId = 'lamp'): DeviceEvent =>
@@ -35,7 +39,10 @@ test('a command says what it set, who or what gave it, and when it did not work'
   const english = await context('en');
   const said = (event: DeviceEvent): string => plain(searchedText(entryWords(english, event)));
   const scene = (id: string | null, name: string | null, person: string | null): ActivityBy => ({
-    ...{ kind: 'scene', id, name, person },
+    kind: 'scene',
+    id,
+    name,
+    person,
   });
   const dusk = (name: string | null): ActivityBy => ({ kind: 'automation', id: 'a', name, person: null });
   assert.deepEqual(

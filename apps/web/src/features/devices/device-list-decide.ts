@@ -90,7 +90,8 @@ export function choose(all: readonly Listed[], choice: ListChoice, locale: strin
   const compare = new Intl.Collator(locale, { numeric: true }).compare;
   const sign = descending ? -1 : 1;
   return found.toSorted((one, other) => {
-    const [a, b] = [keyOf(one, choice.sort), keyOf(other, choice.sort)];
+    const a = keyOf(one, choice.sort);
+    const b = keyOf(other, choice.sort);
     // What is not known comes last in both directions.
     if (a === null || b === null) return Number(a === null) - Number(b === null) || byName(one, other, compare);
     return sign * compare(a, b) || byName(one, other, compare);

@@ -44,7 +44,8 @@ function useShownRows(count: number, rowRem: number) {
   });
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, height]);
   const indexes = virtualizer.getVirtualItems().map(({ index }) => index);
-  const [first = 0, last = -1] = [indexes[0], indexes.at(-1)];
+  const first = indexes[0] ?? 0;
+  const last = indexes.at(-1) ?? -1;
   return { place, first, last, before: first * height, after: Math.max(0, count - 1 - last) * height };
 }
 

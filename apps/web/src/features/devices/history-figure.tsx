@@ -40,7 +40,16 @@ export function HistoryFigure({ shown, range, legend }: FigureParts) {
       {known.length === 0 ? (
         <Waiting error={error} />
       ) : (
-        <Drawn {...{ shown, histories, error, view, zoom, setSpan, legend }} isZoomed={span !== null} />
+        <Drawn
+          shown={shown}
+          histories={histories}
+          error={error}
+          view={view}
+          zoom={zoom}
+          setSpan={setSpan}
+          legend={legend}
+          isZoomed={span !== null}
+        />
       )}
       {known.length > 0 && (
         <div className="mt-2 -ml-3 flex flex-wrap items-center">

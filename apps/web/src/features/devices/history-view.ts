@@ -90,7 +90,8 @@ export function numberSeries(history: NumberHistory): Series {
     const atMs = Math.max(lastMs + 1, placeOf(Date.parse(point.at), resolutionMs, gaps, endMs));
     for (let gap = gaps[next]; gap !== undefined && gap.fromMs <= atMs; gap = gaps[++next]) breakAt(gap);
     add(atMs, point);
-    [held, lastMs] = [point, atMs];
+    held = point;
+    lastMs = atMs;
     const within = gaps[next - 1];
     if (within !== undefined && atMs < within.toMs) breakAt({ ...within, fromMs: atMs });
   }

@@ -55,7 +55,8 @@ export function answerWords(t: TFunction, locale: string, capability: Capability
   const words = (value: unknown): string => valueWords(t, locale, { capability, value });
   if (answer.kind === 'number') {
     const { value, lowest, highest } = answer.point;
-    const [low, high] = [words(lowest), words(highest)];
+    const low = words(lowest);
+    const high = words(highest);
     return low === high ? words(value) : t('devicePage.history.between', { value: words(value), low, high });
   }
   const { value, share, fromMs, toMs } = answer;

@@ -93,7 +93,8 @@ function FaultNote({ fault }: { fault: DeviceFault }) {
 function DroppedNote({ dropped }: { dropped: DroppedHistory }) {
   const { t } = useTranslation();
   const format = new Intl.NumberFormat(useLocale());
-  const [events, values] = [format.format(dropped.events), format.format(dropped.values)];
+  const events = format.format(dropped.events);
+  const values = format.format(dropped.values);
   return (
     <div className="mt-2 text-small text-ink-soft">
       {dropped.reasons.map((reason) => (

@@ -101,11 +101,9 @@ test('the most important comes first, and a stopped update only while nothing ca
       { version: null, devices: 1 },
     ],
   });
-  const [stopped, waiting, done] = [
-    rollout({ state: 'stopped', endedAt: at, devices: { failed: 1 } }),
-    rollout({ id: 'r2', state: 'waiting_approval' }),
-    rollout({ id: 'r3', state: 'done' }),
-  ];
+  const stopped = rollout({ state: 'stopped', endedAt: at, devices: { failed: 1 } });
+  const waiting = rollout({ id: 'r2', state: 'waiting_approval' });
+  const done = rollout({ id: 'r3', state: 'done' });
   const words = (version: string, rollouts: Rollout[]): string =>
     firmwareHeadline({ t, nameOf: () => 'Climate sensor' }, [type(version)], rollouts).words;
   assert.equal(words('1.0.0', [stopped]), 'The last update of Climate sensor was stopped.');
@@ -128,7 +126,8 @@ test('home shows what waits or was stopped, until it was seen', () => {
 });
 
 test('a message of the station updates the right rollout', () => {
-  const [old, other] = [rollout(), rollout({ id: 'r0' })];
+  const old = rollout();
+  const other = rollout({ id: 'r0' });
   const changed = rollout({ wave: 1 });
   assert.deepEqual(withRollout([old, other], changed), [changed, other]);
   assert.deepEqual(withRollout([other], old), [old, other]);

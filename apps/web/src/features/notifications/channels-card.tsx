@@ -166,7 +166,11 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
   return (
     <>
       <Field
-        {...{ label: t('notifications.channels.host'), name: 'host', required: true, fault: null, autoComplete: 'off' }}
+        label={t('notifications.channels.host')}
+        name="host"
+        required
+        fault={null}
+        autoComplete="off"
         placeholder="smtp.example.org"
         defaultValue={mail?.host ?? ''}
       />
@@ -185,14 +189,12 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
         </Select>
         <Field
           key={security}
-          {...{
-            label: t('notifications.channels.port'),
-            name: 'port',
-            type: 'number',
-            min: 1,
-            max: 65_535,
-            fault: null,
-          }}
+          label={t('notifications.channels.port')}
+          name="port"
+          type="number"
+          min={1}
+          max={65_535}
+          fault={null}
           required
           defaultValue={mail?.security === security ? mail.port : portOf[security]}
         />
@@ -200,18 +202,28 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
       {security !== 'none' && (
         <>
           <Field
-            {...{ label: t('notifications.channels.username'), name: 'username', autoComplete: 'off', fault: null }}
+            label={t('notifications.channels.username')}
+            name="username"
+            autoComplete="off"
+            fault={null}
             defaultValue={mail?.username ?? ''}
           />
           <Field
-            {...{ label: t('notifications.channels.password'), name: 'password', type: 'password', fault: null }}
+            label={t('notifications.channels.password')}
+            name="password"
+            type="password"
+            fault={null}
             autoComplete="off"
             {...(mail?.hasPassword === true && { help: t('notifications.channels.kept') })}
           />
         </>
       )}
       <Field
-        {...{ label: t('notifications.channels.from'), name: 'from', type: 'email', required: true, fault: null }}
+        label={t('notifications.channels.from')}
+        name="from"
+        type="email"
+        required
+        fault={null}
         placeholder="station@example.org"
         defaultValue={mail?.from ?? ''}
       />
@@ -224,17 +236,27 @@ function NtfyFields({ ntfy }: { ntfy: StationNotifications['ntfy'] }) {
   return (
     <>
       <Field
-        {...{ label: t('notifications.channels.url'), name: 'ntfyUrl', type: 'url', required: true, fault: null }}
+        label={t('notifications.channels.url')}
+        name="ntfyUrl"
+        type="url"
+        required
+        fault={null}
         help={t('notifications.channels.ntfyHelp')}
         defaultValue={ntfy?.url ?? 'https://ntfy.sh'}
       />
       <Field
-        {...{ label: t('notifications.channels.topic'), name: 'topic', required: true, fault: null }}
+        label={t('notifications.channels.topic')}
+        name="topic"
+        required
+        fault={null}
         pattern="[A-Za-z0-9_\-]{1,64}"
         defaultValue={ntfy?.topic ?? ''}
       />
       <Field
-        {...{ label: t('notifications.channels.token'), name: 'token', type: 'password', fault: null }}
+        label={t('notifications.channels.token')}
+        name="token"
+        type="password"
+        fault={null}
         autoComplete="off"
         {...(ntfy?.hasToken === true && { help: t('notifications.channels.kept') })}
       />
@@ -250,7 +272,11 @@ function WebhookField({ webhook }: { webhook: StationNotifications['webhook'] })
       : `${t('notifications.channels.webhookHelp', { origin: webhook.origin })} ${t('notifications.channels.kept')}`;
   return (
     <Field
-      {...{ label: t('notifications.channels.url'), name: 'webhookUrl', type: 'url', fault: null, help }}
+      label={t('notifications.channels.url')}
+      name="webhookUrl"
+      type="url"
+      fault={null}
+      help={help}
       required={webhook === null}
       autoComplete="off"
     />
@@ -263,8 +289,11 @@ function mailOf(form: FormData): NonNullable<StationNotificationsPut['mail']> {
   const security = textOf(form, 'security') as 'tls' | 'starttls' | 'none';
   const password = filled(form, 'password');
   return {
-    ...{ host: textOf(form, 'host').trim(), port: Number(textOf(form, 'port')), security },
-    ...{ username: textOf(form, 'username').trim(), from: textOf(form, 'from').trim() },
+    host: textOf(form, 'host').trim(),
+    port: Number(textOf(form, 'port')),
+    security,
+    username: textOf(form, 'username').trim(),
+    from: textOf(form, 'from').trim(),
     ...(password !== undefined && { password }),
   };
 }
@@ -272,7 +301,8 @@ function mailOf(form: FormData): NonNullable<StationNotificationsPut['mail']> {
 function ntfyOf(form: FormData): { url: string; topic: string; token?: string } {
   const token = filled(form, 'token');
   return {
-    ...{ url: textOf(form, 'ntfyUrl').trim(), topic: textOf(form, 'topic').trim() },
+    url: textOf(form, 'ntfyUrl').trim(),
+    topic: textOf(form, 'topic').trim(),
     ...(token !== undefined && { token }),
   };
 }

@@ -73,7 +73,10 @@ function QuietHours({
           {(['from', 'to'] as const).map((end) => (
             <Field
               key={`${end} ${quiet[end]}`}
-              {...{ label: t(`notifications.quiet.${end}`), type: 'time', defaultValue: quiet[end], fault: null }}
+              label={t(`notifications.quiet.${end}`)}
+              type="time"
+              defaultValue={quiet[end]}
+              fault={null}
               // Saved when the field is left: while somebody types, the time is not complete.
               onBlur={({ currentTarget: { value } }) => {
                 if (value !== '' && value !== quiet[end]) onChange({ ...quiet, [end]: value });

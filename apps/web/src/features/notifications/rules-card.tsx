@@ -42,14 +42,20 @@ export function RulesCard({ station, usable }: { station: StationNotifications; 
           return (
             <div key={name} className="space-y-2">
               <SwitchLine
-                {...{ label, disabled, on: value !== null }}
+                label={label}
+                disabled={disabled}
+                on={value !== null}
                 onToggle={(on) => change({ [name]: on ? usual[name] : null })}
               />
               {value !== null && (
                 <Field
                   key={value}
                   className="max-w-40"
-                  {...{ label: unit, type: 'number', inputMode: 'numeric', defaultValue: value, fault: null }}
+                  label={unit}
+                  type="number"
+                  inputMode="numeric"
+                  defaultValue={value}
+                  fault={null}
                   {...limits[name]}
                   onBlur={({ currentTarget }) => {
                     const next = currentTarget.valueAsNumber;
@@ -65,7 +71,9 @@ export function RulesCard({ station, usable }: { station: StationNotifications; 
         {(['updates', 'conditions'] as const).map((name) => (
           <SwitchLine
             key={name}
-            {...{ label: t(`notifications.rules.${name}`), disabled, on: shown[name] }}
+            label={t(`notifications.rules.${name}`)}
+            disabled={disabled}
+            on={shown[name]}
             onToggle={(on) => change({ [name]: on })}
           />
         ))}

@@ -248,7 +248,9 @@ function useRights(first: ChosenRights) {
   const [fault, setFault] = useState<RightsFault | null>(null);
   return {
     fields: {
-      ...{ value, fault, mayMakeAdmin },
+      value,
+      fault,
+      mayMakeAdmin,
       onChange: (next: ChosenRights) => {
         setValue(next);
         setFault(null);

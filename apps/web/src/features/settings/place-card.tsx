@@ -33,7 +33,8 @@ export function PlaceCard({ station, usable }: { station: Station; usable: boole
     show(rounded(place));
     save.reset();
   };
-  const [north, east] = [degreesOf(latitude, 90), degreesOf(longitude, 180)];
+  const north = degreesOf(latitude, 90);
+  const east = degreesOf(longitude, 180);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setChecked(true);

@@ -22,7 +22,8 @@ test('a zone shows its time, an unknown one nothing', () => {
 test('a zone shows its city and its offset on that day', () => {
   assert.equal(cityOf('America/Argentina/Buenos_Aires'), 'Argentina, Buenos Aires');
   assert.equal(cityOf('UTC'), 'UTC');
-  const [winter, summer] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 6, 1)];
+  const winter = Date.UTC(2026, 0, 1);
+  const summer = Date.UTC(2026, 6, 1);
   assert.equal(offsetOf('Europe/Kyiv', winter), 'UTC+02:00');
   assert.equal(offsetOf('Europe/Kyiv', summer), 'UTC+03:00');
   assert.equal(offsetOf('UTC', winter), 'UTC+00:00');

@@ -6,7 +6,10 @@ import { sampleStatus } from './sample-status.ts';
 
 const near = (name: string, signal: number, security: NearNetwork['security'] = 'wpa2'): NearNetwork => ({
   ssid: Buffer.from(name).toString('hex'),
-  ...{ name, signal, security, isKnown: false },
+  name,
+  signal,
+  security,
+  isKnown: false,
 });
 
 const state = (changes: Partial<NetworkState> = {}): NetworkState => ({
