@@ -5,8 +5,8 @@ const closed = { additionalProperties: false } as const;
 const nothing = Type.Object({}, closed);
 
 /**
- * Parameters of the commands that every device understands (contracts, section 8). The station itself sends `ota_update` and `wifi_update`;
- * people cannot choose their parameters.
+ * Parameters of the commands that every device understands (contracts, section 8). Only the owner, admins
+ * and the cloud send them; automations and scenes only `reboot`, or none.
  */
 export const commonCommands = {
   reboot: nothing,

@@ -20,7 +20,7 @@ export type AvailabilityFacts = {
   devices: Iterable<TrackedDevice>;
 };
 
-/** Contracts, section 8: three minutes without a heartbeat. */
+/** Contracts, section 8: three minutes without any message. */
 export const silenceMs = 3 * 60_000;
 /**
  * A last will followed by a message belongs to a superseded connection. A will that comes because the broker is closing is followed by
