@@ -2,6 +2,7 @@ import { radioStates, type RadioState } from '@station/protocol/ble-frames';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { encodeQR } from 'qr';
 import { escapeHtml, htmlPage } from '../releases/html-page.ts';
+import { noFaults } from './peripheral-plan.ts';
 import type { Peripheral, PeripheralReport } from './peripheral.ts';
 import type { VirtualRadio } from './radio.ts';
 import type { UnknownDevices } from './unknown-devices.ts';
@@ -67,6 +68,8 @@ const deviceActions: Partial<Record<string, (device: Peripheral) => unknown>> = 
   'find-wifi': (device) => device.setFaults({ isWithoutWifi: false }),
   'refuse-connections': (device) => device.setFaults({ refusesConnections: true }),
   'take-connections': (device) => device.setFaults({ refusesConnections: false }),
+  'write-slowly': (device) => device.setFaults({ writeMs: 40_000 }),
+  'write-quickly': (device) => device.setFaults({ writeMs: noFaults.writeMs }),
 };
 
 const view = ({ radio, unknownDevices }: { radio: VirtualRadio; unknownDevices: UnknownDevices }): object => ({

@@ -37,6 +37,8 @@ const tickMs = 20;
 /** As the helper for BlueZ: bounded tries, and an end before the backend expects it. */
 const attempts = 4;
 const pauseMs = 250;
+/** How soon a write notices that its time was changed. */
+const lookMs = 100;
 const answerWithinMs = writeResultWithinMs - 2_000;
 const connectMs = { least: 150, most: 700 };
 
@@ -170,7 +172,12 @@ async function deliver(
     if (peripheral.characteristic.service !== command.service_uuid) return 'service_missing';
     if (peripheral.characteristic.uuid !== command.characteristic_uuid) return 'characteristic_missing';
     const isBroken = peripheral.breaksConnection({ isFirstOfWrite: attempt === 1 });
-    await wait(isBroken ? faults.writeMs / 2 : faults.writeMs);
+    // Its time may be shortened meanwhile.
+    const share = isBroken ? 0.5 : 1;
+    const startedMs = performance.now();
+    const leftMs = (): number =>
+      startedMs + (share * peripheral.report().faults.writeMs) / air.speed - performance.now();
+    while (leftMs() > 0) await delay(Math.min(leftMs(), lookMs), undefined, { signal });
     error = 'disconnected';
     if (isBroken) continue;
     // It may have gone meanwhile.

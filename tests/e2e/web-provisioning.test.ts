@@ -122,12 +122,15 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
   });
 
   journey('I add three at once: they take turns, and each goes its own way', async () => {
+    const address = (await radio()).devices.find(({ label }) => label.startsWith('Climate sensor'))?.address;
+    await station.pressRadio(`devices/${address}/write-slowly`);
     await add('Climate sensor 7F21', 'Hall climate');
     await add('Motion sensor 21AA', 'Hall motion');
     await add('Light AD01', 'Cellar lamp');
     await see('Connecting and sending', card('Hall climate'));
     await see('Waiting for its turn', card('Hall motion'));
     await look(page, '93-several');
+    await station.pressRadio(`devices/${address}/write-quickly`);
     await online('Hall climate');
     await online('Hall motion');
   });
