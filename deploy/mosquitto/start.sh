@@ -55,11 +55,21 @@ own_ids=
 # `memory_limit` of Mosquitto does not: 2.0.11 ends when its logins are changed. The port of the backend has no limit.
 bounds='max_connections 600'
 
+# In every spelling that configuration.md allows; what is no such word closes the port too.
+case $(printf %s "${MQTT_PLAIN:-true}" | tr '[:upper:]' '[:lower:]') in
+true | 1 | yes) is_plain=1 ;;
+false | 0 | no) is_plain= ;;
+*)
+	is_plain=
+	echo "MQTT_PLAIN is neither true nor false; plain MQTT is closed." >&2
+	;;
+esac
+
 # print_config: the configuration with the listeners of this station.
 print_config() {
-	awk -v plain="${MQTT_PLAIN:-true}" -v own_ids="$own_ids" -v bounds="$bounds" '
+	awk -v is_plain="$is_plain" -v own_ids="$own_ids" -v bounds="$bounds" '
 		!/^listener / { print; next }
-		plain != "false" { print; print own_ids; print bounds }
+		is_plain { print; print own_ids; print bounds }
 	' "$home/config/mosquitto.conf"
 	[ -z "${MQTT_INNER_PORT:-}" ] || printf 'listener %s\n' "$MQTT_INNER_PORT"
 	# The agent makes the certificate; it restarts the broker when it is new.

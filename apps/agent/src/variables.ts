@@ -86,7 +86,7 @@ export const agentVariables = {
     HEALTHCHECK_URL: {
       check: webUrl,
       default: 'http://localhost/api/health',
-      help: 'A new release is healthy when this URL answers 200.',
+      help: 'A new release is healthy when this URL answers with a status from 200 to 299.',
     },
     HEALTHCHECK_TIMEOUT_SECONDS: {
       check: is.duration(1000, 1, 3600),

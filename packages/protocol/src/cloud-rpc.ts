@@ -20,7 +20,6 @@ export const rpcErrors = {
   unknownMethod: -32601,
   badParams: -32602,
   internal: -32603,
-  parseError: -32700,
 } as const;
 
 /** Maximum number of calls in one batch; a larger batch gets one error. */

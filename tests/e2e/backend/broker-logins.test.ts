@@ -33,14 +33,14 @@ describe('logins at a real Mosquitto, as the stack starts it', () => {
       },
       () => false,
     );
-  async function start(password: string): Promise<void> {
+  async function start(password: string, more: Record<string, string> = {}, open = port): Promise<void> {
     const inner = innerPort === null ? {} : { MQTT_INNER_PORT: String(innerPort) };
-    const env = { ...systemEnv, MOSQUITTO_HOME: home, MQTT_PASSWORD: password, ...inner };
+    const env = { ...systemEnv, MOSQUITTO_HOME: home, MQTT_PASSWORD: password, ...inner, ...more };
     const started = workspace.own(await startDaemon('sh', [startScript], { logFile: join(home, 'log'), env }));
     broker = started;
     await waitFor('Mosquitto to answer', async () => {
       if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
-      const socket = connect(port, '127.0.0.1');
+      const socket = connect(open, '127.0.0.1');
       await once(socket, 'connect');
       socket.destroy();
       return true;
@@ -141,5 +141,22 @@ describe('logins at a real Mosquitto, as the stack starts it', () => {
       await hijacked.endAsync(true);
     }
     await Promise.all([backend.endAsync(true), fan.endAsync(true)]);
+  });
+
+  it('plain MQTT is closed by every spelling of false, and by a word that is neither true nor false', async () => {
+    for (const [text, isOpen] of [
+      ['False', false],
+      ['0', false],
+      ['no', false],
+      ['flase', false],
+      ['1', true],
+      ['YES', true],
+    ] as const) {
+      await stop();
+      await start('second', { MQTT_PLAIN: text }, innerPort ?? port);
+      assert.equal(await canLogIn('backend', 'second'), isOpen, text);
+    }
+    // One log of all starts.
+    assert.equal((await broker.logTail()).split('MQTT_PLAIN is neither true nor false').length, 2);
   });
 });

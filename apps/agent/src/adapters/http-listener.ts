@@ -5,7 +5,7 @@ import type { ListenAddress, ListenHttp } from '../core/http-port.ts';
 /** For the agent's API. A response may take as long as an update, but a request must arrive in time. */
 export const listenForApi: ListenHttp = async (where) => {
   const server = createServer({
-    maxHeaderSize: 16_384,
+    maxHeaderSize: 8192,
     headersTimeout: 10_000,
     requestTimeout: 30_000,
     connectionsCheckingInterval: 5000,

@@ -24,7 +24,8 @@ export type AgentPort = {
    * @param options.isPrompt answers within two seconds, though the update server be slow: with an operation that looks for the release.
    */
   update(version: string | null, options?: { isPrompt: boolean }): Promise<StartAnswer>;
-  rollback(): Promise<StartAnswer>;
+  /** @param options.isPrompt answers within two seconds, though a check of the update server be under way: with an operation that waits for it. */
+  rollback(options?: { isPrompt: boolean }): Promise<StartAnswer>;
   /** Checks the station; changes nothing. */
   doctor(): Promise<DoctorReport>;
   /** The last log lines of the agent, oldest first. */

@@ -54,7 +54,7 @@ describe('POST /update', () => {
       const answer = await call(running.tcp, 'POST', path);
       assert.deepEqual([answer.status, answer.json], [202, { operationId: 'operation-1' }]);
     }
-    assert.deepEqual(running.agent.asked, ['update latest', 'rollback']);
+    assert.deepEqual(running.agent.asked, ['update latest', 'rollback promptly']);
   });
 });
 

@@ -65,6 +65,8 @@ describe('the agent for people who manage the station', () => {
     for (const path of ['/network', '/logs'])
       assert.equal(outcomeOf(await call(running.tcp, 'GET', path)), '401 unauthorized');
     assert.equal(outcomeOf(await postJson(running.tcp, '/network/join', home)), '401 unauthorized');
+    assert.equal(outcomeOf(await postJson(running.tcp, '/network/scan', {})), '401 unauthorized');
+    assert.deepEqual(running.agent.asked, []);
     await using guarded = await startServer({ token: 'secret' });
     const authorization = 'Bearer secret';
     assert.equal((await call(guarded.tcp, 'GET', '/network', { headers: { authorization } })).status, 200);

@@ -89,7 +89,10 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
       },
     ],
     ['/network', { GET: { ...reading(async () => ok(await orStop(port.network()))), isSecret: true } }],
-    ['/network/scan', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))) }],
+    [
+      '/network/scan',
+      { POST: { ...route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))), isSecret: true } },
+    ],
     [
       '/network/join',
       {
@@ -144,7 +147,7 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
       '/rollback',
       {
         POST: route(Waiting, NoKeys, async ({ query }) => {
-          const { operationId, ended } = accepted(await orStop(port.rollback()));
+          const { operationId, ended } = accepted(await orStop(port.rollback({ isPrompt: query.wait === 'false' })));
           if (query.wait === 'false') return started(operationId);
           return ok(rollbackResult(endOf(await orStop(ended))));
         }),

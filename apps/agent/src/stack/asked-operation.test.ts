@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { createLogger } from '@station/kit/logger';
+import { StationError } from '@station/kit/station-error';
 import type { HistoryEntry } from '@station/protocol/agent-api';
+import { events } from '@station/protocol/events';
 import type { StartAnswer } from '../core/stack-port.ts';
-import { createAskedUpdate } from './asked-update.ts';
+import { createAskedOperation } from './asked-operation.ts';
 import type { Journal } from './journal.ts';
 import type { Change } from './operation-decide.ts';
 
 /** An update server that answers when the test says so, and a clock that stands until then. */
-function createScene({ isLoaded = true } = {}) {
+function createScene({ isLoaded = true, kind = 'update' }: { isLoaded?: boolean; kind?: 'update' | 'rollback' } = {}) {
   const noted: HistoryEntry[] = [];
   const changes: (string | null)[] = [];
   const sleeping = Promise.withResolvers<void>();
@@ -21,7 +24,10 @@ function createScene({ isLoaded = true } = {}) {
       return sleeping.promise;
     },
   };
-  const asked = createAskedUpdate({
+  const log: string[] = [];
+  const write = (line: string): void => void log.push(line);
+  const asked = createAskedOperation({
+    logger: createLogger({ catalogue: events, clock, level: 'info', secrets: [], write }),
     clock,
     newId: () => 'promised',
     runner: createExclusiveRunner(),
@@ -34,7 +40,7 @@ function createScene({ isLoaded = true } = {}) {
   asked.onChange(() => changes.push(asked.operation()?.phase ?? null));
   const answer = Promise.withResolvers<StartAnswer>();
   let promised = '';
-  const begun = asked.begin('1.1.0', (id) => {
+  const begun = asked.begin({ kind, version: '1.1.0' }, (id) => {
     promised = id;
     return answer.promise;
   });
@@ -44,7 +50,7 @@ function createScene({ isLoaded = true } = {}) {
     assert.ok(started.kind === 'started');
     return started;
   };
-  return { asked, answer, begun, late, noted, changes, promised: () => promised };
+  return { asked, answer, begun, late, noted, changes, log, promised: () => promised };
 }
 
 it('passes on an answer that comes in time', async () => {
@@ -71,7 +77,7 @@ it('writes into the history what else came of it', async () => {
   const ends: [StartAnswer | Error, string, RegExp][] = [
     [{ kind: 'refused', code: 'manifest_unavailable', message: 'No answer.' }, 'manifest_unavailable', /No answer/],
     [{ kind: 'already_current', version: '1.1.0' }, 'already_current', /^1\.1\.0 runs already\.$/],
-    [new Error('out of luck'), 'internal', /out of luck/],
+    [new StationError('disk_space_low', 'The disk is full.'), 'disk_space_low', /^The disk is full\.$/],
   ];
   for (const [end, code, reason] of ends) {
     const { asked, answer, late, noted } = createScene();
@@ -87,6 +93,24 @@ it('writes into the history what else came of it', async () => {
     assert.match(entry?.reason ?? '', reason);
     assert.equal(asked.operation(), null);
   }
+});
+
+it('tells the log, and not the history, what nobody expected: a path of the machine may be in it', async () => {
+  const { answer, late, noted, log } = createScene();
+  const started = await late();
+  answer.reject(new Error("ENOENT: no such file or directory, open '/var/lib/station-agent/journal.json'"));
+  await started.ended;
+  assert.deepEqual([noted[0]?.code, noted[0]?.reason?.includes('/')], ['internal', false]);
+  assert.match(log.join(''), /unexpected_error.*journal\.json/);
+});
+
+it('answers who asks for a rollback while a check of the update server is under way', async () => {
+  const { asked, answer, late, noted } = createScene({ kind: 'rollback' });
+  const started = await late();
+  assert.deepEqual([asked.operation()?.kind, asked.operation()?.phase], ['rollback', 'preparing']);
+  answer.resolve({ kind: 'refused', code: 'nothing_to_roll_back', message: 'There is none.' });
+  await started.ended;
+  assert.deepEqual([noted[0]?.kind, noted[0]?.code], ['rollback', 'nothing_to_roll_back']);
 });
 
 it('waits for the answer while the journal has not been read: its result could not be written', async () => {

@@ -1,7 +1,9 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
-import { describeError } from '@station/kit/station-error';
+import { toErrorResponse } from '@station/kit/http-errors';
+import type { AgentLogger } from '@station/kit/logger';
+import { describeError, StationError } from '@station/kit/station-error';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import type { StartAnswer } from '../core/stack-port.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
@@ -9,14 +11,17 @@ import type { JournalKeeper } from './journal-keeper.ts';
 /** Whoever does not wait for the result is answered by then, however slow the update server is. */
 const promptMs = 2_000;
 
-export type AskedUpdate = {
+/** @param version null: the latest one, or the one to go back to. */
+type Wanted = { kind: 'update' | 'rollback'; version: string | null };
+
+export type AskedOperation = {
   /**
-   * Asks for an update. It is answered by `ask`, or after two seconds with an operation that looks for the release first; what `ask` says
-   * then is the result of that operation.
+   * Asks for an update or a rollback. It is answered by `ask`, or after two seconds with an operation that is being prepared; what `ask`
+   * says then is the result of that operation.
    * @param ask given: the id of the operation that it begins.
    */
-  begin(version: string | null, ask: (id: string) => Promise<StartAnswer>): Promise<StartAnswer>;
-  /** The operation whose release is looked for; null: none. */
+  begin(wanted: Wanted, ask: (id: string) => Promise<StartAnswer>): Promise<StartAnswer>;
+  /** The operation that is being prepared; null: none. */
   operation(): Operation | null;
   /** Calls `listener` when that operation has begun or ended. */
   onChange(listener: () => void): Disposable;
@@ -24,12 +29,13 @@ export type AskedUpdate = {
 
 type Parts = {
   clock: Clock;
+  logger: AgentLogger;
   newId: () => string;
   keeper: Pick<JournalKeeper, 'record' | 'journal' | 'isLoaded'>;
   runner: ExclusiveRunner;
 };
 
-export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): AskedUpdate {
+export function createAskedOperation({ clock, logger, newId, keeper, runner }: Parts): AskedOperation {
   const changed = createEmitter<void>();
   let asked: Operation | null = null;
   const show = (operation: Operation | null): void => {
@@ -44,7 +50,7 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
   return {
     operation: () => asked,
     onChange: changed.subscribe,
-    begin: async (version, ask) => {
+    begin: async ({ kind, version }, ask) => {
       const id = newId();
       // The result of a late answer is written into the journal, which must have been read.
       if (!keeper.isLoaded()) return ask(id);
@@ -59,7 +65,7 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
       const first = await Promise.race([answer, late]).finally(() => answered.abort());
       if (first !== 'late') return first;
       const progress = { doneBytes: 0, totalBytes: null, percent: null };
-      show({ id, kind: 'update', phase: 'preparing', trigger: 'manual', startedAt, version, progress });
+      show({ id, kind, phase: 'preparing', trigger: 'manual', startedAt, version, progress });
       const end = async (result: StartAnswer): Promise<HistoryEntry | null> => {
         if (result.kind === 'started') {
           show(null);
@@ -72,7 +78,7 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
             : ['already_current', `${result.version ?? 'The release'} runs already.`];
         const entry: HistoryEntry = {
           id,
-          kind: 'update',
+          kind,
           trigger: 'manual',
           result: 'failed',
           from,
@@ -88,7 +94,9 @@ export function createAskedUpdate({ clock, newId, keeper, runner }: Parts): Aske
         return note(entry).finally(() => show(null));
       };
       const failed = (error: unknown): StartAnswer => {
-        return { kind: 'refused', code: 'internal', message: describeError(error) };
+        if (error instanceof StationError) return { kind: 'refused', code: error.code, message: error.message };
+        logger.event('unexpected_error', { where: `${kind} that was asked for`, message: describeError(error) });
+        return { kind: 'refused', code: 'internal', message: toErrorResponse(error).body.message };
       };
       const ended = answer.catch(failed).then(end);
       // Whoever asked may have left, and a disk that cannot be written is a condition of its own.

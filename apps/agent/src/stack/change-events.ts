@@ -25,8 +25,9 @@ export function reportChange(logger: AgentLogger, change: Change, context: Conte
   if (!after.operation) reportEnd(logger, change, operation, context);
 }
 
-function reportNote(logger: AgentLogger, { code, reason, to }: HistoryEntry): void {
-  logger.event('update_failed', { code: code ?? 'internal', reason: reason ?? '', version: to });
+function reportNote(logger: AgentLogger, { kind, code, reason, from, to }: HistoryEntry): void {
+  if (kind === 'rollback') logger.event('rollback_failed', { from, to, reason: reason ?? '' });
+  else logger.event('update_failed', { code: code ?? 'internal', reason: reason ?? '', version: to });
 }
 
 function reportBegin(logger: AgentLogger, operation: OperationRecord): void {

@@ -4,7 +4,7 @@ import { createWaker } from '@station/kit/wakeable';
 import type { Operation } from '@station/protocol/agent-api';
 import type { ServiceOperator } from '../core/operator-ports.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
-import { createAskedUpdate } from './asked-update.ts';
+import { createAskedOperation } from './asked-operation.ts';
 import { createBlockers } from './blockers.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { createReleasePoll, firstRetryMs } from './release-poll.ts';
@@ -20,7 +20,7 @@ export type Stack = StackStatus & {
   run(signal: AbortSignal): Promise<void>;
   /** @param options.isPrompt answers within two seconds, though the update server be slow. */
   update(version: string | null, options?: { isPrompt: boolean }): Promise<StartAnswer>;
-  rollback(): Promise<StartAnswer>;
+  rollback(options?: { isPrompt: boolean }): Promise<StartAnswer>;
   /** Restarts one service for a person. */
   restart: RequestedRestart['restart'];
   check(): Promise<ReleaseCheck>;
@@ -45,7 +45,7 @@ export function createStack(parts: StackParts, operator: ServiceOperator | null 
   const { poll, state, keeper, waker } = flow;
   keeper.onEnd(() => reportEnd(flow));
   const restarts = createRequestedRestart(flow, operator);
-  const asked = createAskedUpdate({ ...parts, keeper, runner: flow.runner });
+  const asked = createAskedOperation({ ...parts, keeper, runner: flow.runner });
   const operation = (): Operation | null => keeper.operation() ?? asked.operation();
   const onChange: Stack['onChange'] = (listener) => {
     const both = [keeper.onChange(listener), asked.onChange(listener)];
@@ -55,9 +55,12 @@ export function createStack(parts: StackParts, operator: ServiceOperator | null 
     run: (signal) => run(flow, signal),
     update: (text, { isPrompt } = { isPrompt: false }) =>
       isPrompt
-        ? asked.begin(text, (id) => request(flow, () => update(flow, text, id)))
+        ? asked.begin({ kind: 'update', version: text }, (id) => request(flow, () => update(flow, text, id)))
         : request(flow, () => update(flow, text)),
-    rollback: () => request(flow, () => rollback(flow)),
+    rollback: ({ isPrompt } = { isPrompt: false }) =>
+      isPrompt
+        ? asked.begin({ kind: 'rollback', version: null }, (id) => request(flow, () => rollback(flow, id)))
+        : request(flow, () => rollback(flow)),
     restart: restarts.restart,
     check: () => checkNow(flow),
     wake: waker.wake,

@@ -264,10 +264,10 @@ async function updateToSigned(
   return start(flow, () => manualUpdate(releaseOf(version, own.manifest.images)));
 }
 
-export async function rollback(flow: Flow): Promise<StartAnswer> {
+export async function rollback(flow: Flow, id = flow.newId()): Promise<StartAnswer> {
   return start(flow, (journal) => {
     const target = rollbackTarget(journal);
-    return target ? { kind: 'rollback', trigger: 'manual', to: target.release } : nothingToRollBack(journal);
+    return target ? { id, kind: 'rollback', trigger: 'manual', to: target.release } : nothingToRollBack(journal);
   });
 }
 

@@ -32,6 +32,22 @@ async function answerOn(socket: Socket): Promise<number | null> {
   return Buffer.isBuffer(chunk) ? Number(chunk.toString().split(' ')[1]) : null;
 }
 
+describe('a head', () => {
+  it('is read up to 8 KiB, as the budget counts it', async () => {
+    await using running = await runBackend();
+    for (const [bytes, isRead] of [
+      [7_900, true],
+      [8_300, false],
+    ] as const) {
+      const headers = { 'x-filler': 'x'.repeat(bytes) };
+      const socket = await sendHalf(running, 'GET /api/health', { headers, bytes: 0, sent: 0 });
+      const status = await answerOn(socket);
+      assert.equal(status !== 400 && status !== 431 && status !== null, isRead, `${bytes}: ${status}`);
+      socket.destroy();
+    }
+  });
+});
+
 describe('a body that never ends', () => {
   it('is not waited for without the permission of the route, at an unknown address, or in an upload nobody began', async () => {
     await using running = await runBackend();

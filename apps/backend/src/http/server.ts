@@ -58,8 +58,9 @@ export type ReplyOf<R extends Route> = FastifyReply<
 const bodyLimitBytes = 256 * 1024;
 /** A whole request must have arrived by then. */
 const requestTimeoutMs = 30_000;
-/** Node looks for connections that are too slow at this interval; its default of 30 s would double the limits. */
-const timeLimits = {
+/** Contracts, section 15a. Node looks for connections that are too slow at the interval; its default of 30 s would double the limits. */
+const headerLimits = {
+  maxHeaderSize: 8192,
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
 };
@@ -92,7 +93,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    http: timeLimits,
+    http: headerLimits,
     trustProxy: trustedProxies,
     genReqId: () => randomUUID(),
     // A HEAD route beside a GET one is not checked for a token; only public routes ask for one.

@@ -166,8 +166,8 @@ function scriptedAgent(): ScriptedAgent {
       agent.asked.push(`update ${version ?? 'latest'}`);
       return agent.answer;
     },
-    rollback: async () => {
-      agent.asked.push('rollback');
+    rollback: async ({ isPrompt } = { isPrompt: false }) => {
+      agent.asked.push(isPrompt ? 'rollback promptly' : 'rollback');
       return agent.answer;
     },
     machine: async () => exampleMachine,
