@@ -84,6 +84,7 @@ test('before the log-in every call gets -32001, also with an unknown method, and
   for (const method of ['add', 'sing', 'toString', '__proto__']) {
     assert.equal(errorOf(await receive(call(method, { a: 1, b: 2 }))), rpcErrors.notAuthenticated);
   }
+  assert.equal(errorOf(await receive(call('add', { a: '\u0000', b: 2 }))), rpcErrors.notAuthenticated);
   assert.equal(await receive({ jsonrpc: '2.0', method: 'add', params: { a: 1, b: 2 } }), undefined);
   assert.deepEqual(ran, []);
 });

@@ -132,6 +132,8 @@ const rows: { state: string; trigger: string; next: string; given: number; run: 
       helper.send(advertisement({ address: 'C0:FF:EE:00:00:04', name: 'pir-1' }));
       await until('it sees a device', () => next.candidates.size > 0);
       assert.deepEqual(names(next), ['pir-1'], 'nothing is left of what was found before');
+      helper.send(advertisement());
+      await until('what was found before is told as found now', () => next.candidates.size === 2);
       assert.deepEqual(scans(helper), ['start_scan', 'stop_scan', 'start_scan']);
       assert.equal(helper.starts(), 1, 'the helper was not ended so soon');
     },
