@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { NetworkState } from '@station/protocol/agent-network';
 import { foundName } from '@station/protocol/station-name';
 import { kernelPaths } from './adapters/kernel-files.ts';
@@ -40,8 +39,7 @@ export function createMachinePort(parts: MachineParts): Pick<AgentPort, 'machine
       if (!(await power.canRestart()))
         return { kind: 'refused', code: 'unavailable', message: 'This machine does not let the agent restart it.' };
       logger.event('machine_restart', {});
-      const onFailure = (error: unknown): void =>
-        logger.event('unexpected_error', { where: 'restart of the machine', message: describeError(error) });
+      const onFailure = (error: unknown): void => logger.failed('restart of the machine', error);
       void clock.sleep(restartMs).then(power.restart).catch(onFailure);
       return { kind: 'started' };
     },

@@ -3,7 +3,6 @@ import { events } from '@station/protocol/events';
 import { systemClock } from '@station/kit/clock';
 import { runUntilSignal } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import { startAgent, type Simulated } from './agent.ts';
 import { loadConfig } from './config.ts';
 
@@ -27,7 +26,7 @@ export async function runAgent(options: Simulated = {}): Promise<number> {
   try {
     return await runUntilSignal(async ({ signal }) => startAgent(reading.config, { ...options, signal, write }));
   } catch (error) {
-    logger.event('unexpected_error', { where: 'start', message: describeError(error) });
+    logger.failed('start', error);
     return 1;
   }
 }

@@ -1,4 +1,3 @@
-import { describeError } from '@station/kit/station-error';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { createStorageProcess } from './adapters/storage-process.ts';
 import { type Foundations } from './backend-foundations.ts';
@@ -68,7 +67,7 @@ export async function settleBackups({ dataDir, database }: BackendConfig, { disk
     await removeLeftovers(dataDir);
   } catch (error) {
     // A station whose disk is full must start.
-    logger.event('unexpected_error', { where: 'clearing up after backups', message: describeError(error) });
+    logger.failed('clearing up after backups', error);
   }
 }
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { describeError } from '@station/kit/station-error';
 import { foundUrl } from '@station/protocol/station-name';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { readDiskSpace } from './adapters/disk-space.ts';
@@ -110,7 +109,7 @@ async function startFeatures(
   // Before MQTT: the last known time of the previous run is still on disk.
   await completeTransitions(store).catch((error: unknown) =>
     // A station whose disk is full must start; the next start tries again.
-    logger.event('unexpected_error', { where: 'completing the history', message: describeError(error) }),
+    logger.failed('completing the history', error),
   );
   opened.use(await startStationRuns({ db: store.db, clock, logger }));
   // Opens before MQTT, too: it recognises devices that are being added.

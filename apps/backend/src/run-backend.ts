@@ -33,9 +33,7 @@ export async function runBackend(env: Environment): Promise<number> {
 async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
   const logger = openLogger(config.logLevel, secretsOf(config));
   // The process ends anyway. The log line keeps the cause.
-  process.on('uncaughtExceptionMonitor', (error, origin) =>
-    logger.event('unexpected_error', { where: origin, message: describeError(error) }),
-  );
+  process.on('uncaughtExceptionMonitor', (error, origin) => logger.failed(origin, error));
   useOutgoingProxy(config.proxy);
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   await using _memory = startQuietCollection({ clock: systemClock });

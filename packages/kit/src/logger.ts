@@ -10,6 +10,8 @@ import { describeError } from './station-error.ts';
 export type Logger<Catalogue extends EventCatalogue> = {
   /** Writes an event and passes it to the listeners. Never throws. */
   event<Name extends keyof Catalogue & string>(name: Name, fields: Static<Catalogue[Name]['fields']>): void;
+  /** Writes `unexpected_error` with the error and its causes. @param where the work that failed, for people. */
+  failed(where: string, error: unknown): void;
   /** Calls `listener` with each redacted event of every level until disposed. */
   subscribe(listener: (event: LoggedEvent<Catalogue>) => void): Disposable;
   /** Redacts this value from now on wherever it occurs. */
@@ -55,19 +57,22 @@ export function createLogger<Catalogue extends EventCatalogue>(options: {
     event: name,
     ...(secrets.redact(fields) as object),
   });
-  return {
-    event: (name, fields) => {
-      const line = lineOf(name, fields);
-      output(line);
-      for (const listener of listeners) {
-        try {
-          listener(line as unknown as LoggedEvent<Catalogue>);
-        } catch (error) {
-          // Not passed to the listeners: the failed one would be called again.
-          output(lineOf('unexpected_error', { where: 'logger', message: describeError(error) }));
-        }
+  const unexpected = (where: string, error: unknown): Line =>
+    lineOf('unexpected_error', { where, message: describeError(error) });
+  const write = (line: Line): void => {
+    output(line);
+    for (const listener of listeners) {
+      try {
+        listener(line as unknown as LoggedEvent<Catalogue>);
+      } catch (error) {
+        // Not passed to the listeners: the failed one would be called again.
+        output(unexpected('logger', error));
       }
-    },
+    }
+  };
+  return {
+    event: (name, fields) => write(lineOf(name, fields)),
+    failed: (where, error) => write(unexpected(where, error)),
     subscribe: (listener) => {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };

@@ -5,7 +5,7 @@ import type { Disk } from '@station/kit/durable-files';
 import { createJsonFile } from '@station/kit/durable-json';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError, StationError } from '@station/kit/station-error';
+import { StationError } from '@station/kit/station-error';
 import type { ClockStatus } from '@station/protocol/agent-api';
 import { type ClockTrust, decideClock, isReasonableTime } from './clock-decide.ts';
 import type { SystemTime } from './clock-ports.ts';
@@ -80,7 +80,7 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
         }
         logger.event('clock_set', { before: isoTime(before), now: isoTime(clock.now()) });
         await keep({ bootId, source: 'person', offsetMs: offset() }).catch((error: unknown) =>
-          logger.event('unexpected_error', { where: 'clock.json', message: describeError(error) }),
+          logger.failed('clock.json', error),
         );
         return look();
       }),

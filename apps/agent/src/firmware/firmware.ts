@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { makeDirectoryDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff, retry } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import type { Status } from '@station/protocol/agent-api';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
@@ -88,7 +87,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       try {
         return { ok: await checkManifest() };
       } catch (error) {
-        if (!signal.aborted) logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+        if (!signal.aborted) logger.failed('firmware', error);
         return { ok: false };
       } finally {
         wake.abort();
@@ -159,7 +158,7 @@ function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: Abort
         backoff: createBackoff({ initialMs: 5000, maxMs: 5 * 60_000, jitter: 0.2, random }),
         onFailure: ({ error }) => {
           if (isFileFault(error)) run.diskFault = `the disk failed (${error.code})`;
-          else logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+          else logger.failed('firmware', error);
           setConditions(run, parts);
         },
       },

@@ -133,6 +133,7 @@ describe('an event stream', () => {
     const listeners = new Set<unknown>();
     const logger: AgentLogger = {
       event: () => undefined,
+      failed: () => undefined,
       subscribe: (listener) => {
         listeners.add(listener);
         return { [Symbol.dispose]: () => void listeners.delete(listener) };

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type BoundedRequests, strangerBodyBytes } from '@station/kit/bounded-requests';
 import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError, StationError } from '@station/kit/station-error';
+import { StationError } from '@station/kit/station-error';
 import { checkRequest } from '@station/kit/validation';
 import { ownValue } from '@station/protocol/own-value';
 import type { Guard } from './guard.ts';
@@ -41,7 +41,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, parts
     const { body, headers, isFault } = toErrorResponse(error);
     if (isFault) {
       const where = `http ${request.method ?? ''} ${targetOf(request).path}`;
-      logger.event('unexpected_error', { where, message: describeError(error) });
+      logger.failed(where, error);
     }
     await discardUnreadBody(request);
     send(response, { kind: 'json', status: body.statusCode, body, headers }, stopping);

@@ -117,9 +117,7 @@ async function openServer(
   const server = await parts.listenHttp(where);
   server.on('request', createRequestHandler({ ...parts, bounded: boundRequests(server, parts.budget) }));
   server.on('clientError', answerInvalidHttp);
-  server.on('error', (error) =>
-    parts.logger.event('unexpected_error', { where: 'http', message: describeError(error) }),
-  );
+  server.on('error', (error) => parts.logger.failed('http', error));
   return server;
 }
 

@@ -98,8 +98,7 @@ async function listen({ address, port, listenHttp, actions, guard, logger }: Por
   boundRequests(server, createByteBudget({ all: budgetBytes, client: budgetBytes }));
   const place = { address, port: portOf(server) };
   const answers = createAnswers({ place, actions, guard });
-  const onError = (error: unknown): void =>
-    logger.event('unexpected_error', { where: 'portal', message: describeError(error) });
+  const onError = (error: unknown): void => logger.failed('portal', error);
   server.on('error', onError);
   server.on('request', (request, response) => void handle(request, response, { place, answers, onError }));
   return server;

@@ -3,7 +3,7 @@ import { createEmitter } from '@station/kit/emitter';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError, StationError } from '@station/kit/station-error';
+import { StationError } from '@station/kit/station-error';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import type { StartAnswer } from '../core/stack-port.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
@@ -95,7 +95,7 @@ export function createAskedOperation({ clock, logger, newId, keeper, runner }: P
       };
       const failed = (error: unknown): StartAnswer => {
         if (error instanceof StationError) return { kind: 'refused', code: error.code, message: error.message };
-        logger.event('unexpected_error', { where: `${kind} that was asked for`, message: describeError(error) });
+        logger.failed(`${kind} that was asked for`, error);
         return { kind: 'refused', code: 'internal', message: toErrorResponse(error).body.message };
       };
       const ended = answer.catch(failed).then(end);

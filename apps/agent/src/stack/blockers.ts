@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
-import { describeError, StationError } from '@station/kit/station-error';
+import { StationError } from '@station/kit/station-error';
 import type { ErrorCode } from '@station/protocol/errors';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Step } from './stack-decide.ts';
@@ -93,7 +93,7 @@ function noteFault(parts: BlockersParts, state: State, error: unknown): void {
     return;
   }
   parts.fail('internal', 'Work on the stack failed. The agent tries again.');
-  if (blocker === null) parts.logger.event('unexpected_error', { where: 'stack', message: describeError(error) });
+  if (blocker === null) parts.logger.failed('stack', error);
 }
 
 /** The answer to a request while a blocker exists. */

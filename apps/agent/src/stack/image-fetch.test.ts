@@ -81,6 +81,7 @@ function createMachine(
   };
   const logger: AgentLogger = {
     event: (name) => void events.push(name),
+    failed: () => void events.push('unexpected_error'),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   };

@@ -48,6 +48,7 @@ function setUp(setRunning: (running: boolean) => void, service = 'proxy') {
     clock,
     logger: {
       event: (name) => void events.push(name),
+      failed: () => void events.push('unexpected_error'),
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
       keepSecret: () => undefined,
     },

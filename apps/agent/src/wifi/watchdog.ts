@@ -1,6 +1,5 @@
 import { runLoop } from '@station/kit/loop';
 import { createBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { closePortal, createExecutors, type Executable, type Executors, remember } from './wifi-apply.ts';
@@ -83,7 +82,7 @@ async function turnUntilAborted(context: Context, waker: Waker, signal: AbortSig
     clock,
     signal,
     backoff: createBackoff({ initialMs: firstBackoffMs, maxMs: longestBackoffMs, jitter: 0.2, random }),
-    onFailure: ({ error }) => logger.event('unexpected_error', { where: 'wifi', message: describeError(error) }),
+    onFailure: ({ error }) => logger.failed('wifi', error),
   });
   throw signal.reason;
 }
@@ -150,7 +149,7 @@ async function watchChanges({ radio, clock, logger }: Context, waker: Waker, sig
       await change;
     } catch (error) {
       if (signal.aborted) return;
-      logger.event('unexpected_error', { where: 'wifi changes', message: describeError(error) });
+      logger.failed('wifi changes', error);
       await clock.sleep(changeRetryMs, signal).catch(() => undefined);
     }
     // A burst counts as one change; the pause also limits a source that changes all the time.

@@ -2,7 +2,6 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { SsidHex, Network } from '../core/wifi-network.ts';
 import type { ProxyService } from '../core/stack-port.ts';
 import type { HotspotFailure } from './wifi-status.ts';
@@ -122,7 +121,7 @@ function createScanner(parts: {
       const found = await radio.scan({ hidden: parts.hidden() }, signal);
       if (!signal.aborted) parts.onEnd(found);
     } catch (error) {
-      if (!signal.aborted) logger.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
+      if (!signal.aborted) logger.failed('wifi scan', error);
     } finally {
       running = null;
       // A scan that was ended or failed is not repeated at once.

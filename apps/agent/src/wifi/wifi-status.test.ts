@@ -147,6 +147,7 @@ describe('conditions of Wi-Fi', () => {
     test(`${index + 1}: ${expected.join(', ') || 'none'}, and cleared with its cause`, () => {
       const conditions = createAgentConditions(clock, {
         event: () => undefined,
+        failed: () => undefined,
         subscribe: () => ({ [Symbol.dispose]: () => undefined }),
         keepSecret: () => undefined,
       });

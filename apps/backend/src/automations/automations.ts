@@ -1,7 +1,6 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
-import { describeError } from '@station/kit/station-error';
 import { keptRuns } from '@station/protocol/automations';
 import type { ServerMessage } from '@station/protocol/socket';
 import { createWebhookClient } from '../adapters/webhook-client.ts';
@@ -129,7 +128,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
   /** A device may have come to another zone. */
   const reloadZones = (): Promise<void> =>
     registry.reload().catch((error: unknown) => {
-      logger.event('unexpected_error', { where: 'zones of automations', message: describeError(error) });
+      logger.failed('zones of automations', error);
     });
   return {
     service,

@@ -1,6 +1,5 @@
 import type { BackendLogger } from '@station/kit/logger';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { describeError } from '@station/kit/station-error';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { AutomationService } from './automation-service.ts';
@@ -32,7 +31,7 @@ export function watchBroken({ service, conditions, events, logger }: BrokenWatch
     if (isWaiting) return;
     isWaiting = true;
     line.run(judge).catch((error: unknown) => {
-      logger.event('unexpected_error', { where: 'broken automations', message: describeError(error) });
+      logger.failed('broken automations', error);
     });
   };
   const subscription = events.subscribe(({ kind }) => {

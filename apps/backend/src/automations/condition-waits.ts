@@ -1,7 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, InstantCondition } from '@station/protocol/automation-flow';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
@@ -43,8 +42,7 @@ export function watchConditionWaits(parts: ConditionWaitsParts): ConditionWaits 
     waits = waits.filter((one) => one !== wait);
     return parts.meet(wait.run, wait.nodeId, judgement);
   };
-  const report = (error: unknown): void =>
-    logger.event('unexpected_error', { where: 'a wait of an automation', message: describeError(error) });
+  const report = (error: unknown): void => logger.failed('a wait of an automation', error);
   const check = (): Promise<void> =>
     turn.run(async () => {
       waits = (await runs.conditionWaits()).flatMap(waitOf);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
 import type { EffectResult, PerformEffect } from './actions.ts';
@@ -288,7 +287,7 @@ async function perform(state: RunnerState, run: LiveRun, { node, effect }: Begun
   } catch (error) {
     // The started step stays in the record: the next start marks its outcome as unknown.
     if (stopping.signal.aborted) return;
-    logger.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
+    logger.failed(`action ${effect.kind}`, error);
     result = { status: 'failed', detail: 'Something went wrong in the station.' };
   }
   await advance(state, run, { node, result });
@@ -329,7 +328,7 @@ function forget({ liveRuns }: RunnerState, run: LiveRun): void {
 function track<T>({ working, stopping, logger }: RunnerState, work: Promise<T>, where: string): Promise<T> {
   const tracked = work
     .catch((error: unknown) => {
-      if (!stopping.signal.aborted) logger.event('unexpected_error', { where, message: describeError(error) });
+      if (!stopping.signal.aborted) logger.failed(where, error);
     })
     .finally(() => working.delete(tracked));
   working.add(tracked);

@@ -1,7 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
@@ -67,7 +66,7 @@ export function startTimer(parts: TimerParts): Timer {
   const waker = createWaker(clock);
   const report = (error: unknown): void => {
     if (signal.aborted) return;
-    logger.event('unexpected_error', { where: 'the timer of automations', message: describeError(error) });
+    logger.failed('the timer of automations', error);
   };
   const leading = leadership.subscribe(waker.wake);
   const running = recoverAtStart(state)

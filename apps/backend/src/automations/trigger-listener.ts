@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { TriggerData } from '@station/protocol/automation-flow';
 import type { RunTrigger } from '@station/protocol/automations';
 import { ownValue } from '@station/protocol/own-value';
@@ -45,7 +44,7 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
       onReports(parts, fire, event.reports, event.before);
     } else if (event.kind === 'status') {
       onStatus(parts, fire, event.deviceId, event.status).catch((error: unknown) =>
-        logger.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
+        logger.failed('a trigger of an automation', error),
       );
     }
   });
@@ -74,9 +73,7 @@ function createStartQueues({ runner, logger }: TriggerListenerParts): (start: St
           return runner.start(start);
         });
     void Promise.resolve(begun)
-      .catch((error: unknown) =>
-        logger.event('unexpected_error', { where: 'the start of an automation', message: describeError(error) }),
-      )
+      .catch((error: unknown) => logger.failed('the start of an automation', error))
       .finally(() => {
         queue.waiting -= 1;
         if (queue.waiting === 0) queues.delete(id);

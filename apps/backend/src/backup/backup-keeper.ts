@@ -3,7 +3,7 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { runLoop } from '@station/kit/loop';
-import { describeError, StationError } from '@station/kit/station-error';
+import { StationError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { BackupPlace, BackupSettingsPut, BackupTrouble, BackupView } from '@station/protocol/backup-api';
 import { backupRefusals } from '@station/protocol/backups';
@@ -81,8 +81,7 @@ export function startBackupKeeper(parts: KeeperParts): BackupKeeper {
         clock,
         signal: stopping.signal,
         backoff: createBackoff({ initialMs: turnMs, maxMs: 3600_000, jitter: 0.2, random }),
-        onFailure: ({ error }) =>
-          logger.event('unexpected_error', { where: 'nightly backup', message: describeError(error) }),
+        onFailure: ({ error }) => logger.failed('nightly backup', error),
       })
     : Promise.resolve();
   return {
@@ -147,9 +146,7 @@ async function begin(keeper: Keeper, passphrase: string | null): Promise<void> {
   if (chosen === null) throw new StationError('conflict', 'No passphrase is stored. Send one.');
   if (keeper.work !== null || keeper.engine.progress() !== null)
     throw new StationError('conflict', 'A backup is being made, checked or restored.');
-  startWork(keeper, kept, chosen).catch((error: unknown) =>
-    keeper.logger.event('unexpected_error', { where: 'backup', message: describeError(error) }),
-  );
+  startWork(keeper, kept, chosen).catch((error: unknown) => keeper.logger.failed('backup', error));
 }
 
 function startWork(keeper: Keeper, kept: KeptSettings, passphrase: string): Promise<void> {
@@ -177,7 +174,7 @@ async function makeAndNote(keeper: Keeper, kept: KeptSettings, passphrase: strin
   try {
     trouble = await makeOne(keeper, kept, passphrase);
   } catch (error) {
-    logger.event('unexpected_error', { where: 'backup', message: describeError(error) });
+    logger.failed('backup', error);
     trouble = { place: null, reason: 'failed' };
   }
   if (keeper.stopping.signal.aborted) return;

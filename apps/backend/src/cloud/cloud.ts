@@ -4,7 +4,6 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { readText, type Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
-import { describeError } from '@station/kit/station-error';
 import type { CloudClaim, CloudSetAside, CloudStatus, EventChannel } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
@@ -196,7 +195,7 @@ async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base
     reset,
     record: createActivityRecord({ clock, onChange: onActivity }),
     run: createExclusiveRunner().run,
-    failed: (where) => (error) => logger.event('unexpected_error', { where, message: describeError(error) }),
+    failed: (where) => (error) => logger.failed(where, error),
   };
 }
 

@@ -1,6 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import { createWaker, type Waker } from '@station/kit/wakeable';
-import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
@@ -172,7 +171,7 @@ async function deliver(state: State, to: Delivering): Promise<void> {
       // Yields to other work, however much there is to send.
       else await new Promise<void>((resolve) => setImmediate(resolve));
     } catch (error) {
-      parts.logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
+      parts.logger.failed('sending to the cloud', error);
       await pause(state);
     }
     const isWaiting = state.connection === to && state.inFlight.length > 0;
@@ -281,7 +280,7 @@ async function addDeadLetter({ deadLetters, logger }: DeliveryParts, seq: number
     await deadLetters.add(seq, reason);
     logger.event('cloud_dead_letter', { seq, reason });
   } catch (error) {
-    logger.event('unexpected_error', { where: 'keeping a dead letter of the cloud', message: describeError(error) });
+    logger.failed('keeping a dead letter of the cloud', error);
   }
 }
 
@@ -324,6 +323,6 @@ function noteStatesArrived({ parts, statesAt }: State): void {
   if (pinged <= statesAt.known) return;
   statesAt.known = pinged;
   parts.setStatesSentAt(pinged).catch((error: unknown) => {
-    parts.logger.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
+    parts.logger.failed('noting what the cloud got', error);
   });
 }

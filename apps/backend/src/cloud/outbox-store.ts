@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
 import { type FoldedReports, jsonRows } from '../store/fold-reports.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
@@ -222,7 +221,7 @@ export function startOutboxKeeper(parts: {
       if (signal.aborted) return;
       if (!parts.isLeading()) continue;
       await keepWithinLimit().catch((error: unknown) => {
-        logger.event('unexpected_error', { where: 'keeping the outbox of the cloud', message: describeError(error) });
+        logger.failed('keeping the outbox of the cloud', error);
       });
       parts.onTick();
     }

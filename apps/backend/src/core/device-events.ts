@@ -1,5 +1,4 @@
 import { createEmitter } from '@station/kit/emitter';
-import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Fault } from './device-faults.ts';
@@ -66,9 +65,7 @@ export type DeviceEvents = {
 };
 
 export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
-  createEmitter<DeviceEvent>((error, { kind }) =>
-    logger.event('unexpected_error', { where: `device event ${kind}`, message: describeError(error) }),
-  );
+  createEmitter<DeviceEvent>((error, { kind }) => logger.failed(`device event ${kind}`, error));
 
 /** Content of a valid message of a device. `at`: time of receipt, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &

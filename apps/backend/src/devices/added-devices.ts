@@ -3,7 +3,6 @@ import type { Disk } from '@station/kit/durable-files';
 import { createJsonFile } from '@station/kit/durable-json';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 
@@ -36,7 +35,7 @@ export async function openAddedDevices(parts: {
   const { run } = createExclusiveRunner();
   const write = (): Promise<void> =>
     run(() => file.write(Object.fromEntries(added))).catch((error: unknown) =>
-      logger.event('unexpected_error', { where: 'noting added devices', message: describeError(error) }),
+      logger.failed('noting added devices', error),
     );
   const note = (externalId: string, deviceId: string): boolean => {
     if (added.get(externalId) === deviceId) return false;

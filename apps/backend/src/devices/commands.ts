@@ -245,7 +245,7 @@ function repeatCommands({ pending, store, clock, logger }: Tracker, deviceId: st
       command.confirmation = confirmation;
       // Stored: after a restart of the backend the difference must not confirm it either.
       store.confirmBy(command.change.commandId, confirmation).catch((error: unknown) => {
-        logger.event('unexpected_error', { where: 'storing a command', message: describeError(error) });
+        logger.failed('storing a command', error);
       });
     }
     const { repeat } = command;

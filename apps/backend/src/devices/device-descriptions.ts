@@ -1,7 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import { sql } from 'kysely';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
 import type { AnnouncedType, TypedDevice } from '../core/device-types.ts';
@@ -126,7 +125,7 @@ async function change(state: State, device: TypedDevice, text: string): Promise<
   try {
     await writes.run(() => store(state, device, text));
   } catch (error) {
-    logger.event('unexpected_error', { where: 'storing the description of a device', message: describeError(error) });
+    logger.failed('storing the description of a device', error);
   }
   const wait = clock.sleep(changeEveryMs, ending.signal).then(
     () => {
@@ -203,6 +202,6 @@ async function reread(state: State, deviceId: string): Promise<void> {
     const description = text === '' ? null : readStored(text);
     remember(state, deviceId, description && sharedBy(state, description));
   } catch (error) {
-    logger.event('unexpected_error', { where: 'reading the description of a device', message: describeError(error) });
+    logger.failed('reading the description of a device', error);
   }
 }

@@ -1,6 +1,5 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { DeviceStore } from '../store/device-store.ts';
@@ -56,9 +55,7 @@ export function createDevicePlaces(): DevicePlaces {
       const subscription = events.subscribe((event) => {
         // A removed device keeps its place, so that those who saw it are told. Its id never comes back.
         if (event.kind !== 'added' && event.kind !== 'changed') return;
-        refresh(event.deviceId).catch((error: unknown) =>
-          logger.event('unexpected_error', { where: 'the zone of a device', message: describeError(error) }),
-        );
+        refresh(event.deviceId).catch((error: unknown) => logger.failed('the zone of a device', error));
       });
       await load();
       return { reload: load, [Symbol.dispose]: () => subscription[Symbol.dispose]() };

@@ -5,7 +5,6 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
@@ -76,8 +75,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     await line.run(load);
     return lookEveryMs;
   };
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'reading device types', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('reading device types', error);
   const backoff = constantBackoff(lookEveryMs);
   const looking = runLoop({ turn, waker, clock, signal: ending.signal, backoff, onFailure });
   starting.defer(async () => {
@@ -94,7 +92,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
       try {
         if (await storeType(parts, log, description)) await line.run(load);
       } catch (error) {
-        logger.event('unexpected_error', { where: 'storing a device type', message: describeError(error) });
+        logger.failed('storing a device type', error);
       }
     },
     describe: descriptions.take,

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
 import { largestSample, secondMs } from '../store/device-samples.ts';
@@ -188,7 +187,7 @@ export function startHousekeeping(dependencies: {
     while (!stopping.signal.aborted) {
       for (const downsample of leadership.isLeader() ? [history.downsample, ...also] : []) {
         await downsample(stopping.signal).catch((error: unknown) => {
-          logger.event('unexpected_error', { where: 'downsampling the history', message: describeError(error) });
+          logger.failed('downsampling the history', error);
         });
       }
       await sleep(everyMs);

@@ -2,7 +2,6 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { DeviceEventMessage, Heartbeat } from '@station/protocol/device-messages';
 import type { DeviceRemoval } from '@station/protocol/devices';
@@ -73,8 +72,7 @@ export function startRemovedDevices(parts: RemovedDeviceParts): RemovedDeviceSer
     }
     return checkEveryMs;
   };
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'ending logins of removed devices', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('ending logins of removed devices', error);
   const backoff = constantBackoff(checkEveryMs);
   const checking = runLoop({ turn, waker: createWaker(clock), clock, signal: ending.signal, backoff, onFailure });
   return {

@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { AskedThread } from '../adapters/asked-thread.ts';
 import type { LargeAnswer, LargeRead, LargeReads } from './large-reads.ts';
 
@@ -22,7 +21,7 @@ export function createThreadedReads(parts: {
     try {
       return await thread.ask({ read, now: clock.now() });
     } catch (error) {
-      logger.event('unexpected_error', { where: 'thread of large reads', message: describeError(error) });
+      logger.failed('thread of large reads', error);
       return reads(read);
     }
   };

@@ -2,7 +2,6 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { Handshake } from '@station/protocol/device-messages';
 import { isExternalId } from '@station/protocol/topics';
@@ -83,8 +82,7 @@ export function startUnknownDevices(parts: UnknownDeviceParts): UnknownDevices {
     await clock.sleep(pauseMs, signal);
     return checkEveryMs;
   };
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'recording unknown devices', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('recording unknown devices', error);
   const backoff = constantBackoff(retryMs);
   const recording = runLoop({ turn, waker, clock, signal: ending.signal, backoff, onFailure });
   const find = async (externalId: string): Promise<UnknownDevice | null> => {

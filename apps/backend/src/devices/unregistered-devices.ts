@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { Handshake } from '@station/protocol/device-messages';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
@@ -46,7 +45,7 @@ export function startUnregisteredDevices(parts: {
         if (received === 'expected') return { kind: 'silence' };
         return (await removed.receive(message)) ?? (await unknown.receive(message));
       } catch (error) {
-        logger.event('unexpected_error', { where: 'a device that is not known', message: describeError(error) });
+        logger.failed('a device that is not known', error);
         return { kind: 'silence' };
       }
     },

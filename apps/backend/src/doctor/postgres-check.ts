@@ -11,7 +11,12 @@ import { decideSchema } from './database-decide.ts';
 /** Looks whether the server answers, and which migrations it has. Its files are the server's own matter. */
 export async function checkPostgres(url: string): Promise<CheckOutcome<BackendFindingCode>> {
   const { host } = new URL(url);
-  const db = await openPostgres({ url, replicaId: null, onError: () => undefined, logger: { event: () => undefined } });
+  const db = await openPostgres({
+    url,
+    replicaId: null,
+    onError: () => undefined,
+    logger: { failed: () => undefined },
+  });
   try {
     const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db);
     const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);

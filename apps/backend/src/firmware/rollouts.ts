@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import { firmwareNamesOf } from '@station/protocol/firmware';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
@@ -181,7 +180,7 @@ async function checkRepeatedly(loop: Loop, signal: AbortSignal): Promise<void> {
     await line
       .run(() => check(loop))
       .catch((error: unknown) => {
-        logger.event('unexpected_error', { where: 'firmware rollouts', message: describeError(error) });
+        logger.failed('firmware rollouts', error);
       });
     await waker.sleep(checkEveryMs, signal).catch(() => undefined);
     await clock.sleep(gatherMs, signal).catch(() => undefined);

@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import {
   type DeviceEventMessage,
   type DeviceState,
@@ -217,7 +216,7 @@ function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
       try {
         return await asking;
       } catch (error) {
-        logger.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
+        logger.failed('looking up a device', error);
         await pause(parts);
       }
     }

@@ -1,7 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { type Disk, readText } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
@@ -209,7 +208,7 @@ function createWriter(
       storage.failed(error);
       // A condition shows faults of the storage.
       if (databaseFaultOf(error) !== null) return;
-      logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) });
+      logger.failed('writing reports', error);
     },
     clock,
   });
@@ -291,8 +290,7 @@ async function openLink(
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
-  const onError = (error: unknown): void =>
-    logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
+  const onError = (error: unknown): void => logger.failed('the embedded broker', error);
   const { startBroker } = await import('./broker.ts');
   return startBroker({
     ...config,

@@ -2,7 +2,6 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { createBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { NotificationChannel } from '@station/protocol/notifications';
 import type { Leadership } from '../core/leadership.ts';
@@ -67,7 +66,7 @@ export function startNotifier(parts: NotifierParts): Notifier {
       clock,
       signal,
       backoff: createBackoff({ initialMs: 1_000, maxMs: 60_000, jitter: 0.2, random }),
-      onFailure: ({ error }) => logger.event('unexpected_error', { where, message: describeError(error) }),
+      onFailure: ({ error }) => logger.failed(where, error),
     });
   const sender = createSender(parts);
   const running = Promise.all([
@@ -167,7 +166,7 @@ async function sendOne(parts: NotifierParts, channel: NotificationChannel, messa
   const outcome = await deliver(message).catch((error: unknown): Outcome => {
     parts.signal.throwIfAborted();
     // Tried again later: the messages behind it must not wait for it.
-    logger.event('unexpected_error', { where: `sending by ${channel}`, message: describeError(error) });
+    logger.failed(`sending by ${channel}`, error);
     return { kind: 'failed', fault: 'failed', detail: 'Something went wrong in the station.', retryAfterMs: null };
   });
   if (outcome.kind === 'pointless') {

@@ -2,7 +2,6 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
@@ -36,8 +35,7 @@ export function startGuestEnds(parts: Parts): AsyncDisposable {
     clock,
     signal: ending.signal,
     backoff: constantBackoff(lookEveryMs),
-    onFailure: ({ error }) =>
-      logger.event('unexpected_error', { where: 'ending the access of guests', message: describeError(error) }),
+    onFailure: ({ error }) => logger.failed('ending the access of guests', error),
   }).catch(() => undefined);
   return {
     [Symbol.asyncDispose]: async () => {

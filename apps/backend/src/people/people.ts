@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import { hashToken } from '../core/secrets.ts';
 import type { StationEvents } from '../core/station-events.ts';
@@ -56,9 +55,7 @@ export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts):
   const { stationCode, setupSeed: seed } = parts;
   const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed });
   const people = { db, users, station, sessions, accessTokens: parts.accessTokens, passwords, clock };
-  const memory = createLoginMemory(db, (error) =>
-    logger.event('unexpected_error', { where: 'limits of log-ins', message: describeError(error) }),
-  );
+  const memory = createLoginMemory(db, (error) => logger.failed('limits of log-ins', error));
   const limiter = createLoginLimiter({ clock, memory });
   const firstRun = createFirstRun();
   const auth = createAuthService({ ...people, setupCode, firstRun, limiter, memory, logger });

@@ -43,7 +43,7 @@ export async function resetOwner(config: DatabaseConfig): Promise<ResetOwnerResu
 async function openAsItIs(config: DatabaseConfig): Promise<Database | null> {
   const onError = (): void => undefined;
   if (config.kind === 'postgres') {
-    return openPostgres({ url: config.url, replicaId: null, onError, logger: { event: () => undefined } });
+    return openPostgres({ url: config.url, replicaId: null, onError, logger: { failed: () => undefined } });
   }
   if (!(await exists(config.file))) return null;
   return new Kysely<Schema>({ dialect: createSqliteDialect(openSqliteFile(config.file), onError) });

@@ -3,7 +3,6 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import { maxPayloadBytes } from '@station/protocol/ble-frames';
 import type { ProvisioningError } from '@station/protocol/provisioning';
@@ -85,8 +84,7 @@ export function startProvisionings(parts: ProvisioningParts): Provisionings {
   opened.use((parts.trustedTime ?? alwaysTrusted).subscribe((stepMs) => moveHandshakes(running, stepMs)));
   const line = createExclusiveRunner();
   const turn = (): Promise<number> => line.run(() => check(running, ending.signal));
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'adding devices', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('adding devices', error);
   const backoff = constantBackoff(retryMs);
   const looping = runLoop({ turn, waker, clock, signal: ending.signal, backoff, onFailure });
   return {
@@ -256,7 +254,7 @@ async function addLogins(
     await broker.addLogins(added, AbortSignal.timeout(brokerWithinMs));
     return true;
   } catch (error) {
-    logger.event('unexpected_error', { where: 'adding logins of devices', message: describeError(error) });
+    logger.failed('adding logins of devices', error);
     return false;
   }
 }

@@ -4,7 +4,6 @@ import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { createRepeatFilter } from '@station/kit/repeat-filter';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { ConnectAndWrite, Discovered } from '@station/protocol/ble-frames';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
@@ -191,8 +190,7 @@ async function loop(radio: RunningRadio): Promise<void> {
     clock,
     signal: stopping.signal,
     backoff: constantBackoff(askEveryMs),
-    onFailure: ({ error }) =>
-      logger.event('unexpected_error', { where: 'finding devices', message: describeError(error) }),
+    onFailure: ({ error }) => logger.failed('finding devices', error),
   });
 }
 
@@ -285,7 +283,7 @@ function write(radio: RunningRadio, command: Write, { onStart, signal }: WriteOp
   radio.writing
     .run(() => writeNow(radio, command, { onStart: start, signal: stopping }))
     .then(resolve, (error: unknown) => {
-      radio.logger.event('unexpected_error', { where: 'writing to a device', message: describeError(error) });
+      radio.logger.failed('writing to a device', error);
       resolve({ ok: false, error: 'helper_failed' });
     })
     .finally(() => {

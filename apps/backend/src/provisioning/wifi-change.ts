@@ -4,7 +4,6 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import { type DevicesWifi, type WifiDeviceState, wifiDeviceStates, wifiFollowMs } from '@station/protocol/devices-wifi';
 import { CommandTooLargeError, type PublishCommand, UnansweredError } from '../core/commands.ts';
@@ -65,8 +64,7 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
   opened.use(leadership.subscribe(() => waker.wake()));
   const { signal } = ending;
   const turn = (): Promise<number> => changes.line.run(() => check(changes, signal));
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'changing the Wi-Fi of devices', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('changing the Wi-Fi of devices', error);
   const running = runLoop({ turn, waker, clock, signal, backoff: constantBackoff(retryMs), onFailure });
   return {
     view: () => readView(changes),

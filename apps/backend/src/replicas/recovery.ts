@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import { constantBackoff, retry } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 
 export type Recovery = {
@@ -42,8 +41,7 @@ export function createRecovery(options: {
     const reloadAll = async (): Promise<void> => {
       for (const reload of reloads) await reload();
     };
-    const onFailure = ({ error }: { error: unknown }): void =>
-      logger.event('unexpected_error', { where: 'reloading after a gap', message: describeError(error) });
+    const onFailure = ({ error }: { error: unknown }): void => logger.failed('reloading after a gap', error);
     const backoff = constantBackoff(retryMs);
     await retry(reloadAll, { clock, signal, backoff, onFailure }).catch(() => undefined);
     if (signal.aborted) return;

@@ -1,5 +1,4 @@
 import type { Clock } from '@station/kit/clock';
-import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
 
@@ -115,7 +114,7 @@ function retire(state: TakeoverState, id: string, entry: Entry): void {
   };
   retiring()
     .catch((error: unknown) => {
-      logger.event('unexpected_error', { where: 'retiring a replica', message: describeError(error) });
+      logger.failed('retiring a replica', error);
     })
     .finally(() => close(state, id));
 }

@@ -1,5 +1,4 @@
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { DeviceReport, StatesBefore } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from '../mqtt/broker-client.ts';
@@ -175,9 +174,6 @@ function endSingleSession(state: ReceivingState): void {
   state.isSingleEnded = true;
   state.endSingle().catch((error: unknown) => {
     state.isSingleEnded = false;
-    state.logger.event('unexpected_error', {
-      where: 'emptying the previous session',
-      message: describeError(error),
-    });
+    state.logger.failed('emptying the previous session', error);
   });
 }

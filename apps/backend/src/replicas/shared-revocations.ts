@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import { constantBackoff, retry } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { accessTokenLifetimeMs, type AccessTokens } from '../core/access-tokens.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Database } from '../store/schema.ts';
@@ -35,7 +34,7 @@ export async function shareRevocations(options: {
       backoff: constantBackoff(retryMs),
       onFailure: ({ error, attempt }) => {
         if (attempt === 1) {
-          logger.event('unexpected_error', { where: 'sharing a revocation', message: describeError(error) });
+          logger.failed('sharing a revocation', error);
         }
         if (attempt === maxAttempts) throw error;
       },

@@ -2,7 +2,6 @@ import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
-import { describeError } from '@station/kit/station-error';
 import type { Leadership } from '../core/leadership.ts';
 import type { DiskTenant } from '../core/space.ts';
 import type { Store } from '../store/database.ts';
@@ -95,10 +94,7 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
         }
         state.dropped = await droppedTotals(store);
       } catch (error) {
-        logger.event('unexpected_error', {
-          where: 'keeping the storage within its budget',
-          message: describeError(error),
-        });
+        logger.failed('keeping the storage within its budget', error);
       }
       await sleep(pauseMs);
     }

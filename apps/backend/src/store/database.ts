@@ -96,9 +96,7 @@ async function openSqlite(
     suspected = true;
     logger.event('database_damaged', { file: 'station.sqlite', reason: error.message });
     suspectDamage(disk, file, error.message)
-      .catch((reason: unknown) =>
-        logger.event('unexpected_error', { where: 'suspectDamage', message: describeError(reason) }),
-      )
+      .catch((reason: unknown) => logger.failed('suspectDamage', reason))
       .finally(options.onDamage);
   };
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(database, onError) });
@@ -134,7 +132,7 @@ function startDailyCopies(
   };
   const running = run().catch((error: unknown) => {
     if (stopping.signal.aborted) return;
-    logger.event('unexpected_error', { where: 'daily copy of the database', message: describeError(error) });
+    logger.failed('daily copy of the database', error);
   });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -1,5 +1,4 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Database, Schema } from './schema.ts';
 
@@ -26,7 +25,7 @@ export async function openPostgres(options: {
   url: string;
   replicaId: string | null;
   onError: (error: unknown) => void;
-  logger: Pick<BackendLogger, 'event'>;
+  logger: Pick<BackendLogger, 'failed'>;
 }): Promise<Database> {
   const { url, replicaId, onError, logger } = options;
   // Loaded only when it is used: most stations run on SQLite.
@@ -44,9 +43,7 @@ export async function openPostgres(options: {
     },
   });
   // When the server ends an idle connection, no query fails; the pool opens another one.
-  pool.on('error', (error) =>
-    logger.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
-  );
+  pool.on('error', (error) => logger.failed('database connection', error));
   pool.on('connect', (client) => {
     // A connection that is closing has left the pool. Without this listener its error would end the process.
     client.on('error', () => undefined);

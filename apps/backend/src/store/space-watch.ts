@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DiskSpace, DiskTenant, SpaceWatch } from '../core/space.ts';
 import { decideFiller, decideSpace } from './storage-health-decide.ts';
@@ -35,8 +34,7 @@ export function startSpaceWatch(parts: {
   const run = async (): Promise<void> => {
     for (;;) {
       await look().catch((error: unknown) => {
-        if (!closing.signal.aborted)
-          logger.event('unexpected_error', { where: 'watching free space', message: describeError(error) });
+        if (!closing.signal.aborted) logger.failed('watching free space', error);
       });
       await clock.sleep(lookEveryMs, closing.signal);
     }

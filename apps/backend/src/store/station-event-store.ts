@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { ActivityEventData } from '@station/protocol/activity';
 import { createEventIds } from '../core/event-ids.ts';
 import type { StationEvents } from '../core/station-events.ts';
@@ -37,9 +36,7 @@ export function createStationEvents({
             .executeTakeFirstOrThrow();
           if (added !== 0n) onNoted();
         })
-        .catch((error: unknown) =>
-          logger.event('unexpected_error', { where: `station event ${kind}`, message: describeError(error) }),
-        );
+        .catch((error: unknown) => logger.failed(`station event ${kind}`, error));
     },
     [Symbol.asyncDispose]: () => line,
   };

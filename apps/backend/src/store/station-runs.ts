@@ -2,7 +2,6 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { Database } from './schema.ts';
 
 const aliveEveryMs = 60_000;
@@ -40,10 +39,7 @@ export async function startStationRuns(options: {
     }
     await db.updateTable('station_runs').set({ alive_at: now }).where('id', '=', id).execute();
   };
-  const record = (): Promise<void> =>
-    recordAlive().catch((error: unknown) =>
-      logger.event('unexpected_error', { where: 'station runs', message: describeError(error) }),
-    );
+  const record = (): Promise<void> => recordAlive().catch((error: unknown) => logger.failed('station runs', error));
   // A station whose disk is full must start; the next minute tries again.
   await record();
   const stopping = new AbortController();

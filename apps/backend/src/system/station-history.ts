@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import { HistoryEntry } from '@station/protocol/agent-api';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { AgentClient } from '../adapters/agent-client.ts';
@@ -56,9 +55,7 @@ export function startStationHistory(parts: StationHistoryParts): AsyncDisposable
     else if (to === 'CONNECTED' && from !== 'INIT' && from !== 'CHECK') events.note('network_back', {});
   };
   const readUpdates = (): void =>
-    void noteUpdates(parts).catch((error: unknown) =>
-      logger.event('unexpected_error', { where: 'updates in the activity', message: describeError(error) }),
-    );
+    void noteUpdates(parts).catch((error: unknown) => logger.failed('updates in the activity', error));
   const listening = messages.subscribe(onMessage);
   const correcting = trustedTime.subscribe((stepMs) => {
     if (leadership.isLeader()) events.note('clock_corrected', { stepMs });

@@ -4,7 +4,6 @@ import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
-import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { Boot } from '../adapters/boot.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
@@ -91,8 +90,7 @@ export async function openStationTime(parts: StationTimeParts): Promise<StationT
   const state = await readState(parts);
   const stopping = new AbortController();
   const { signal } = stopping;
-  const onFailure = ({ error }: { error: unknown }): void =>
-    logger.event('unexpected_error', { where: 'the time of the station', message: describeError(error) });
+  const onFailure = ({ error }: { error: unknown }): void => logger.failed('the time of the station', error);
   let turning = Promise.resolve();
   const check = (): Promise<void> => {
     const next = turning.then(() => turn(state));

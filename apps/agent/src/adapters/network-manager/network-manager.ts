@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
 import type { SavedNetworks } from '../../core/backup-ports.ts';
 import type { SsidHex, Network } from '../../core/wifi-network.ts';
 import type { Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
@@ -204,7 +203,7 @@ const warnWith =
   (error: unknown): void => {
     // A machine without message bus or NetworkManager is expected: `observe` reports it.
     if (error instanceof BusError && error.isNobodyThere) return;
-    logger.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
+    logger.failed('network-manager', error);
   };
 
 async function observe(radio: OpenRadio): Promise<RadioFacts> {
