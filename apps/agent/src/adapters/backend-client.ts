@@ -1,3 +1,4 @@
+import { parseJson } from '@station/kit/json';
 import { Value } from 'typebox/value';
 import { type AnnouncedDeviceTypes, OtaDeviceTypes } from '@station/protocol/firmware';
 import type { AgentSettings } from '@station/protocol/rest';
@@ -94,11 +95,7 @@ function reasonOf(status: number, token: string | null): string {
 
 async function readJson(response: HttpResponse): Promise<unknown> {
   const bytes = await readBody(response, maxBytes);
-  try {
-    return bytes && JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return null;
-  }
+  return parseJson(Buffer.from(bytes ?? []).toString('utf8')) ?? null;
 }
 
 /** Refusals that may change later or with another token. */

@@ -1,4 +1,5 @@
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
+import { parseObject } from '@station/kit/json';
 import type { AgentFindingCode } from '@station/protocol/doctor-findings';
 import type {
   BackendAnswer,
@@ -98,21 +99,12 @@ const mostReasonCharacters = 300;
 /** Why the proxy got no certificate, as it logged it last. */
 function lastFaultOf(log: readonly string[]): string | null {
   const faults = log.flatMap((line): string[] => {
-    const { logger, msg, error } = readObject(line);
+    const { logger, msg, error } = parseObject(line) ?? {};
     const isOfCertificate = typeof logger === 'string' && /^(tls\.|http\.acme_client)/.test(logger);
     // `will retry` repeats the fault before it in more words.
     return isOfCertificate && typeof error === 'string' && msg !== 'will retry' ? [error] : [];
   });
   return faults.at(-1)?.slice(0, mostReasonCharacters) ?? null;
-}
-
-function readObject(line: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }
 
 /** @param engine the version of the engine, or why it does not answer. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/durable-files';
+import { parseJson } from '@station/kit/json';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { Type } from 'typebox';
@@ -145,13 +146,8 @@ async function readItem(
   { disk, directory, folder }: Omit<CacheParts, 'tolerantRead'>,
   name: string,
 ): Promise<CachedFirmware | string> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse((await readText(disk, join(directory, `${name}.json`))) ?? '');
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return 'not JSON';
-  }
+  const parsed = parseJson((await readText(disk, join(directory, `${name}.json`))) ?? '');
+  if (parsed === undefined) return 'not JSON';
   if (!Value.Check(Metadata, parsed)) return 'not metadata of a firmware';
   const { version, file, checksum, size, downloadedAt, chip, project, minVersion } = parsed;
   const named = parseFirmwareFileName(file);

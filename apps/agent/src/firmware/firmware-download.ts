@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
+import { parseAs } from '@station/kit/json';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { type CacheDisk, LineBroken, type OpenDownload, type Opened } from './firmware-ports.ts';
 import { checksumOf } from './firmware-cache.ts';
@@ -282,12 +282,5 @@ export async function listPartials(disk: CacheDisk, directory: string): Promise<
   return [...new Set(found.filter((checksum) => checksum !== undefined))];
 }
 
-async function readNote(disk: CacheDisk, path: string): Promise<PartialNote | null> {
-  try {
-    const parsed: unknown = JSON.parse((await readText(disk, path)) ?? '');
-    return Value.Check(Note, parsed) ? parsed : null;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return null;
-  }
-}
+const readNote = async (disk: CacheDisk, path: string): Promise<PartialNote | null> =>
+  parseAs(Note, await readText(disk, path));

@@ -6,6 +6,7 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
 import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { parseAs } from '@station/kit/json';
 import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import { type Cache, type CacheContents, createCache } from './firmware-cache.ts';
@@ -159,14 +160,11 @@ export const recordsFile = 'firmware.json';
 export async function readRecords(disk: Disk, dataDir: string): Promise<{ notes: FirmwareRecords; damaged: boolean }> {
   const path = join(dataDir, recordsFile);
   if ((await disk.read(path)) === null) return { notes: emptyRecords, damaged: false };
-  try {
-    const envelope: unknown = JSON.parse((await readText(disk, path)) ?? '');
-    const good = Value.Check(Envelope, envelope) && envelope.sha256 === checksum(envelope.notes);
-    if (good && Value.Check(Notes, envelope.notes)) return { notes: envelope.notes, damaged: false };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  return { notes: emptyRecords, damaged: true };
+  const envelope = parseAs(Envelope, await readText(disk, path));
+  const isGood = envelope !== null && envelope.sha256 === checksum(envelope.notes);
+  return isGood && Value.Check(Notes, envelope.notes)
+    ? { notes: envelope.notes, damaged: false }
+    : { notes: emptyRecords, damaged: true };
 }
 
 /** Resolved means on disk. */

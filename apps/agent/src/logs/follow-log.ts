@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { parseObject } from '@station/kit/json';
 import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import { agentLog, type LogLine } from '@station/protocol/agent-machine';
@@ -70,12 +71,8 @@ async function followAgent(
 }
 
 function timeOf(line: string): string | null {
-  try {
-    const { time } = JSON.parse(line) as { time?: unknown };
-    return typeof time === 'string' ? time : null;
-  } catch {
-    return null;
-  }
+  const time = parseObject(line)?.['time'];
+  return typeof time === 'string' ? time : null;
 }
 
 async function followService(

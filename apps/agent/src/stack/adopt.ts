@@ -3,6 +3,7 @@ import { parseImageReference } from '@station/protocol/image-reference';
 import type { Release } from '@station/protocol/release';
 import { parseVersion } from '@station/protocol/version';
 import { readText, type Disk } from '@station/kit/durable-files';
+import { parseJson } from '@station/kit/json';
 import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -122,13 +123,14 @@ function runningRelease(
 
 async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): Promise<Release | null | 'damaged'> {
   const path = join(dataDir, stateFiles.rollback);
-  let parsed: unknown;
+  let text: string | null;
   try {
     if ((await disk.read(path)) === null) return null;
-    parsed = JSON.parse((await readText(disk, path)) ?? '');
+    text = await readText(disk, path);
   } catch {
     return 'damaged';
   }
+  const parsed = parseJson(text ?? '');
   if (!Value.Check(RollbackFile, parsed)) return 'damaged';
   const imageIds: Record<string, string> = {};
   for (const [service, reference] of Object.entries(parsed.images)) {

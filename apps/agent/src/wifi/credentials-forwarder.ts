@@ -6,6 +6,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { type Backoff, createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
+import { parseObject } from '@station/kit/json';
 import type { Credentials, CredentialsBackend } from './wifi-ports.ts';
 import type { Security } from '@station/protocol/wifi-password';
 import { describeSsid, isSsidHex, ssidToText } from '../core/wifi-network.ts';
@@ -152,12 +153,8 @@ function fail(forwarder: Forwarder, reason: string, retryInMs: number): number {
 }
 
 function parse(text: string): Credentials | null {
-  try {
-    const { ssid, password, security } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof ssid !== 'string' || !isSsidHex(ssid)) return null;
-    if (typeof password !== 'string' && password !== null) return null;
-    return { ssid, password, security: typeof security === 'string' ? (security as Security) : null };
-  } catch {
-    return null;
-  }
+  const { ssid, password, security } = parseObject(text) ?? {};
+  if (typeof ssid !== 'string' || !isSsidHex(ssid)) return null;
+  if (typeof password !== 'string' && password !== null) return null;
+  return { ssid, password, security: typeof security === 'string' ? (security as Security) : null };
 }

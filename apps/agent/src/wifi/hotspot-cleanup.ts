@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
+import { parseObject } from '@station/kit/json';
 import type { ProxyService } from '../core/stack-port.ts';
 
 const retryMs = 30_000;
@@ -43,13 +44,8 @@ export function createIntentFile({ disk, dataDir, bootId }: { disk: Disk; dataDi
   return {
     /** Null: the file is missing or unreadable. */
     read: async (): Promise<IntentNote | null> => {
-      const text = await readText(disk, path);
-      try {
-        const { proxyStopped, bootId: boot } = JSON.parse(text ?? '') as Record<string, unknown>;
-        return typeof proxyStopped === 'boolean' ? { proxyStopped, isThisBoot: boot === bootId } : null;
-      } catch {
-        return null;
-      }
+      const { proxyStopped, bootId: boot } = parseObject((await readText(disk, path)) ?? '') ?? {};
+      return typeof proxyStopped === 'boolean' ? { proxyStopped, isThisBoot: boot === bootId } : null;
     },
     /** @throws the file system's error; then the file is gone if it could be removed, which a full disk allows. */
     write: async (proxyStopped: boolean): Promise<void> => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect as connectSocket } from 'node:net';
+import { parseJson } from '@station/kit/json';
 import { connect as connectMqtt } from 'mqtt';
 import { brokerAddress } from './broker-address.ts';
 import type { BrokerProbe, HttpProbe } from '../core/doctor-facts.ts';
@@ -17,17 +18,9 @@ export async function probeHttp(url: string, signal: AbortSignal): Promise<HttpP
       text += String(chunk);
       if (text.length > maxBodyBytes) break;
     }
-    return { kind: 'answer', status: response.statusCode ?? 0, body: parse(text) };
+    return { kind: 'answer', status: response.statusCode ?? 0, body: parseJson(text) ?? null };
   } catch (error) {
     return codeOf(error) === 'ECONNREFUSED' ? { kind: 'refused' } : { kind: 'failed', reason: reasonOf(error) };
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

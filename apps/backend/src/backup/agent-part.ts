@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { type Disk, readText, removeDurable } from '@station/kit/durable-files';
+import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
@@ -61,11 +62,4 @@ async function giveBack({ agent, disk, path, logger }: Parameters<typeof returnA
   await removeDurable(disk, path);
 }
 
-function readPart(text: string | null): AgentBackup | null {
-  try {
-    const value: unknown = JSON.parse(text ?? 'null');
-    return Value.Check(AgentBackup, value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+const readPart = (text: string | null): AgentBackup | null => parseAs(AgentBackup, text);

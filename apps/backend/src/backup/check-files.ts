@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { nodeDisk, readText } from '@station/kit/durable-files';
+import { parseJson } from '@station/kit/json';
 import { AgentBackup } from '@station/protocol/agent-backup';
 import type { BackupFile } from '@station/protocol/backups';
 import { maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
@@ -56,11 +57,6 @@ export async function checkFiles(folder: string): Promise<string[]> {
 /** Of AES-256 (`store/secret-box.ts`). */
 const settingsKeyBytes = 32;
 
-/** Undefined when it is not JSON. */
-async function parsed(path: string): Promise<unknown> {
-  try {
-    return JSON.parse((await readText(nodeDisk, path)) ?? '') as unknown;
-  } catch {
-    return undefined;
-  }
-}
+/** Undefined when it is not JSON, or cannot be read. */
+const parsed = async (path: string): Promise<unknown> =>
+  parseJson((await readText(nodeDisk, path).catch(() => null)) ?? '');

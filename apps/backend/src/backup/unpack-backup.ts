@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createHash } from 'node:crypto';
 import { constants, createZstdDecompress } from 'node:zlib';
+import { parseJson } from '@station/kit/json';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
 import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
@@ -151,14 +152,6 @@ async function readManifest(entry: Entry, content: AsyncIterable<Buffer>): Promi
   // Migrations that its release did not know either are left from a rollback; that release worked with them.
   if (!value.knownMigrations.every((migration) => known.has(migration))) throw new BackupRefused('too_new');
   return value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
 }
 
 /** @param path where it is written; null: it is only read. */

@@ -1,3 +1,4 @@
+import { parseJson } from '@station/kit/json';
 import type { DeviceFaultCode } from '@station/protocol/devices';
 import type { DeviceTopicEnd } from '@station/protocol/topics';
 
@@ -14,10 +15,5 @@ export type Fault = {
 
 /** @param text JSON of a fault; null and unreadable JSON (damaged disk) count as none. */
 export function readFault(text: string | null): Fault | null {
-  if (text === null) return null;
-  try {
-    return JSON.parse(text) as Fault | null;
-  } catch {
-    return null;
-  }
+  return text === null ? null : ((parseJson(text) ?? null) as Fault | null);
 }

@@ -1,3 +1,4 @@
+import { parseObject } from '@station/kit/json';
 import { ownValue } from '@station/protocol/own-value';
 /** What a device has reported so far, by capability. */
 export type State = Readonly<Record<string, unknown>>;
@@ -34,12 +35,8 @@ function measured(text: string): { state: State; bytes: number } {
 }
 
 function parse(text: string): State | null {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as State) : null;
-  } catch {
-    return null;
-  }
+  const value = parseObject(text);
+  return Array.isArray(value) ? null : value;
 }
 
 export type MergedState = {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { parseJson } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
@@ -176,15 +177,6 @@ async function readFiles({ disk, folder }: TypesParts, log: TypeLog, read: Reade
 }
 
 const tooLarge = { kind: 'invalid', faults: [`It is larger than ${maxDeviceTypeBytes} bytes`] } as const;
-
-/** Undefined when it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 /** A row of a newer release that this one cannot read is left out. Rows of handshakes are of a release before ADR 69. */
 async function readManifests(db: Database, read: Reader): Promise<Found[]> {

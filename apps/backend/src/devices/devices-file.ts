@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { readText, type Disk } from '@station/kit/durable-files';
+import { parseJson } from '@station/kit/json';
 import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
@@ -79,13 +80,9 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
 }
 
 function parse(text: string): DevicesFile {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // The parser's own message would repeat a piece of the text, perhaps a token.
-    throw new Error('The file of DEVICES_FILE is not JSON');
-  }
+  const body = parseJson(text);
+  // The parser's own message would repeat a piece of the text, perhaps a token.
+  if (body === undefined) throw new Error('The file of DEVICES_FILE is not JSON');
   if (!Value.Check(DevicesFile, body)) {
     const [fault] = Value.Errors(DevicesFile, body);
     throw new Error(`The file of DEVICES_FILE does not match its schema, at ${fault?.instancePath ?? ''}`);

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
+import { parseObject } from '@station/kit/json';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
 import { readTextFile } from '../adapters/data-files.ts';
 import type { MqttConfig } from '../mqtt/mqtt.ts';
@@ -38,10 +39,5 @@ function isCertificate(text: string): boolean {
 }
 
 function isDeviceList(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && 'devices' in value && Array.isArray(value.devices);
-  } catch {
-    return false;
-  }
+  return Array.isArray(parseObject(text)?.['devices']);
 }

@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value';
 import { type Clock, isoTime } from '@station/kit/clock';
+import { parseJson } from '@station/kit/json';
 import { AgentLog, DoctorReport, SystemDoctor, type DoctorReport as Report } from '@station/protocol/doctor';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -63,11 +64,8 @@ async function bundleOf(parts: Parts): Promise<string> {
 
 /** A line of the log as an object, so that its fields are looked at by name. */
 export function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return line;
-  }
+  const value = parseJson(line);
+  return value === undefined ? line : value;
 }
 
 type AgentAnswer = Pick<SystemDoctor, 'agent' | 'agentMissing'>;

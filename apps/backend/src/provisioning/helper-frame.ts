@@ -1,3 +1,4 @@
+import { parseObject } from '@station/kit/json';
 import { Compile } from 'typebox/compile';
 import { HelperEvent, HelperNote } from '@station/protocol/ble-frames';
 
@@ -19,28 +20,19 @@ const helperNote = Compile(HelperNote);
 
 /** A line of the standard error. @returns null when it is no note. */
 export function readHelperNote(line: string): HelperNote | null {
-  const note = parsed(line);
+  const note = parseObject(line);
   return helperNote.Check(note) ? note : null;
 }
 
 /** @returns null when the line is no frame. */
 export function readHelperFrame(line: string): HelperFrame | null {
-  const value = parsed(line);
+  const value = parseObject(line);
   if (value === null) return null;
   const event = { ...value, ...usualForm(value) };
   if (!helperEvent.Check(event)) return null;
   const written = value['address'];
   const isOther = 'address' in event && typeof written === 'string' && written !== event.address;
   return { event, writtenAs: isOther ? written : null };
-}
-
-function parsed(line: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }
 
 function usualForm(value: Record<string, unknown>): Record<string, unknown> {

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import websocket from '@fastify/websocket';
-import { Value } from 'typebox/value';
 import type { RawData, WebSocket } from 'ws';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createFairPlaces, type FairPlaces } from '@station/kit/fair-places';
+import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import {
@@ -183,15 +183,8 @@ function hello(described: Pick<HelloMessage, 'version' | 'station'>, claims: Acc
   };
 }
 
-function parse(data: RawData): ClientMessage | null {
-  try {
-    // One Buffer, by the default binaryType of `ws`.
-    const value: unknown = JSON.parse((data as Buffer).toString('utf8'));
-    return Value.Check(ClientMessage, value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+/** One Buffer, by the default binaryType of `ws`. */
+const parse = (data: RawData): ClientMessage | null => parseAs(ClientMessage, (data as Buffer).toString('utf8'));
 
 /** Whatever they are: of a message in a thousand parts each part takes more than its byte. */
 function boundBytes(stream: Readable, onTooMany: () => void): Disposable {

@@ -1,8 +1,8 @@
 import { basename, dirname } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
+import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import {
   copySqliteFile,
@@ -100,13 +100,7 @@ async function noteLoss({ file, disk, clock }: Dependencies, damaged: string): P
 
 /** Null: the database was not lost, or the station was set up since. The note may be damaged too: then it says nothing. */
 export async function readLoss(disk: Disk, file: string): Promise<DatabaseLoss | null> {
-  const text = await readText(disk, lossPath(file));
-  try {
-    const loss: unknown = text === null ? null : JSON.parse(text);
-    return Value.Check(DatabaseLoss, loss) ? loss : null;
-  } catch {
-    return null;
-  }
+  return parseAs(DatabaseLoss, await readText(disk, lossPath(file)));
 }
 
 export async function forgetLoss(disk: Disk, file: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { Value } from 'typebox/value';
+import { parseAs } from '@station/kit/json';
 import { StationError } from '@station/kit/station-error';
 import { BrokerLogins } from '@station/protocol/agent-backup';
 import type { BrokerFile } from '../../core/backup-ports.ts';
@@ -57,11 +57,5 @@ export function createBrokerFile(api: EngineApi, project: () => Promise<string>)
   };
 }
 
-function parse(content: Uint8Array | undefined): BrokerLogins | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(content ?? []).toString('utf8'));
-    return Value.Check(BrokerLogins, value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+const parse = (content: Uint8Array | undefined): BrokerLogins | null =>
+  parseAs(BrokerLogins, Buffer.from(content ?? []).toString('utf8'));

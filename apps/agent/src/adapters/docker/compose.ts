@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type CommandOptions, type CommandResult, runCommand } from '@station/kit/command';
 import { type Disk, exists, writeDurable } from '@station/kit/durable-files';
+import { parseJson } from '@station/kit/json';
 import { StationError } from '@station/kit/station-error';
 import { ownValue } from '@station/protocol/own-value';
 import { readOperatorFiles, valuesOf, withComposeFiles } from './compose-env.ts';
@@ -206,14 +207,6 @@ async function defaultOverride(projectPath: string, composeFile: string): Promis
     if (await exists(join(projectPath, name))) return [name];
   }
   return [];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** How long a fault is cached: requests to a broken station must not start a program each time. */

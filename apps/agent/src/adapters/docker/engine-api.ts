@@ -4,6 +4,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { parseJson } from '@station/kit/json';
 import { StationError } from '@station/kit/station-error';
 
 export type ApiAnswer = { status: number; body: unknown };
@@ -238,13 +239,7 @@ const doesNotAnswer = (cause: unknown): StationError =>
 const brokenOff = (cause: unknown): StationError =>
   new StationError('unavailable', 'the answer of the container engine broke off', { cause });
 
-function parseLine(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { message: text.slice(0, 500) };
-  }
-}
+const parseLine = (text: string): unknown => parseJson(text) ?? { message: text.slice(0, 500) };
 
 /** The body of a successful answer. @throws StationError `unavailable` when the engine refused or sent something else. */
 export function expectBody<T extends TSchema>(answer: ApiAnswer, schema: T, what: string): Static<T> {
