@@ -1,3 +1,4 @@
+import { within } from '@station/kit/within';
 import type { ServiceRestart, ServiceStatus, Status } from '@station/protocol/agent-api';
 import { isNewer } from '@station/protocol/version';
 import { ownValue } from '@station/protocol/own-value';
@@ -113,15 +114,4 @@ export function createServiceList({ engine, keeper }: ServiceListParts, { timeou
       return { name: service, image: known ?? image, state, health };
     });
   };
-}
-
-/** The answer; null when it has not come in time. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T | null> {
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(late.resolve, ms, null);
-  try {
-    return await Promise.race([answer, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { directHosts, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
+import { within } from '@station/kit/within';
 import type { Dispatcher } from 'undici';
 
 type GuardedRequest = {
@@ -170,10 +170,8 @@ const lookupMs = 2_000;
 
 /** @throws NotPublicError. A name that only the proxy can resolve passes. */
 async function refusePrivateName({ hostname }: URL, { addressesOf }: AddressGuard): Promise<void> {
-  const ending = new AbortController();
   try {
-    const late = sleep(lookupMs, undefined, { signal: ending.signal, ref: false });
-    await Promise.race([addressesOf(hostname.replace(/^\[|\]$/g, '')), late]).finally(() => ending.abort());
+    await within(lookupMs, addressesOf(hostname.replace(/^\[|\]$/g, '')));
   } catch (error) {
     if (error instanceof NotPublicError) throw error;
   }

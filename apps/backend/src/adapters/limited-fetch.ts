@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { within } from '@station/kit/within';
 
 /** Of each answer that is no file. Ten thousand files of a folder fit. */
 const mostAnswerBytes = 4 * 1024 * 1024;
@@ -57,24 +58,13 @@ export async function* withoutSilence<T>(source: AsyncIterable<T>, mostMs: numbe
   const chunks = source[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await within(chunks.next(), mostMs);
+      const next = await within(mostMs, chunks.next());
+      if (next === null) throw new Error('The transfer is silent');
       if (next.done === true) return;
       yield next.value;
     }
   } finally {
     // Not awaited: a source that is silent does not end either.
     void Promise.resolve(chunks.return?.()).catch(() => undefined);
-  }
-}
-
-async function within<T>(promise: Promise<T>, mostMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The transfer is silent')), mostMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

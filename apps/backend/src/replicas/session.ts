@@ -3,6 +3,7 @@ import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import { within } from '@station/kit/within';
 import { connectionSettings, sessionName } from '../store/postgres.ts';
 import { lockClass, replicaLock } from './locks.ts';
 
@@ -135,9 +136,7 @@ async function connect({ url, replicaId }: { url: string; replicaId: string }): 
     close: async () => {
       // Does not wait for a server that no longer answers.
       const closing = client.end().catch(() => undefined);
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([closing, new Promise((resolve) => (timer = setTimeout(resolve, answerMs / 5)))]);
-      clearTimeout(timer);
+      await within(answerMs / 5, closing);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Disk } from '@station/kit/durable-files';
 import { createEmitter } from '@station/kit/emitter';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
+import { within } from '@station/kit/within';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { type DatabaseSpace, spaceOfPostgres, spaceOfSqlite } from './database-space.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
@@ -145,17 +146,11 @@ function startDailyCopies(
 const answerTimeoutMs = 2_000;
 
 async function answersInTime(db: Database): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), answerTimeoutMs);
   const asked = sql`select 1`.execute(db).then(
     () => true,
     () => false,
   );
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return (await within(answerTimeoutMs, asked)) === true;
 }
 
 export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
+import { within } from '@station/kit/within';
 import type { StorageFault } from '@station/protocol/rest';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DiskSpace } from '../core/space.ts';
@@ -110,7 +111,8 @@ function tell(state: State): void {
 async function check(state: State): Promise<StorageFault | null> {
   const { store, clock } = state;
   const isProven = state.writtenMs !== null && clock.monotonic() - state.writtenMs < provenMs;
-  if (faultOf(state) === null && !isProven) await inTime(probe(state));
+  // A slow disk is no fault: then the answer of the last writes counts.
+  if (faultOf(state) === null && !isProven) await within(answerTimeoutMs, probe(state));
   const fault = faultOf(state);
   if (fault !== null) return fault;
   return (await store.answers()) ? null : 'no answer';
@@ -130,14 +132,3 @@ function probe(state: State): Promise<void> {
 const writeRow = async (db: Database): Promise<void> => {
   await db.transaction().execute((transaction) => sql`update station set id = id`.execute(transaction));
 };
-
-/** A slow disk is no fault: then the answer of the last writes counts. */
-async function inTime(work: Promise<void>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, answerTimeoutMs);
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
