@@ -1,12 +1,12 @@
 import { Variant } from '@jellybrick/dbus-next';
 import { improvServiceUuid, type HelperEvent, type HelperNote, type RadioState } from '@station/protocol/ble-frames';
 import type { Clock } from '@station/kit/clock';
-import { createEmitter } from '@station/kit/emitter';
+import { createEmitter, type Emitter } from '@station/kit/emitter';
 import { BusError } from '@station/kit/message-bus';
 import { runLoop } from '@station/kit/loop';
-import { createRepeatFilter } from '@station/kit/repeat-filter';
+import { createRepeatFilter, type RepeatFilter } from '@station/kit/repeat-filter';
 import { createBackoff } from '@station/kit/retry';
-import { createWaker } from '@station/kit/wakeable';
+import { createWaker, type Waker } from '@station/kit/wakeable';
 import { decideReport, discoveredOf, isAdvertisement, isAdvertising, type Sent } from './advertisement-decide.ts';
 import { deviceOf, interfaces } from './bluez-objects.ts';
 import { removeDevice, type Bluez, type BluezChange } from './bluez.ts';
@@ -47,222 +47,280 @@ type Options = {
 const inProgress = 'org.bluez.Error.InProgress';
 const blockedByRfkill = 'org.bluez.Error.Blocked';
 
+type State = {
+  /** What `start` asked for; null: stopped. */
+  wantedUuid: string | null;
+  /** Services that are looked for without `start`. */
+  searches: string[];
+  pauses: number;
+  session: ScanFacts['session'];
+  isStepping: boolean;
+  /** Whether `scan_started` was the last word. */
+  isShown: boolean;
+  told: RadioState | null;
+  /** Looked at once, before the first discovery: later links are our own. */
+  isFresh: boolean;
+  /** Adapters that were switched on once. */
+  triedPower: Set<string>;
+  /** Adapters that rfkill blocks. */
+  blocked: Set<string>;
+  /** What was last reported of each device, by its path. */
+  sent: Map<string, Sent>;
+};
+
+type Parts = Options & {
+  waker: Waker;
+  /** After each step. */
+  stepped: Emitter<void>;
+  filter: RepeatFilter;
+  state: State;
+};
+
 /** Keeps discovery as it is wanted: observe → decide → one step at a time. */
 export function createScan(options: Options): Scan {
   const { bluez, clock, send, note } = options;
-  const ending = new AbortController();
+  const state: State = {
+    wantedUuid: null,
+    searches: [],
+    pauses: 0,
+    session: null,
+    isStepping: false,
+    isShown: false,
+    told: null,
+    isFresh: true,
+    triedPower: new Set(),
+    blocked: new Set(),
+    sent: new Map(),
+  };
   const waker = createWaker(clock);
-  const stepped = createEmitter<void>();
-  const sent = new Map<string, Sent>();
-  /** A neighbour may make up ten thousand addresses a second. */
-  const filter = createRepeatFilter();
-  const searches: string[] = [];
-  const triedPower = new Set<string>();
-  const blocked = new Set<string>();
-  let wantedUuid: string | null = null;
-  let pauses = 0;
-  let session: ScanFacts['session'] = null;
-  let isStepping = false;
-  let isShown = false;
-  let told: RadioState | null = null;
-  // Looked at once, before the first discovery: later links are our own.
-  let isFresh = true;
-
-  const radio: Scan['radio'] = () => {
-    const isRunning = bluez.isRunning();
-    if (isRunning === null) return null;
-    const adapter = chooseAdapter(adaptersOf(bluez.tree, blocked), options.adapter);
-    return { state: radioStateOf(isRunning, adapter), adapter };
-  };
-  const wanted = (): readonly string[] | null => {
-    const uuid = pauses > 0 ? null : (wantedUuid ?? searches[0] ?? null);
-    return uuid === null ? null : [...new Set([uuid, improvServiceUuid])];
-  };
-  /** Tells what has changed since the last time. */
-  const tell = (): void => {
-    const state = radio()?.state ?? null;
-    if (state !== null && state !== told) note({ note: 'radio', state });
-    told = state ?? told;
-    const nowShown = session !== null && (wantedUuid !== null || isShown);
-    if (nowShown !== isShown) send({ event: nowShown ? 'scan_started' : 'scan_stopped' });
-    isShown = nowShown;
-  };
-  const lose = (): void => {
-    session = null;
-    sent.clear();
-  };
-
-  const steps: { [K in ScanStep['kind']]: (step: Extract<ScanStep, { kind: K }>) => Promise<number> } = {
-    wait: async ({ ms }) => ms,
-    power_on: async ({ adapter }) => {
-      triedPower.add(adapter);
-      try {
-        await bluez.set(adapter, interfaces.adapter, 'Powered', new Variant('b', true));
-      } catch (error) {
-        if (error instanceof BusError && error.errorName === blockedByRfkill) blocked.add(adapter);
-        else throw error;
-      }
-      return 0;
-    },
-    disconnect: async ({ adapter, device }) => {
-      await bluez.call(device, interfaces.device, 'Disconnect').catch(() => undefined);
-      await removeDevice(bluez, adapter, device).catch(() => undefined);
-      // One that does not end is not tried again and again.
-      isFresh = deviceOf(bluez.tree, device)?.['Connected'] !== true;
-      return 0;
-    },
-    start: async ({ adapter, uuids }) => {
-      isFresh = false;
-      await startDiscovery(bluez, adapter, uuids);
-      session = { adapter, uuids, lastEventMs: clock.monotonic() };
-      tell();
-      // Those that were found before the answer was looked at, or by another client.
-      for (const path of bluez.tree.keys()) report(path);
-      return 0;
-    },
-    stop: async ({ adapter }) => {
-      try {
-        await bluez.call(adapter, interfaces.adapter, 'StopDiscovery');
-      } finally {
-        lose();
-      }
-      return 0;
-    },
-  };
-  const turn = async (): Promise<number> => {
-    isStepping = true;
-    try {
-      const { state, adapter } = radio() ?? { state: 'bluetooth_stopped' as const, adapter: null };
-      const hasTriedPower = adapter !== null && triedPower.has(adapter.path);
-      const uuids = wanted();
-      const leftover =
-        isFresh && adapter !== null && uuids !== null ? findLeftover(bluez.tree, adapter.path, uuids) : null;
-      const facts = { nowMs: clock.monotonic(), state, adapter, wanted: uuids, session, hasTriedPower, leftover };
-      const step = decideScan({ ...facts, stallMs: options.stallMs });
-      const execute = steps[step.kind] as (step: ScanStep) => Promise<number>;
-      return await execute(step);
-    } finally {
-      isStepping = false;
-      tell();
-      stepped.emit();
-    }
-  };
-
-  const report = (path: string): void => {
-    const device = deviceOf(bluez.tree, path);
-    if (session === null || wantedUuid === null || device === null || !path.startsWith(`${session.adapter}/`)) return;
-    // Without it, BlueZ knows the device but does not receive it.
-    if (device['RSSI'] === undefined) return;
-    const frame = discoveredOf(device, (bytes) => Buffer.from(bytes).toString('base64'));
-    if (frame === null || !isAdvertising(frame, session.uuids)) return;
-    const due = decideReport(frame, sent.get(path), clock.monotonic());
-    if (due === null) return;
-    // Frames of one device replace each other while nobody reads, so the latest of a known one is never refused.
-    if (!sent.has(path) && !filter.admits(frame.address, clock.monotonic(), false)) return;
-    sent.set(path, due);
-    send(frame);
-  };
-  const onDevice = ({ path, keys }: { path: string; keys: string[] }): void => {
-    if (session === null || !isAdvertisement(keys)) return;
-    session = { ...session, lastEventMs: clock.monotonic() };
-    report(path);
-  };
-  const onAdapter = ({ path, keys }: { path: string; keys: string[] }): void => {
-    const adapter = bluez.tree.get(path)?.[interfaces.adapter];
-    if (keys.includes('Powered') || keys.includes('PowerState')) blocked.delete(path);
-    if (session?.adapter !== path) return;
-    // BlueZ ends discovery when the adapter is switched off.
-    const isEnded = keys.includes('Discovering') && adapter?.['Discovering'] === false && !isStepping;
-    if (isEnded || adapter?.['Powered'] === false) lose();
-  };
-  const onChange = (change: BluezChange): void => {
-    if (change.kind === 'changed' && change.interface === interfaces.device) return onDevice(change);
-    if (change.kind === 'changed' && change.interface === interfaces.adapter) onAdapter(change);
-    else if (change.kind === 'changed') return;
-    else if (change.kind === 'reset') {
-      lose();
-      triedPower.clear();
-      blocked.clear();
-    } else {
-      sent.delete(change.path);
-      triedPower.delete(change.path);
-      blocked.delete(change.path);
-      if (session?.adapter === change.path) lose();
-      else if (deviceOnly.test(change.path)) return;
-    }
-    tell();
-    waker.wake();
-  };
-  const listening = bluez.listen(onChange);
+  // A neighbour may make up ten thousand addresses a second.
+  const parts: Parts = { ...options, waker, stepped: createEmitter<void>(), filter: createRepeatFilter(), state };
+  const ending = new AbortController();
+  const listening = bluez.listen((change) => onChange(parts, change));
   const running = runLoop({
-    turn,
+    turn: () => turn(parts),
     waker,
     clock,
     signal: ending.signal,
     backoff: createBackoff({ initialMs: 250, maxMs: 5000, jitter: 0, random: Math.random }),
     onFailure: ({ error }) => note({ note: 'log', message: `scan: ${nameOf(error)}` }),
   });
-
   return {
     start: (serviceUuid) => {
-      wantedUuid = serviceUuid;
-      triedPower.clear();
-      if (isShown) send({ event: 'scan_started' });
-      sent.clear();
-      tell();
+      state.wantedUuid = serviceUuid;
+      state.triedPower.clear();
+      if (state.isShown) send({ event: 'scan_started' });
+      state.sent.clear();
+      tell(parts);
       waker.wake();
     },
     stop: () => {
-      wantedUuid = null;
-      if (!isShown) send({ event: 'scan_stopped' });
+      state.wantedUuid = null;
+      if (!state.isShown) send({ event: 'scan_stopped' });
       waker.wake();
     },
-    radio,
-    pause: async (signal) => {
-      pauses += 1;
-      const resume = { [Symbol.dispose]: () => (pauses -= 1) === 0 && waker.wake() };
-      try {
-        waker.wake();
-        await idle();
-        signal.throwIfAborted();
-      } catch (error) {
-        resume[Symbol.dispose]();
-        throw error;
-      }
-      return { [Symbol.dispose]: () => void resume[Symbol.dispose]() };
-
-      async function idle(): Promise<void> {
-        const reached = Promise.withResolvers<void>();
-        const check = (): void => (session === null && !isStepping ? reached.resolve() : undefined);
-        const onAbort = (): void => reached.resolve();
-        using _listening = stepped.subscribe(check);
-        signal.addEventListener('abort', onAbort, { once: true });
-        if (signal.aborted) onAbort();
-        check();
-        await reached.promise;
-        signal.removeEventListener('abort', onAbort);
-      }
-    },
+    radio: () => radioOf(parts),
+    pause: (signal) => pause(parts, signal),
     search: (serviceUuid) => {
-      searches.push(serviceUuid);
+      state.searches.push(serviceUuid);
       waker.wake();
       return {
         [Symbol.dispose]: () => {
-          searches.splice(searches.indexOf(serviceUuid), 1);
+          state.searches.splice(state.searches.indexOf(serviceUuid), 1);
           waker.wake();
         },
       };
     },
     [Symbol.asyncDispose]: async () => {
-      const last = session;
+      const last = state.session;
       ending.abort();
       listening[Symbol.dispose]();
       if (last !== null) await bluez.call(last.adapter, interfaces.adapter, 'StopDiscovery').catch(() => undefined);
       await running;
-      lose();
-      tell();
+      lose(state);
+      tell(parts);
     },
   };
+}
+
+function radioOf({ bluez, adapter: name, state }: Parts): ReturnType<Scan['radio']> {
+  const isRunning = bluez.isRunning();
+  if (isRunning === null) return null;
+  const adapter = chooseAdapter(adaptersOf(bluez.tree, state.blocked), name);
+  return { state: radioStateOf(isRunning, adapter), adapter };
+}
+
+function wantedBy({ pauses, wantedUuid, searches }: State): readonly string[] | null {
+  const uuid = pauses > 0 ? null : (wantedUuid ?? searches[0] ?? null);
+  return uuid === null ? null : [...new Set([uuid, improvServiceUuid])];
+}
+
+function lose(state: State): void {
+  state.session = null;
+  state.sent.clear();
+}
+
+/** Tells what has changed since the last time. */
+function tell(parts: Parts): void {
+  const { state, send, note } = parts;
+  const radio = radioOf(parts)?.state ?? null;
+  if (radio !== null && radio !== state.told) note({ note: 'radio', state: radio });
+  state.told = radio ?? state.told;
+  const isShown = state.session !== null && (state.wantedUuid !== null || state.isShown);
+  if (isShown !== state.isShown) send({ event: isShown ? 'scan_started' : 'scan_stopped' });
+  state.isShown = isShown;
+}
+
+type Executors = { [K in ScanStep['kind']]: (parts: Parts, step: Extract<ScanStep, { kind: K }>) => Promise<number> };
+
+/** Each resolves with the time until the next look. */
+const executors: Executors = {
+  wait: async (_, { ms }) => ms,
+  power_on: async ({ bluez, state }, { adapter }) => {
+    state.triedPower.add(adapter);
+    try {
+      await bluez.set(adapter, interfaces.adapter, 'Powered', new Variant('b', true));
+    } catch (error) {
+      if (error instanceof BusError && error.errorName === blockedByRfkill) state.blocked.add(adapter);
+      else throw error;
+    }
+    return 0;
+  },
+  disconnect: async ({ bluez, state }, { adapter, device }) => {
+    await bluez.call(device, interfaces.device, 'Disconnect').catch(() => undefined);
+    await removeDevice(bluez, adapter, device).catch(() => undefined);
+    // One that does not end is not tried again and again.
+    state.isFresh = deviceOf(bluez.tree, device)?.['Connected'] !== true;
+    return 0;
+  },
+  start: async (parts, { adapter, uuids }) => {
+    const { bluez, clock, state } = parts;
+    state.isFresh = false;
+    await startDiscovery(bluez, adapter, uuids);
+    state.session = { adapter, uuids, lastEventMs: clock.monotonic() };
+    tell(parts);
+    // Those that were found before the answer was looked at, or by another client.
+    for (const path of bluez.tree.keys()) report(parts, path);
+    return 0;
+  },
+  stop: async ({ bluez, state }, { adapter }) => {
+    try {
+      await bluez.call(adapter, interfaces.adapter, 'StopDiscovery');
+    } finally {
+      lose(state);
+    }
+    return 0;
+  },
+};
+
+async function turn(parts: Parts): Promise<number> {
+  const { bluez, clock, state, stallMs, stepped } = parts;
+  state.isStepping = true;
+  try {
+    const { state: radio, adapter } = radioOf(parts) ?? { state: 'bluetooth_stopped' as const, adapter: null };
+    const wanted = wantedBy(state);
+    const step = decideScan({
+      nowMs: clock.monotonic(),
+      state: radio,
+      adapter,
+      wanted,
+      session: state.session,
+      hasTriedPower: adapter !== null && state.triedPower.has(adapter.path),
+      leftover:
+        state.isFresh && adapter !== null && wanted !== null ? findLeftover(bluez.tree, adapter.path, wanted) : null,
+      stallMs,
+    });
+    const execute = executors[step.kind] as (parts: Parts, step: ScanStep) => Promise<number>;
+    return await execute(parts, step);
+  } finally {
+    state.isStepping = false;
+    tell(parts);
+    stepped.emit();
+  }
+}
+
+function report({ bluez, clock, state, filter, send }: Parts, path: string): void {
+  const { session, wantedUuid, sent } = state;
+  const device = deviceOf(bluez.tree, path);
+  if (session === null || wantedUuid === null || device === null || !path.startsWith(`${session.adapter}/`)) return;
+  // Without it, BlueZ knows the device but does not receive it.
+  if (device['RSSI'] === undefined) return;
+  const frame = discoveredOf(device, (bytes) => Buffer.from(bytes).toString('base64'));
+  if (frame === null || !isAdvertising(frame, session.uuids)) return;
+  const due = decideReport(frame, sent.get(path), clock.monotonic());
+  if (due === null) return;
+  // Frames of one device replace each other while nobody reads, so the latest of a known one is never refused.
+  if (!sent.has(path) && !filter.admits(frame.address, clock.monotonic(), false)) return;
+  sent.set(path, due);
+  send(frame);
+}
+
+function onChange(parts: Parts, change: BluezChange): void {
+  const { state, waker } = parts;
+  if (change.kind === 'changed') {
+    if (change.interface === interfaces.device) return onDevice(parts, change);
+    if (change.interface !== interfaces.adapter) return;
+    onAdapter(parts, change);
+  } else if (change.kind === 'reset') {
+    lose(state);
+    state.triedPower.clear();
+    state.blocked.clear();
+  } else {
+    state.sent.delete(change.path);
+    state.triedPower.delete(change.path);
+    state.blocked.delete(change.path);
+    if (state.session?.adapter === change.path) lose(state);
+    else if (deviceOnly.test(change.path)) return;
+  }
+  tell(parts);
+  waker.wake();
+}
+
+function onDevice(parts: Parts, { path, keys }: { path: string; keys: string[] }): void {
+  const { state, clock } = parts;
+  if (state.session === null || !isAdvertisement(keys)) return;
+  state.session = { ...state.session, lastEventMs: clock.monotonic() };
+  report(parts, path);
+}
+
+function onAdapter({ bluez, state }: Parts, { path, keys }: { path: string; keys: string[] }): void {
+  const adapter = bluez.tree.get(path)?.[interfaces.adapter];
+  if (keys.includes('Powered') || keys.includes('PowerState')) state.blocked.delete(path);
+  if (state.session?.adapter !== path) return;
+  // BlueZ ends discovery when the adapter is switched off.
+  const isEnded = keys.includes('Discovering') && adapter?.['Discovering'] === false && !state.isStepping;
+  if (isEnded || adapter?.['Powered'] === false) lose(state);
+}
+
+async function pause(parts: Parts, signal: AbortSignal): Promise<Disposable> {
+  const { state, waker } = parts;
+  state.pauses += 1;
+  const resume = (): void => {
+    state.pauses -= 1;
+    if (state.pauses === 0) waker.wake();
+  };
+  try {
+    waker.wake();
+    await untilIdle(parts, signal);
+    signal.throwIfAborted();
+  } catch (error) {
+    resume();
+    throw error;
+  }
+  return { [Symbol.dispose]: resume };
+}
+
+/** Resolves when nothing is discovered and no step is under way, or when the signal aborts. */
+async function untilIdle({ state, stepped }: Parts, signal: AbortSignal): Promise<void> {
+  const reached = Promise.withResolvers<void>();
+  const check = (): void => (state.session === null && !state.isStepping ? reached.resolve() : undefined);
+  const onAbort = (): void => reached.resolve();
+  using _listening = stepped.subscribe(check);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  check();
+  await reached.promise;
+  signal.removeEventListener('abort', onAbort);
 }
 
 /** An object below an adapter. */
