@@ -1383,7 +1383,10 @@ hand_over_data() {
 	note "The data of the backend now belongs to the user $user."
 	run systemctl stop station-agent.service || true
 	run docker stop station-backend || true
-	must 'Nothing is lost: run this script again.' chown --recursive --no-dereference "$user" "$data"
+	if ! run chown --recursive --no-dereference "$user" "$data"; then
+		run systemctl start station-agent.service || true
+		fail "The data of the backend in $data cannot be given to the user $user. Nothing is lost. $log has the reason; then run this script again."
+	fi
 }
 
 # Told now, because a backup would fail only at night.
