@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
 import { operationPath } from '@station/protocol/operation-file';
+import { createApiPage } from './api-page.ts';
 import { serveFirmware } from './firmware-files.ts';
 import { HoldingAgent, holdMs, retryMs } from './holding-agent.ts';
 
@@ -16,6 +17,7 @@ const toBackend = /^\/(api|ws|provisioning)(\/|\?|$)/;
 /**
  * Replaces the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` go to the backend, `/firmware` to the
  * firmware cache, `/operation.json` is the agent's file, the rest goes to the frontend. Requests are held while a service restarts.
+ * Only here: `/api/docs`, for developers.
  * @throws when it cannot listen on `port`.
  */
 export async function startProxy(options: {
@@ -51,6 +53,7 @@ export async function startProxy(options: {
     }),
   );
   const { firmwareFolder, operationFile } = options;
+  const apiPage = createApiPage();
   const server = createServer((request, response) => {
     const file = ofFirmware.exec(request.url ?? '')?.[1];
     if (file !== undefined && firmwareFolder !== null) {
@@ -59,6 +62,10 @@ export async function startProxy(options: {
     }
     if (request.url === operationPath && operationFile !== null) {
       void serveOperation(response, operationFile);
+      return;
+    }
+    if (apiPage.serves(request)) {
+      void apiPage.answer(request, response).catch(() => response.destroy());
       return;
     }
     arrivals.set(request, { headers: { ...request.headers }, untilMs: performance.now() + holdMs });

@@ -1,33 +1,13 @@
-import { randomBytes } from 'node:crypto';
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import type { AccessRule } from './access.ts';
 import { compilersFactory, type HttpServer } from './server.ts';
 
 /** A route with the fields that documentation and tests need. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
 
-const documentPath = '/api/openapi.json';
-const pagePath = '/api/docs';
-const noncePlace = 'nonce-goes-here';
-
-/** The page has inline styles and one inline script; it contacts no other host. */
-const pagePolicy = (nonce: string): string =>
-  [
-    "default-src 'none'",
-    `script-src 'self' 'nonce-${nonce}'`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-
 /**
- * GET /api/openapi.json and the reference page /api/docs.
- *
- * Both are rarely requested, and their libraries take several megabytes. They are loaded at the first request, into a separate Fastify
- * instance, from the routes that `collectRoutes` recorded.
+ * GET /api/openapi.json. It is rarely requested: its library is loaded at the first request, into a separate Fastify instance, from the
+ * routes that `collectRoutes` recorded.
  */
 export async function registerDocsRoutes(
   app: HttpServer,
@@ -35,29 +15,13 @@ export async function registerDocsRoutes(
 ): Promise<void> {
   let document: Promise<string> | null = null;
   app.get(
-    documentPath,
+    '/api/openapi.json',
     { config: { access: 'public' }, exposeHeadRoute: true, schema: { tags: ['docs'] } },
     async (_request, reply) => {
       document ??= writeOpenApi(routes, version);
       return reply.type('application/json; charset=utf-8').send(await document);
     },
   );
-
-  let page: Promise<FastifyInstance> | null = null;
-  const hidden = { config: { access: 'public' }, schema: { hide: true } } as const;
-  app.get(pagePath, hidden, async (_request, reply) => reply.redirect(`${pagePath}/`, 301));
-  app.get(`${pagePath}/`, hidden, async (_request, reply) => {
-    page ??= createReferencePage();
-    const { body } = await (await page).inject(`${pagePath}/`);
-    const nonce = randomBytes(16).toString('base64url');
-    void reply.header('content-security-policy', pagePolicy(nonce)).type('text/html; charset=utf-8');
-    return reply.send(body.replaceAll(noncePlace, nonce));
-  });
-  app.get(`${pagePath}/js/scalar.js`, hidden, async (_request, reply) => {
-    page ??= createReferencePage();
-    const { rawPayload } = await (await page).inject(`${pagePath}/js/scalar.js`);
-    return reply.type('text/javascript; charset=utf-8').send(rawPayload);
-  });
 }
 
 /** Records every route that is registered from now on. */
@@ -126,28 +90,4 @@ function describeAccess(access: AccessRule): { description: string; security: Re
     case 'device':
       return { description: 'For devices.', security: [{ device: [] }] };
   }
-}
-
-async function createReferencePage(): Promise<FastifyInstance> {
-  const [{ default: fastify }, { default: reference }] = await Promise.all([
-    import('fastify'),
-    import('@scalar/fastify-api-reference'),
-  ]);
-  const instance = fastify({ schemaController: { compilersFactory } });
-  await instance.register(reference, {
-    routePrefix: pagePath,
-    configuration: {
-      url: documentPath,
-      pageTitle: 'Station: REST interface',
-      nonce: noncePlace,
-      withDefaultFonts: false,
-      telemetry: false,
-      // Features that would send the reader, or the content, to external services.
-      showDeveloperTools: 'never',
-      agent: { disabled: true },
-      mcp: { disabled: true },
-    },
-  });
-  await instance.ready();
-  return instance;
 }
