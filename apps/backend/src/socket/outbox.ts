@@ -1,3 +1,4 @@
+import * as ws from 'ws';
 import type { Audience } from './audience-decide.ts';
 
 /** The part of a connection that sending needs. */
@@ -108,44 +109,14 @@ export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
   if (start < messages.length) yield batchOf(messages.slice(start));
 }
 
-/** Bytes of the shortest header, and the longest payloads for which it is enough or grows by 2 bytes; beyond, it grows by 8. */
-const shortHeader = 2;
-const fitsSevenBits = 125;
-const fitsSixteenBits = 65_535;
-/** The last frame of its message, text (RFC 6455, section 5.2). */
-const finalText = 0x81;
+/** Public in `ws`, but not in its types. */
+type Framing = { Sender: { frame(payload: Buffer, options: { fin: boolean; opcode: number }): Buffer[] } };
+const { Sender } = ws as unknown as Framing;
+/** RFC 6455, section 5.2. */
+const textOpcode = 1;
 
 /**
- * Unmasked, unfragmented text frames (RFC 6455, section 5.2), one after the other: one write sends them all, and the same bytes serve any
- * number of clients.
- * @param bytes of the text in UTF-8.
+ * Unmasked, unfragmented text frames, one after the other: one write sends them all, and the same bytes serve any number of clients.
  */
-export function textFrames(messages: readonly { text: string; bytes: number }[]): Buffer {
-  const frames = Buffer.allocUnsafe(messages.reduce((sum, { bytes }) => sum + headerBytes(bytes) + bytes, 0));
-  let at = 0;
-  for (const { text, bytes } of messages) {
-    at = writeHeader(frames, at, bytes);
-    at += frames.write(text, at, 'utf8');
-  }
-  return frames;
-}
-
-function headerBytes(payload: number): number {
-  if (payload <= fitsSevenBits) return shortHeader;
-  return shortHeader + (payload <= fitsSixteenBits ? 2 : 8);
-}
-
-/** @returns where the payload begins. */
-function writeHeader(frames: Buffer, at: number, payload: number): number {
-  frames[at] = finalText;
-  if (payload <= fitsSevenBits) {
-    frames[at + 1] = payload;
-  } else if (payload <= fitsSixteenBits) {
-    frames[at + 1] = 126;
-    frames.writeUInt16BE(payload, at + 2);
-  } else {
-    frames[at + 1] = 127;
-    frames.writeBigUInt64BE(BigInt(payload), at + 2);
-  }
-  return at + headerBytes(payload);
-}
+export const textFrames = (messages: readonly { text: string }[]): Buffer =>
+  Buffer.concat(messages.flatMap(({ text }) => Sender.frame(Buffer.from(text), { fin: true, opcode: textOpcode })));
