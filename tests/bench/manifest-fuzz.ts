@@ -189,6 +189,7 @@ async function tryState(): Promise<string | null> {
     clock: systemClock,
     logger: {
       event: () => undefined,
+      failed: () => undefined,
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
       keepSecret: () => undefined,
     },

@@ -263,6 +263,7 @@ function createPorts(world: World, process: SimulatedProcess, run: AgentRun, opt
       run.events.push(name);
       if (name === 'condition_raised' && 'condition' in fields) run.raised.push(fields.condition);
     },
+    failed: () => void run.events.push('unexpected_error'),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   };

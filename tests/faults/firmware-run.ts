@@ -77,6 +77,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
       events.push({ event, ...('reason' in fields ? { reason: String(fields.reason) } : {}) });
       if (event === 'condition_raised' && 'condition' in fields) raised.push(fields.condition);
     },
+    failed: () => void events.push({ event: 'unexpected_error' }),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   };

@@ -64,6 +64,7 @@ await using radio = createNetworkManager({
   clock: systemClock,
   logger: {
     event: (event, fields) => writeLine({ event, ...fields }),
+    failed: (where, error) => writeLine({ event: 'unexpected_error', where, message: String(error) }),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   },
