@@ -1380,19 +1380,19 @@ hand_over_data() {
 	data=$(docker volume inspect --format '{{.Mountpoint}}' station_backend-data 2>/dev/null) || return 0
 	user=$(backend_user)
 	if [ -z "$(find "$data" ! -uid "${user%:*}" -print -quit 2>/dev/null)" ]; then return 0; fi
-	note "The data of the backend now belongs to the user $user."
 	run systemctl stop station-agent.service || true
 	run docker stop station-backend || true
 	if ! run chown --recursive --no-dereference "$user" "$data"; then
 		run systemctl start station-agent.service || true
 		fail "The data of the backend in $data cannot be given to the user $user. Nothing is lost. $log has the reason; then run this script again."
 	fi
+	note "The data of the backend now belongs to the user $user."
 }
 
-# Told now, because a backup would fail only at night.
+# Told now, because a backup would fail only at night. The container sees the folder alone, so those above it do not count.
 look_at_backup_folder() {
 	folder=$(env_value "$stack_env" BACKUP_DIR) user=$(backend_user)
-	if [ ! -d "$folder" ] || setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups test -w "$folder"; then return 0; fi
+	if [ ! -d "$folder" ] || env -C "$folder" setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups test -w .; then return 0; fi
 	warn "The station may not write its backups to $folder. Make its user the owner: sudo chown ${user%:*} '$folder'; for a stick with FAT or exFAT, mount it with uid=${user%:*}."
 }
 

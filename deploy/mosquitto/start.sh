@@ -55,7 +55,7 @@ own_ids=
 # `memory_limit` of Mosquitto does not: 2.0.11 ends when its logins are changed. The port of the backend has no limit.
 bounds='max_connections 600'
 
-# In every spelling that configuration.md allows; what is no such word closes the port too.
+# Any spelling that configuration.md allows. Anything else closes the port too.
 case $(printf %s "${MQTT_PLAIN:-true}" | tr '[:upper:]' '[:lower:]') in
 true | 1 | yes) is_plain=1 ;;
 false | 0 | no) is_plain= ;;

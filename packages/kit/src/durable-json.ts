@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { readText, writeDurable, type Disk } from './durable-files.ts';
+import { parseJson } from './json.ts';
 
 /** `damaged`: the file exists, but its content is not valid. */
 type JsonReading<T> = { kind: 'ok'; value: T } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
@@ -49,11 +50,8 @@ async function readJson(disk: Disk, path: string): Promise<JsonReading<unknown>>
   if ((await disk.read(path)) === null) return { kind: 'missing' };
   const text = await readText(disk, path);
   if (text === null) return { kind: 'damaged', reason: 'not text' };
-  try {
-    return { kind: 'ok', value: JSON.parse(text) as unknown };
-  } catch {
-    return { kind: 'damaged', reason: 'not JSON' };
-  }
+  const value = parseJson(text);
+  return value === undefined ? { kind: 'damaged', reason: 'not JSON' } : { kind: 'ok', value };
 }
 
 function open(envelope: unknown, key: string): JsonReading<unknown> {

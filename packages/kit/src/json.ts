@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** @returns the value of a JSON text; undefined when it is none. */
+/** @returns the value of a JSON text; undefined for any other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -10,7 +10,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** @returns the value of a JSON text that has this form; null for any other text, and for none. */
+/** @returns the value of a JSON text that has this form; null for any other text, and for null. */
 export function parseAs<T extends TSchema>(schema: T, text: string | null): Static<T> | null {
   const value = text === null ? undefined : parseJson(text);
   return Value.Check(schema, value) ? value : null;

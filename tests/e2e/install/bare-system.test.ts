@@ -93,16 +93,16 @@ test('a station whose backend was another user gets its data over, and is told o
   const data = await machine.must(`docker volume inspect --format '{{.Mountpoint}}' station_backend-data`);
   await machine.must(`set -e; cd /opt/station; docker compose stop backend
     sed -i "s/'10002:10002'/'1000:1000'/" docker-compose.yml; chown -R 1000:1000 ${data}
-    mkdir /srv/backups; echo BACKUP_DIR=/srv/backups >>.env
+    mkdir -p /srv/closed/backups; chmod 700 /srv/closed; echo BACKUP_DIR=/srv/closed/backups >>.env
     docker compose up --detach backend`);
   await waitUntilHealthy(machine);
   assert.match(await machine.must('docker inspect --format "{{.Config.User}}" station-backend'), /^1000:1000/);
   const { output } = await runInstaller(machine);
-  assert.match(output, /may not write its backups to \/srv\/backups/);
+  assert.match(output, /may not write its backups to \/srv\/closed\/backups/);
   await waitUntilHealthy(machine);
   assert.match(await machine.must('docker inspect --format "{{.Config.User}}" station-backend'), /^10002:10002/);
   assert.equal(await machine.must(`find ${data} ! -user 10002`), '');
-  await machine.must('chown 10002 /srv/backups');
+  await machine.must('chown 10002 /srv/closed/backups');
   assert.doesNotMatch((await runInstaller(machine)).output, /may not write/);
 });
 

@@ -71,6 +71,34 @@ test('without registry and release server', async (t) => {
     },
   );
 
+  await t.test(
+    'whoever asks for a rollback is answered before a check that waits for a slow release server',
+    async () => {
+      await rig.releases.goOnline();
+      rig.releases.setLatency(8_000);
+      const asked = rig.releases.requests.length;
+      const checking = agent.call('POST', '/check');
+      // Once it has answered, it has read the request before, too.
+      await agent.status();
+      const { status, body } = await agent.call('POST', '/rollback?wait=false');
+      assert.equal(status, 202);
+      assert.equal(rig.releases.requests.length, asked, 'the release server has not answered yet');
+      const { operation } = await agent.status();
+      assert.deepEqual(
+        [operation?.id, operation?.kind, operation?.phase],
+        [body['operationId'], 'rollback', 'preparing'],
+      );
+      rig.releases.setLatency(0);
+      await checking;
+      const [entry] = (await agent.idle()).history;
+      assert.deepEqual([entry?.id, entry?.kind, entry?.result], [body['operationId'], 'rollback', 'rolled_back']);
+      await rig.releases.goOffline();
+      await assertRests(story, '1.0.0');
+      await agent.call('POST', '/update', { body: { version: '1.2.0' } });
+      await assertRests(story, '1.2.0');
+    },
+  );
+
   await t.test('an update reports that it cannot be fetched, and changes nothing', async () => {
     const answer = await agent.call('POST', '/update');
     assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_unavailable']);

@@ -14,7 +14,7 @@ const statusFor = (server: Server, headerBytes: number): Promise<number | undefi
   });
 
 for (const [name, listen] of Object.entries({ listenForApi, listenForPortal })) {
-  test(`${name} reads a head of 8 KiB and no longer one (contracts, section 15a)`, async (context) => {
+  test(`${name} reads a head of up to 8 KiB (contracts, section 15a)`, async (context) => {
     const server = await listen({ port: 0, host: '127.0.0.1' });
     context.after(() => server.close());
     server.on('request', (_, response) => response.end());

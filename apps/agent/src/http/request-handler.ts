@@ -102,7 +102,7 @@ async function readJson(request: IncomingMessage, maxBytes: number): Promise<unk
   if (mediaType !== 'application/json')
     throw new StationError('unsupported_media_type', 'The body must be JSON (content-type application/json).');
   const text = await readText(request, maxBytes);
-  return text === '' ? {} : parseJson(text);
+  return text === '' ? {} : parseBody(text);
 }
 
 /** Reads a body that is too large to its end and discards it: a client may write all of it before it reads the answer. */
@@ -117,7 +117,7 @@ async function readText(request: IncomingMessage, maxBytes: number): Promise<str
   return Buffer.concat(chunks).toString();
 }
 
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
     return JSON.parse(text, refusePrototype);
   } catch {

@@ -77,7 +77,9 @@ export function createPeer(parts: PeerParts): Peer {
       }
       if (mayBeUnstorable(text) && findUnstorable(frame) !== null) {
         const refused = refusalOfUnstorable(frame, parts.isAuthenticated());
-        return refused === null ? void onIgnored('bad_shape') : void send(frameOfOne(refused));
+        if (refused === null) onIgnored('bad_shape');
+        else void send(frameOfOne(refused));
+        return;
       }
       if (Array.isArray(frame)) return receiveBatch(frame);
       if (!isObject(frame)) {
@@ -85,7 +87,10 @@ export function createPeer(parts: PeerParts): Peer {
         return;
       }
       // The station calls no methods, so answers are ignored.
-      if (isRpc(frame)) return isAnswer(frame) ? undefined : void receiveCall(frame);
+      if (isRpc(frame)) {
+        if (!isAnswer(frame)) receiveCall(frame);
+        return;
+      }
       return receivePlain(frame, parts);
     },
     close: () => {

@@ -1,39 +1,45 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StationError } from '@station/kit/station-error';
+import type { FastifyRequest } from 'fastify';
+import { createAccessTokens } from '../core/access-tokens.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 import { createVerifyToken } from './caller.ts';
+import { createHttpServer } from './server.ts';
 
-const user = { userId: '1', role: 'member', sessionId: 's' } as const;
-const verifyToken = createVerifyToken({
-  verify: async (token: string) => (token === 'right' ? user : null),
-} as Parameters<typeof createVerifyToken>[0]);
+const holder = { userId: 'petro', role: 'member', sessionId: 'phone', endsAt: null } as const;
 
-/** What the hook does with a request: the user that it sets, or the status of its error. */
-async function outcome(method: string, authorization?: string): Promise<unknown> {
-  const request = { method, headers: { authorization }, user: null } as unknown as FastifyRequest;
-  try {
-    await (verifyToken as (request: FastifyRequest, reply: FastifyReply) => Promise<void>)(request, {} as FastifyReply);
-    return request.user;
-  } catch (error) {
-    assert.ok(error instanceof StationError);
-    return error.statusCode;
-  }
+/** A server with a route of every method behind the hook. It answers with the user that the hook has set. */
+async function serve() {
+  const secret = 'a secret of the configuration, 32+ bytes';
+  const tokens = createAccessTokens({ secret, clock: manualClock(), findHolder: async () => holder });
+  const app = createHttpServer({ logger: recordedLog() });
+  const handler = async ({ user }: FastifyRequest) => ({ userId: user?.userId ?? null });
+  const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+  for (const method of methods) app.route({ method, url: '/', onRequest: createVerifyToken(tokens), handler });
+  await app.ready();
+  const { token } = await tokens.issue(holder, tokens.moment());
+  const ask = (method: (typeof methods)[number], authorization: string | null) =>
+    app.inject({ method, url: '/', headers: authorization === null ? {} : { authorization } });
+  return { app, token, methods, ask };
 }
 
 test('verifyToken takes a valid bearer token alone', async () => {
-  assert.deepEqual(await outcome('GET', 'Bearer right'), user);
-  for (const authorization of [undefined, '', 'right', 'Basic right', 'Bearer wrong', 'Bearer right more']) {
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-      assert.equal(await outcome(method, authorization), 401, `${method} ${authorization}`);
+  const { app, token, methods, ask } = await serve();
+  assert.deepEqual((await ask('GET', `Bearer ${token}`)).json(), { userId: 'petro' });
+  for (const authorization of [null, '', token, `Basic ${token}`, 'Bearer wrong', `Bearer ${token} more`]) {
+    for (const method of methods.filter((one) => one !== 'HEAD' && one !== 'OPTIONS')) {
+      assert.equal((await ask(method, authorization)).statusCode, 401, `${method} ${authorization}`);
     }
   }
+  await app.close();
 });
 
 test('verifyToken skips HEAD and OPTIONS, and sets no user then (specification, "Backend hooks", 1)', async () => {
-  for (const method of ['HEAD', 'OPTIONS']) {
-    for (const authorization of [undefined, 'Bearer wrong', 'Bearer right']) {
-      assert.equal(await outcome(method, authorization), null);
-    }
+  const { app, token, ask } = await serve();
+  for (const authorization of [null, 'Bearer wrong', `Bearer ${token}`]) {
+    assert.equal((await ask('HEAD', authorization)).statusCode, 200);
+    assert.deepEqual((await ask('OPTIONS', authorization)).json(), { userId: null });
   }
+  await app.close();
 });

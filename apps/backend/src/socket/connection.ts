@@ -91,7 +91,7 @@ function serveConnection(
   socket.on('message', (data, isBinary) => {
     if (!takes()) return;
     handleMessage(session, data, isBinary).catch((error: unknown) => {
-      logger.event('unexpected_error', { where: '/ws', message: String(error) });
+      logger.failed('/ws', error);
       close(1011, 'Something went wrong here');
     });
   });
