@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
 import type { ByteBudget } from './byte-budget.ts';
 import { StationError } from './station-error.ts';
 
@@ -8,6 +9,10 @@ export const strangerBodyBytes = 4096;
 /** What a connection takes in this program, without a body. */
 const connectionBytes = 8 * 1024;
 const retryAfterSeconds = 5;
+/** A client that has not sent its refused body by then gets its answer before. */
+const discardMs = 5_000;
+/** Of refused bodies, all together. */
+const discardBytesPerSecond = 16 * 1024 * 1024;
 
 export type Caller = { client: string; isStranger: boolean };
 
@@ -17,6 +22,11 @@ export type BoundedRequests = {
    * @param limit largest body of this route, bytes. @throws StationError payload_too_large, busy.
    */
   admit(request: IncomingMessage, response: ServerResponse, caller: Caller, limit: number): void;
+  /**
+   * Reads and discards the rest of a refused body: closing while the client still writes would reset the connection and
+   * lose the answer. A flood of such bodies is read slowly, so that it costs little.
+   */
+  discard(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** The connection is none of HTTP any more: somebody else bounds it. */
   release(socket: object): void;
 };
@@ -43,7 +53,35 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
         throw new StationError('busy', 'Too much arrives at once. Try again soon.', { details: { retryAfterSeconds } });
       for (const ended of ['finish', 'close']) response.once(ended, () => taken[Symbol.dispose]());
     },
+    discard: createDiscard(),
     release: (socket) => connections.get(socket)?.release(),
+  };
+}
+
+function createDiscard(): BoundedRequests['discard'] {
+  const discarding = new Set<IncomingMessage>();
+  let readBytes = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const beginSecond = (): void => {
+    readBytes = 0;
+    timer = discarding.size === 0 ? null : setTimeout(beginSecond, 1_000);
+    for (const request of discarding) request.resume();
+  };
+  return async (request, response) => {
+    if (request.complete || request.destroyed) return;
+    discarding.add(request);
+    const count = (chunk: Buffer): void => {
+      readBytes += chunk.length;
+      if (readBytes >= discardBytesPerSecond) request.pause();
+    };
+    request.on('data', count);
+    if (timer === null) beginSecond();
+    // A client that disconnects meanwhile is not an error here.
+    await finished(request, { signal: AbortSignal.timeout(discardMs) }).catch(() => undefined);
+    discarding.delete(request);
+    request.off('data', count);
+    // Otherwise Node would read the rest of it, at any rate.
+    if (!request.complete) response.setHeader('connection', 'close');
   };
 }
 

@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { ownValue } from '@station/protocol/own-value';
 import { statusTexts } from './node-tables.ts';
-import { finished } from 'node:stream/promises';
 import { errorCodes, type ErrorBody, type ErrorCode } from '@station/protocol/errors';
 import { StationError } from './station-error.ts';
 import { RequestInvalidError } from './validation.ts';
@@ -60,20 +58,6 @@ export function errorBody(code: ErrorCode, message: string, details?: unknown): 
   const statusCode = errorCodes[code];
   const error = statusTexts[statusCode] ?? 'Error';
   return { statusCode, error, code, message, ...(details === undefined ? {} : { details }) };
-}
-
-/** A client that has not sent its body by then gets its answer before. */
-const discardMs = 5_000;
-
-/**
- * Reads and discards the rest of a refused request. Closing while the client still writes would reset the connection
- * and lose the answer.
- */
-export async function discardUnreadBody(request: IncomingMessage): Promise<void> {
-  if (request.complete || request.destroyed) return;
-  request.resume();
-  // A client that disconnects meanwhile is not an error here.
-  await finished(request, { signal: AbortSignal.timeout(discardMs) }).catch(() => undefined);
 }
 
 function response(

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type BoundedRequests, strangerBodyBytes } from '@station/kit/bounded-requests';
-import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
+import { errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import { checkRequest } from '@station/kit/validation';
@@ -30,7 +30,7 @@ export function answerInvalidHttp(_error: Error, socket: Duplex): void {
 type Responding = RequestParts & { routes: ReadonlyMap<string, Methods> };
 
 async function respond(request: IncomingMessage, response: ServerResponse, parts: Responding): Promise<void> {
-  const { logger, stopping } = parts;
+  const { logger, bounded, stopping } = parts;
   try {
     const answer = await answerTo(request, response, parts);
     if (answer.kind === 'stream') answer.follow(response);
@@ -43,7 +43,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, parts
       const where = `http ${request.method ?? ''} ${targetOf(request).path}`;
       logger.failed(where, error);
     }
-    await discardUnreadBody(request);
+    await bounded.discard(request, response);
     send(response, { kind: 'json', status: body.statusCode, body, headers }, stopping);
   }
 }
@@ -105,15 +105,15 @@ async function readJson(request: IncomingMessage, maxBytes: number): Promise<unk
   return text === '' ? {} : parseBody(text);
 }
 
-/** Reads a body that is too large to its end and discards it: a client may write all of it before it reads the answer. */
+/** The rest of a body that is too large is discarded with its refusal. */
 async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
+    if (size > maxBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
+    chunks.push(chunk);
   }
-  if (size > maxBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
   return Buffer.concat(chunks).toString();
 }
 

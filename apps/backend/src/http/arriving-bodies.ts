@@ -20,6 +20,9 @@ export function boundArrivingBodies(app: FastifyInstance): void {
     if (request.is404) throw new StationError('not_found', 'There is nothing here.');
     requests.admit(request.raw, reply.raw, callerOf(request), request.routeOptions.bodyLimit);
   });
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode >= 400) await requests.discard(request.raw, reply.raw);
+  });
 }
 
 function callerOf(request: FastifyRequest): Caller {

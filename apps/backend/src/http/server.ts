@@ -15,7 +15,7 @@ import fastify, {
 } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { discardUnreadBody, errorBody, toErrorResponse } from '@station/kit/http-errors';
+import { errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validator-compiler';
@@ -118,7 +118,6 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   });
   app.addHook('onSend', async (request, reply) => {
     if (asksForUpgrade(request)) void reply.header('connection', 'close');
-    if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
   });
   endStalledReaders(app);
   app.addHook('onResponse', async (request, reply) => {

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { boundRequests } from './bounded-requests.ts';
+import { createByteBudget } from './byte-budget.ts';
+
+const mebibyte = 1024 * 1024;
+
+test('refused bodies, all together, are read at 16 MiB a second, and then answered', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await using running = await startRefusing();
+  const answers = Array.from({ length: 10 }, () => sendBody(running.port, 3 * mebibyte));
+  await running.settles();
+  const oneSecond = running.readBytes();
+  assert.ok(oneSecond >= 16 * mebibyte && oneSecond <= 17 * mebibyte, `${oneSecond} bytes were read`);
+
+  t.mock.timers.tick(1_000);
+  for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 401 /);
+  assert.equal(running.readBytes(), 30 * mebibyte);
+});
+
+test('after a body that does not end the connection is closed', { timeout: 60_000 }, async () => {
+  await using running = await startRefusing();
+  const socket = connect(running.port, '127.0.0.1');
+  socket.write(head(mebibyte));
+  assert.match(await text(socket), /\r\nconnection: close\r\n/i);
+});
+
+const head = (bytes: number): string =>
+  `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\ncontent-length: ${bytes}\r\n\r\n`;
+
+/** Writes all of a body before it reads. @returns the answer. */
+async function sendBody(port: number, bytes: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(head(bytes));
+  socket.end(Buffer.alloc(bytes));
+  return text(socket);
+}
+
+/** Refuses every request. */
+async function startRefusing() {
+  const server = createServer();
+  const bounded = boundRequests(server, createByteBudget({ all: mebibyte, client: mebibyte }));
+  const requests: IncomingMessage[] = [];
+  let readBytes = 0;
+  server.on('request', (request, response) => {
+    requests.push(request);
+    request.on('data', (chunk: Buffer) => (readBytes += chunk.length));
+    void bounded.discard(request, response).then(() => response.writeHead(401).end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    readBytes: () => readBytes,
+    /** Waits until nothing is read any more. */
+    settles: async (): Promise<void> => {
+      while (readBytes < 16 * mebibyte || requests.some((request) => !request.isPaused() && !request.complete))
+        await turn();
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
