@@ -228,10 +228,20 @@ run() {
 must() {
 	must_help=$1
 	shift
-	run "$@" && return
+	run "$@" || end_after "$*"
+}
+
+# Like `must`, for apt-get.
+must_apt() {
+	must_help=$1
+	shift
+	apt "$@" || end_after "apt-get $*"
+}
+
+end_after() {
 	moving ''
 	[ -n "$json" ] || tail -n 12 "$log" >&2
-	fail "\"$*\" failed. $must_help The whole output is in $log."
+	fail "\"$1\" failed. $must_help The whole output is in $log."
 }
 
 # ---------------------------------------------------------------------------------------------- 1. checks
@@ -760,20 +770,27 @@ apt_install() {
 	# shellcheck disable=SC2086 # lists of names
 	for package in $(apt-get --simulate install --no-install-recommends $missing | sed -n 's/^Inst \([^ ]*\) (.*/\1/p'); do remember package "$package"; done
 	# shellcheck disable=SC2086 # lists of names
-	must 'Check the network and the package sources of this machine, then run this script again.' \
-		apt-get $apt_options install --yes --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold $missing
+	must_apt 'Check the network and the package sources of this machine, then run this script again.' \
+		install --yes --no-install-recommends -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold $missing
 	note "Installed:$missing."
 }
-# Other programs use apt at times, for example just after the start of the machine.
-apt_options='-o DPkg::Lock::Timeout=600 -o Acquire::Retries=3'
+# apt-get, and again while another program uses it, as one does just after the start of the machine: `DPkg::Lock::Timeout` waits for the
+# lock of dpkg, and neither for that of the lists nor for that of the downloads.
+apt() {
+	apt_began=$(now)
+	until run apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@"; do
+		tail -n 5 "$log" | grep -q 'Could not get lock' && [ $(($(now) - apt_began)) -lt 600 ] || return "$run_code"
+		show_percent '' 'Waiting for another program that installs or updates packages'
+		sleep 5
+	done
+}
 
 # A power cut may have left package lists that are empty or cut. apt keeps a list until its source changes, but without the file that says
 # so it fetches the list anew. Once is enough: the lists are of this run then.
 refresh_lists() {
 	[ -n "$are_lists_fresh" ] || rm -f /var/lib/apt/lists/*Release
 	are_lists_fresh=yes
-	# shellcheck disable=SC2086 # a list of options
-	if ! run apt-get $apt_options update; then note 'The package lists could not all be refreshed; trying with what is known.'; fi
+	if ! apt update; then note 'The package lists could not all be refreshed; trying with what is known.'; fi
 }
 are_lists_fresh=''
 
@@ -783,8 +800,7 @@ repair_packages() {
 	note 'Packages that an interrupted installation left unfinished are set up first.'
 	run dpkg --configure --pending --force-confdef --force-confold || true
 	refresh_lists
-	# shellcheck disable=SC2086 # a list of options
-	must 'Repair the packages of this machine, then run this script again.' apt-get $apt_options install --yes --fix-broken
+	must_apt 'Repair the packages of this machine, then run this script again.' install --yes --fix-broken
 }
 
 is_package_installed() { [ "$(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -836,8 +852,8 @@ repair_engine() {
 	repair_packages
 	# Packages make it in their first configuration only.
 	getent group docker >/dev/null || run groupadd --system docker || true
-	# shellcheck disable=SC2086 # a list of options, a list of names
-	run apt-get $apt_options install --yes --reinstall $engine || true
+	# shellcheck disable=SC2086 # a list of names
+	apt install --yes --reinstall $engine || true
 	start_engine
 	if has_docker || has_volumes; then return 0; fi
 	note "Docker still does not start. It has no volume yet, so its own files are removed and made again."

@@ -899,7 +899,14 @@ purge_packages() {
 
 orphans() { apt-get --simulate autoremove 2>/dev/null | sed -n 's/^Remv \([^ ]*\).*/\1/p'; }
 
-purge() { apt-get -o DPkg::Lock::Timeout=600 -q --yes purge "$@" </dev/null >/dev/null 2>&1 9>&-; }
+# Waits while another program uses apt: `DPkg::Lock::Timeout` does so for the lock of dpkg, and not for that of the downloads.
+purge() {
+	purge_began=$(date +%s)
+	until refusal=$(apt-get -o DPkg::Lock::Timeout=600 -q --yes purge "$@" 2>&1 </dev/null 9>&-); do
+		case $refusal in *'Could not get lock'*) [ $(($(date +%s) - purge_began)) -lt 600 ] || return ;; *) return 1 ;; esac
+		sleep 5
+	done
+}
 
 # ---------------------------------------------------------------------------------------------- 6. host name
 

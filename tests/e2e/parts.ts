@@ -112,6 +112,7 @@ export const parts: readonly Part[] = [
   gate(part('world/partial-release', `${agent}/stack`, 'packages/protocol/src/release-manifest.ts')),
   gate(part('world/wifi-profiles', 'deploy/install.sh', `${agent}/adapters/network-manager`, 'packages/protocol/src')),
   gate(part('world/station-name', 'deploy/install.sh', `${agent}/adapters/mdns-name.ts`, `${backend}/provisioning`)),
+  gate(part('world/package-locks', 'deploy/install.sh', 'deploy/reset.sh')),
   part('world/image-disk', `${agent}/adapters/docker`),
   inOwnNetwork(part('world/entrance', web, `${backend}/http`)),
   part('world/podman', 'deploy/install.sh'),
