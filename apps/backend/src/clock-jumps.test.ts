@@ -252,7 +252,7 @@ const sessions: Begin = async (world) => {
     afterHour: async () => {
       await works();
       assert.equal((await rotate(idle)).statusCode, 200, 'a session that was not used meanwhile');
-      const rows = await backend.db.selectFrom('refresh_tokens').select('expires_at').execute();
+      const rows = await backend.db.selectFrom('sessions').select('expires_at').execute();
       for (const { expires_at: at } of rows) near(at, world.trueNow() + 30 * day, 2 * hour, 'the end of a session');
     },
   };

@@ -151,10 +151,10 @@ test('does not send an answer larger than a frame; the link stays open and every
 
 async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {
   const { db } = backend.backend;
-  const count = async (table: 'cloud_outbox' | 'cloud_set_aside'): Promise<number> => {
+  const count = async (table: 'cloud_outbox' | 'cloud_dead_letters'): Promise<number> => {
     const row = await db.selectFrom(table).select(db.fn.countAll<number>().as('number')).executeTakeFirstOrThrow();
     return Number(row.number);
   };
   const config = await db.selectFrom('cloud_config').select('dropped').executeTakeFirstOrThrow();
-  return { pending: await count('cloud_outbox'), setAside: await count('cloud_set_aside'), dropped: config.dropped };
+  return { pending: await count('cloud_outbox'), setAside: await count('cloud_dead_letters'), dropped: config.dropped };
 }

@@ -102,7 +102,7 @@ test('a network fault at any message about members: the next list corrects the s
     await db.selectFrom('station').selectAll().execute(),
     await db.selectFrom('users').selectAll().orderBy('id').execute(),
     await db.selectFrom('station_members').selectAll().orderBy('user_id').execute(),
-    await db.selectFrom('refresh_tokens').selectAll().orderBy('id').execute(),
+    await db.selectFrom('sessions').selectAll().orderBy('id').execute(),
   ];
   const listAgain = async (): Promise<void> => {
     (await cloud.connection()).cut();

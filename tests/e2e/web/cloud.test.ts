@@ -133,7 +133,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     const content = JSON.stringify({ id: 'kept', method: 'station.event', event: 'x', data: {}, at: '2026-11-21' });
     const reason = 'The cloud closed the link with code 1008 each time it got it.';
     const row = { seq: 1_000_000, channel: 'system', content, reason, at: Date.now() };
-    await station.backend.db.insertInto('cloud_set_aside').values(row).execute();
+    await station.backend.db.insertInto('cloud_dead_letters').values(row).execute();
     cloud = await startReferenceCloud({ port: cloud.port });
     cloud.restore(token);
     await see(`Connected to ${nameOfCloud()}, 1 thing needs attention`);

@@ -45,7 +45,7 @@ test('an empty station becomes the one of the backup, with its id, and everybody
   const row = await store.db.selectFrom('station').selectAll().executeTakeFirstOrThrow();
   assert.equal(row.station_id, oldStation);
   assert.equal(row.owner_id, 'olena');
-  assert.deepEqual(await store.db.selectFrom('refresh_tokens').selectAll().execute(), []);
+  assert.deepEqual(await store.db.selectFrom('sessions').selectAll().execute(), []);
   assert.deepEqual(await passkeysIn(store), [testPasskey('olena')]);
   assert.equal(await readFile(join(fresh.dataDir, 'settings-key'), 'utf8'), settingsKey);
   assert.equal(await readFile(join(fresh.dataDir, 'device-types/lamp.json'), 'utf8'), lampType);

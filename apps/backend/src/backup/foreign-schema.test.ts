@@ -17,7 +17,7 @@ const foreign: readonly { name: string; sql: string }[] = [
   },
   {
     name: 'a trigger without end',
-    sql: `create trigger spin before delete on refresh_tokens begin
+    sql: `create trigger spin before delete on sessions begin
       select count(*) from (with recursive c(x) as (select 1 union all select x + 1 from c) select x from c); end`,
   },
   {
@@ -82,6 +82,14 @@ const newer: StationMigration = {
   },
 };
 
+/** Of an older release: it sorts before what a newer one ran. */
+const fix: StationMigration = {
+  name: '0002-fix',
+  up: async (db) => {
+    await db.schema.alterTable('zones').addColumn('repaired', 'text').execute();
+  },
+};
+
 test('after a rollback the backup of the older release has what that release knows', async () => {
   await using old = await station();
   const file = join(old.dataDir, 'a.age');
@@ -113,15 +121,15 @@ test('after a rollback the backup of the older release has what that release kno
 test('a fix that ran after newer migrations leaves columns in another order, and is accepted', async () => {
   await using own = await station();
   const known = migrations as StationMigration[];
-  const all = [...known];
-  const late = all.findIndex(({ name }) => name === '0035-home');
   const file = join(own.dataDir, 'a.age');
-  known.splice(late, 1);
+  known.push(newer);
   try {
     await (await own.start({ stationId: oldStation }))[Symbol.asyncDispose]();
+    known.push(fix);
+    await (await own.start({ stationId: oldStation }))[Symbol.asyncDispose]();
+    await backedUp(own, file);
+    assert.equal(reasonOf(await own.engine.verify(file, passphrase)), 'done');
   } finally {
-    known.splice(0, known.length, ...all);
+    known.splice(-2);
   }
-  await backedUp(own, file);
-  assert.equal(reasonOf(await own.engine.verify(file, passphrase)), 'done');
 });

@@ -69,7 +69,7 @@ async function prepareDatabase(
 async function settleRows(db: Database, stationId: string, at: number): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     // A session that was ended since would be valid again: everybody logs in again.
-    await transaction.deleteFrom('refresh_tokens').execute();
+    await transaction.deleteFrom('sessions').execute();
     // Devices must not be sent to the Wi-Fi of that time.
     await transaction
       .updateTable('wifi_changes')

@@ -102,7 +102,7 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
       db.transaction().execute(async (transaction) => {
         await transaction.deleteFrom('cloud_config').execute();
         await transaction.deleteFrom('cloud_outbox').execute();
-        await transaction.deleteFrom('cloud_set_aside').execute();
+        await transaction.deleteFrom('cloud_dead_letters').execute();
         await transaction.deleteFrom('cloud_commands').execute();
         return restoreHomeAccounts(transaction, clock.now());
       }),

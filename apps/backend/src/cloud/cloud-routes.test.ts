@@ -46,7 +46,7 @@ test('dead letters are listed, shown as a condition, and resent by permitted use
   const session = await running.setUp();
   const headers = bearer(session.accessToken);
   const row = { seq: 7, channel: 'system', content: '{"id":"a"}', reason: 'closed with 1008', at: 1_000 };
-  await running.backend.db.insertInto('cloud_set_aside').values(row).execute();
+  await running.backend.db.insertInto('cloud_dead_letters').values(row).execute();
   const status = async () => (await running.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();
   assert.deepEqual(
     (await status()).conditions.map(({ id, since }) => [id, since]),

@@ -42,7 +42,7 @@ test('dead letters above the limit count as dropped', async () => {
     reason: 'r',
     at: 1,
   }));
-  await all.db.insertInto('cloud_set_aside').values(values).execute();
+  await all.db.insertInto('cloud_dead_letters').values(values).execute();
   await all.db
     .insertInto('cloud_outbox')
     .values({ seq: 2_000, channel: 'system', content: '{"id":"b"}', at: 1 })

@@ -3,7 +3,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
-/** Dead letters (messages at which the cloud always closed the link): the table `cloud_set_aside`. */
+/** Dead letters (messages at which the cloud always closed the link): the table `cloud_dead_letters`. */
 export type DeadLetterStore = {
   /** Moves a message out of the outbox. The newest 1,000 are kept; older ones are counted in `cloud_config.dropped`. */
   add(seq: number, reason: string): Promise<void>;
@@ -21,13 +21,13 @@ export function createDeadLetterStore({ db, clock }: { db: Database; clock: Cloc
     add: async (seq, reason) => {
       await db.transaction().execute(async (transaction) => {
         await sql`
-          insert into cloud_set_aside (seq, channel, content, reason, at)
+          insert into cloud_dead_letters (seq, channel, content, reason, at)
           select seq, channel, coalesce(content, ref, ''), ${reason}, cast(${clock.now()} as bigint)
           from cloud_outbox where seq = ${seq}
           on conflict (seq) do nothing`.execute(transaction);
         await sql`delete from cloud_outbox where seq = ${seq}`.execute(transaction);
-        const gone = await sql`delete from cloud_set_aside where seq not in (
-          select seq from cloud_set_aside order by at desc, seq desc limit ${sql.lit(maxDeadLetters)})`.execute(
+        const gone = await sql`delete from cloud_dead_letters where seq not in (
+          select seq from cloud_dead_letters order by at desc, seq desc limit ${sql.lit(maxDeadLetters)})`.execute(
           transaction,
         );
         const number = Number(gone.numAffectedRows ?? 0n);
@@ -37,14 +37,14 @@ export function createDeadLetterStore({ db, clock }: { db: Database; clock: Cloc
     size: async () => {
       const { countAll, min } = db.fn;
       const row = await db
-        .selectFrom('cloud_set_aside')
+        .selectFrom('cloud_dead_letters')
         .select([countAll<number>().as('count'), min('at').as('oldestAt')])
         .executeTakeFirst();
       return { count: Number(row?.count ?? 0), oldestAt: row?.oldestAt ?? null };
     },
     list: async (limit) => {
       const columns = ['seq', 'channel', 'reason', 'at'] as const;
-      const order = db.selectFrom('cloud_set_aside').select(columns).orderBy('at', 'desc').orderBy('seq', 'desc');
+      const order = db.selectFrom('cloud_dead_letters').select(columns).orderBy('at', 'desc').orderBy('seq', 'desc');
       const rows = await order.limit(limit).execute();
       return rows.map((row) => ({ ...row, channel: row.channel as EventChannel, at: isoTime(row.at) }));
     },
@@ -55,8 +55,8 @@ export function createDeadLetterStore({ db, clock }: { db: Database; clock: Cloc
           insert into cloud_outbox (channel, ref, content, at)
           select channel, case when content like '{%' then null else content end,
             case when content like '{%' then content end, case when content like '{%' then at end
-          from cloud_set_aside where content <> '' order by seq`.execute(transaction);
-        await sql`delete from cloud_set_aside`.execute(transaction);
+          from cloud_dead_letters where content <> '' order by seq`.execute(transaction);
+        await sql`delete from cloud_dead_letters`.execute(transaction);
         return Number(numAffectedRows);
       }),
   };

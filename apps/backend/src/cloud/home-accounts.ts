@@ -17,7 +17,7 @@ export async function close(
 ): Promise<void> {
   if ((user.home_role ?? user.role) === 'owner') return;
   await db.updateTable('users').set({ closed_at: now }).where('id', '=', user.id).execute();
-  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
+  await db.deleteFrom('sessions').where('user_id', '=', user.id).execute();
   revoked.add(user.id);
 }
 
@@ -57,7 +57,7 @@ export async function setPassword(
   const set = { station_password_hash: passwordHash, replaced_hash: null, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   // It may be a reset: nothing but the new password opens the account.
-  for (const table of ['refresh_tokens', 'passkeys'] as const) {
+  for (const table of ['sessions', 'passkeys'] as const) {
     await db.deleteFrom(table).where('user_id', '=', user.id).execute();
   }
   revoked.add(user.id);

@@ -81,7 +81,7 @@ const readDeviceEvents: Source = async (db, query) =>
   isAbout(query, 'devices') && query.userId === null ? reportedEvents(db, query) : [];
 
 /**
- * Commands without a cause are the station's own, or of an older release; their ids do not sort by time. Who sees some zones only does not
+ * Commands without a cause are the station's own; their ids do not sort by time. Who sees some zones only does not
  * learn what others did.
  */
 const readCommands: Source = async (db, query) => {

@@ -178,14 +178,9 @@ async function readFiles({ disk, folder }: TypesParts, log: TypeLog, read: Reade
 
 const tooLarge = { kind: 'invalid', faults: [`It is larger than ${maxDeviceTypeBytes} bytes`] } as const;
 
-/** A row of a newer release that this one cannot read is left out. Rows of handshakes are of a release before ADR 69. */
+/** A row of a newer release that this one cannot read is left out. */
 async function readManifests(db: Database, read: Reader): Promise<Found[]> {
-  const rows = await db
-    .selectFrom('device_types')
-    .select(['type', 'definition'])
-    .where('source', '=', 'manifest')
-    .orderBy('type')
-    .execute();
+  const rows = await db.selectFrom('device_types').select(['type', 'definition']).orderBy('type').execute();
   return rows.flatMap(({ type, definition }) => read(type, definition) ?? []);
 }
 
@@ -193,19 +188,18 @@ async function readManifests(db: Database, read: Reader): Promise<Found[]> {
 async function storeType({ db, clock }: TypesParts, log: TypeLog, description: unknown): Promise<boolean> {
   const definition = JSON.stringify(description) ?? '';
   const read = Buffer.byteLength(definition) > maxDeviceTypeBytes ? tooLarge : readDeviceType(description);
-  const source = 'manifest';
   if (read.kind === 'invalid') {
-    log.refused(source, read.faults);
+    log.refused('manifest', read.faults);
     return false;
   }
   const { type } = read.deviceType;
   const stored = await db.selectFrom('device_types').selectAll().where('type', '=', type).executeTakeFirst();
-  if (stored?.definition === definition && stored.source === source) return false;
-  if (stored?.source !== source && (await countTypes(db)) >= maxTypes) {
-    log.refused(source, [`"${type}": the station has ${maxTypes} types already`]);
+  if (stored?.definition === definition) return false;
+  if (stored === undefined && (await countTypes(db)) >= maxTypes) {
+    log.refused('manifest', [`"${type}": the station has ${maxTypes} types already`]);
     return false;
   }
-  const values = { definition, source, updated_at: clock.now() } as const;
+  const values = { definition, updated_at: clock.now() };
   await db
     .insertInto('device_types')
     .values({ type, ...values })
@@ -218,7 +212,6 @@ async function countTypes(db: Database): Promise<number> {
   const { count } = await db
     .selectFrom('device_types')
     .select(({ fn }) => fn.countAll().as('count'))
-    .where('source', '=', 'manifest')
     .executeTakeFirstOrThrow();
   return Number(count);
 }

@@ -135,7 +135,7 @@ async function fillFirmware(db: Database, deviceIds: readonly string[]): Promise
       .execute();
     for (const deviceId of deviceIds) {
       const target = { rollout_id: id, device_id: deviceId, state: 'failed', phase: null, percent: null } as const;
-      const numbers = { wave: 0, failures: 1, interruptions: 0, greetings: 0, not_before: 0, started_at: 1 };
+      const numbers = { wave: 0, failures: 1, interruptions: 0, handshakes: 0, not_before: 0, started_at: 1 };
       await db
         .insertInto('firmware_targets')
         .values({ ...target, ...numbers, reason: wide(10_000), changed_at: 1 })

@@ -178,12 +178,12 @@ function subscribe(
 async function listOf(db: Database, userId: string): Promise<ListedSubscription[]> {
   const rows = await db
     .selectFrom('push_subscriptions')
-    .innerJoin('refresh_tokens', 'refresh_tokens.id', 'push_subscriptions.session_id')
+    .innerJoin('sessions', 'sessions.id', 'push_subscriptions.session_id')
     .select([
       'push_subscriptions.id',
       'push_subscriptions.session_id',
       'push_subscriptions.created_at',
-      'refresh_tokens.user_agent',
+      'sessions.user_agent',
     ])
     .where('push_subscriptions.user_id', '=', userId)
     .orderBy('push_subscriptions.id', 'desc')

@@ -63,11 +63,3 @@ test('a flood of messages of automations is one notification with the newest, an
   assert.ok(alert.kind === 'automations');
   assert.deepEqual([alert.messages.at(-1)?.text, alert.more], ['Message 299', 295]);
 });
-
-test('what an older release said before the update is not sent', async () => {
-  await using store = await openTestStore();
-  const queue = createNotificationQueue({ db: store.db, clock: manualClock() });
-  const row = { id: '1', automation_id: 'a', automation_name: 'Old', run_id: 'r', message: 'Hello', at: 1 };
-  await store.db.insertInto('notifications').values(row).execute();
-  assert.equal(await queue.forward(() => [webhook]), false);
-});

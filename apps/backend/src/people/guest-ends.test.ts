@@ -36,7 +36,7 @@ async function withGuest() {
   tokens.onRevoke((id) => revoked.push(id));
   const logger = recordedLog();
   const start = () => startGuestEnds({ db, accessTokens: tokens, clock, trustedTime, logger });
-  const left = async (): Promise<number> => (await db.selectFrom('refresh_tokens').select('id').execute()).length;
+  const left = async (): Promise<number> => (await db.selectFrom('sessions').select('id').execute()).length;
   const all = opening.move();
   return {
     db,

@@ -65,7 +65,7 @@ async function endPassed(
     if (!closed.has(userId)) accessTokens.revoke(userId);
     closed.add(userId);
     if (!trustedTime.areAgesTrue()) continue;
-    const { numDeletedRows } = await db.deleteFrom('refresh_tokens').where('user_id', '=', userId).executeTakeFirst();
+    const { numDeletedRows } = await db.deleteFrom('sessions').where('user_id', '=', userId).executeTakeFirst();
     if (numDeletedRows > 0n) logger.event('guest_ended', { userId });
   }
   const next = Math.min(...guests.map(({ ends_at: endsAt }) => (endsAt ?? now) - now).filter((leftMs) => leftMs > 0));

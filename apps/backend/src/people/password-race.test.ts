@@ -82,7 +82,7 @@ async function accounts() {
     userId,
     between,
     logIn: (password = old) => auth.login(email, password, phone),
-    countSessions: async () => (await db.selectFrom('refresh_tokens').select('id').execute()).length,
+    countSessions: async () => (await db.selectFrom('sessions').select('id').execute()).length,
     changes: {
       'her own change': () =>
         auth.changePassword(userId, { current: old, next }, { client: phone, refreshToken: undefined }),

@@ -104,7 +104,7 @@ export function createSessions(parts: Parts): Sessions {
     },
     list: (userId) => list(parts, userId),
     endOne: async (userId, sessionId) => {
-      const own = db.deleteFrom('refresh_tokens').where('id', '=', sessionId).where('user_id', '=', userId);
+      const own = db.deleteFrom('sessions').where('id', '=', sessionId).where('user_id', '=', userId);
       const isEnded = (await own.executeTakeFirst()).numDeletedRows > 0n;
       // Somebody ends it from elsewhere: the browser is trusted no more.
       const device = db.deleteFrom('login_devices').where('session_id', '=', sessionId);
@@ -150,12 +150,12 @@ async function open(
   const token = `${id}.${newToken()}`;
   const now = clock.now();
   const times = { created_at: now, used_at: now, expires_at: now + sessionLifetimeMs };
-  if (trustedTime.areAgesTrue()) await db.deleteFrom('refresh_tokens').where('expires_at', '<=', now).execute();
+  if (trustedTime.areAgesTrue()) await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
   const isOpened = await db.transaction().execute(async (transaction) => {
     if (!(await keepPassword(transaction, userId, passwordHash))) return false;
     if (await hasEnded(transaction, userId, now)) return false;
     await transaction
-      .insertInto('refresh_tokens')
+      .insertInto('sessions')
       .values({ id, user_id: userId, token_hash: hashToken(token), ...times, ...columnsOf(client) })
       .execute();
     return true;
@@ -174,7 +174,7 @@ const columnsOf = ({ userAgent, address }: Client): { user_agent: string | null;
 
 async function list({ db, clock }: Parts, userId: string): Promise<KnownSession[]> {
   const rows = await db
-    .selectFrom('refresh_tokens')
+    .selectFrom('sessions')
     .select(['id', 'user_agent', 'address', 'created_at', 'used_at'])
     .where('user_id', '=', userId)
     .where('expires_at', '>', clock.now())
@@ -196,7 +196,7 @@ export async function findSessionHolder(
   db: Database,
   sessionId: string,
 ): Promise<{ userId: string; role: Role; endsAt: number | null } | null> {
-  const session = db.selectFrom('refresh_tokens').select('user_id').where('id', '=', sessionId);
+  const session = db.selectFrom('sessions').select('user_id').where('id', '=', sessionId);
   const user = await createUserStore(db).findById((await session.executeTakeFirst())?.user_id ?? '');
   return user && { userId: user.id, role: user.role, endsAt: user.ends_at };
 }
@@ -220,7 +220,7 @@ async function rotate(
   const next = `${id}.${createHmac('sha256', key).update(token).digest('base64url')}`;
   const expiresAt = now + sessionLifetimeMs;
   const isUpdated = await db
-    .updateTable('refresh_tokens')
+    .updateTable('sessions')
     .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt, ...columnsOf(client) })
     .where('id', '=', id)
     .where('token_hash', '=', hashToken(token))
@@ -254,17 +254,17 @@ async function hasEnded(db: Database, userId: string, now: number): Promise<bool
 async function find(db: Database, token: string) {
   const id = parseToken(token);
   if (id === null) return null;
-  const session = await db.selectFrom('refresh_tokens').selectAll().where('id', '=', id).executeTakeFirst();
+  const session = await db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
   return session ?? null;
 }
 
 async function remove(db: Database, id: string): Promise<void> {
-  await db.deleteFrom('refresh_tokens').where('id', '=', id).execute();
+  await db.deleteFrom('sessions').where('id', '=', id).execute();
 }
 
 async function endAll(db: Database, userId: string, exceptToken: string | undefined): Promise<void> {
   const kept = exceptToken === undefined ? null : parseToken(exceptToken);
-  const all = db.deleteFrom('refresh_tokens').where('user_id', '=', userId);
+  const all = db.deleteFrom('sessions').where('user_id', '=', userId);
   await (kept === null ? all : all.where('id', '!=', kept)).execute();
   const devices = db.deleteFrom('login_devices').where('user_id', '=', userId);
   await (kept === null ? devices : devices.where('session_id', '!=', kept)).execute();

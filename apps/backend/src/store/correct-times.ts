@@ -22,7 +22,7 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   users: { own: ['created_at', 'closed_at'] },
   station: { own: ['created_at'] },
   station_members: { own: ['joined_at'] },
-  refresh_tokens: {
+  sessions: {
     own: ['created_at', 'used_at'],
     along: [{ column: 'expires_at', began: 'used_at' }],
     waits: { began: ['used_at'], isOpen: '1 = 1' },
@@ -101,7 +101,7 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   },
   cloud_config: { own: ['claimed_at', 'states_sent_at'] },
   cloud_outbox: { own: ['at'] },
-  cloud_set_aside: { own: ['at'] },
+  cloud_dead_letters: { own: ['at'] },
   cloud_commands: { own: ['at'] },
 };
 
@@ -238,7 +238,7 @@ export async function newestTime({ db }: Pick<Store, 'db'>): Promise<number | nu
       union all select max(at) from device_transitions
       union all select max(last_seen_at) from devices
       union all select max(at) from device_commands
-      union all select max(used_at) from refresh_tokens
+      union all select max(used_at) from sessions
       union all select max(to_at) from clock_periods
       union all select max(from_at) from clock_periods
     ) as newest`.execute(db);

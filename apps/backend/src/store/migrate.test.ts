@@ -105,6 +105,14 @@ test('a release that is too old for the schema is refused and changes nothing', 
   assert.deepEqual(await migrate(opened.db, [createNotes, addColour]), [], 'the release before still runs');
 });
 
+test('a database of a version before the first release is refused and not changed', async () => {
+  await using opened = await openDatabase();
+  const before: StationMigration = { ...createNotes, name: '0001-people' };
+  await migrate(opened.db, [before]);
+  await assert.rejects(migrate(opened.db, [addColour]), /made before the first release/);
+  assert.deepEqual((await readSchemaState(opened.db, [before])).unknown, []);
+});
+
 test('a migration that fails leaves nothing behind, not even the ones before it', async () => {
   await using opened = await openDatabase();
   const broken: StationMigration = {

@@ -58,7 +58,9 @@ export async function readSchemaState(db: Kysely<unknown>, known: readonly Stati
  */
 export async function migrate(db: Kysely<unknown>, known: readonly StationMigration[]): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
-    const { unknown } = await readSchemaState(db, known);
+    const { unknown, pending, isNew } = await readSchemaState(db, known);
+    if (!isNew && pending.length === known.length)
+      throw new Error('The database was made before the first release; no release can use it');
     await refuseTooNew(db, known, unknown);
     const { error, results } = await new Migrator({
       db,

@@ -22,7 +22,7 @@ async function withRows(count: number) {
       numbers.map((n) => ({ ...command, id: `c${n}`, status: n === 0 ? ('pending' as const) : 'confirmed', at: n })),
     )
     .execute();
-  const told = { automation_id: 'x', automation_name: 'X', run_id: 'r', message: 'm' };
+  const told = { automation_id: 'x', automation_name: 'X', run_id: 'r', message: 'm', is_forwarded: 1 };
   await store.db
     .insertInto('notifications')
     .values(numbers.map((n) => ({ ...told, id: ids[n]!, at: n })))

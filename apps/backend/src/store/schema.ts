@@ -16,7 +16,7 @@ export type Schema = {
   station_members: StationMembersTable;
   member_limits: MemberLimitsTable;
   member_zones: MemberZonesTable;
-  refresh_tokens: RefreshTokensTable;
+  sessions: SessionsTable;
   settings: SettingsTable;
   zones: ZonesTable;
   favourites: FavouritesTable;
@@ -62,7 +62,7 @@ export type Schema = {
   unknown_devices: UnknownDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
-  cloud_set_aside: CloudSetAsideTable;
+  cloud_dead_letters: CloudDeadLettersTable;
   cloud_commands: CloudCommandsTable;
   clock_state: ClockStateTable;
   clock_periods: ClockPeriodsTable;
@@ -120,7 +120,7 @@ type MemberLimitsTable = { user_id: string; ends_at: number | null };
 type MemberZonesTable = { user_id: string; zone_id: string };
 
 /** One row a session; its token changes with each use. */
-type RefreshTokensTable = {
+type SessionsTable = {
   /** The session, called the token's family. */
   id: string;
   user_id: string;
@@ -145,13 +145,11 @@ export type ScenesTable = { id: string; name: string; commands: string; created_
 /** Devices that a person wants first. */
 type FavouritesTable = { user_id: string; device_id: string; position: number };
 
-/** Device types from a firmware manifest or a handshake. */
+/** Device types from a firmware manifest. */
 type DeviceTypesTable = {
   type: string;
   /** JSON of a `DeviceType`. */
   definition: string;
-  /** `handshake`: of a release before ADR 69, which reads it after a rollback. */
-  source: 'manifest' | 'handshake';
   updated_at: number;
 };
 
@@ -268,7 +266,7 @@ export type DeviceEventsTable = {
   at: number;
 };
 
-/** Every number; kept for some days. Releases before migration 0027 also wrote booleans, as 0 and 1. */
+/** Every number; kept for some days. */
 type DeviceSamplesTable = {
   device_id: string;
   capability: string;
@@ -391,7 +389,7 @@ export type FirmwareTargetsTable = {
   wave: number | null;
   failures: number;
   interruptions: number;
-  greetings: number;
+  handshakes: number;
   reason: string | null;
   not_before: number;
   started_at: number | null;
@@ -462,7 +460,7 @@ export type NotificationsTable = {
   message: string;
   at: number;
   /** 0: not yet in the queue of notifications. */
-  is_forwarded: Generated<number>;
+  is_forwarded: number;
 };
 
 /** JSON of what a user wants to be told; no row: the usual. */
@@ -542,9 +540,9 @@ type DeviceCommandsTable = {
   /** Time of this status. */
   at: number;
   expires_at: number;
-  /** JSON of `Confirmation`; null for a command of an older release. */
+  /** JSON of `Confirmation`. */
   confirmation: string | null;
-  /** What gave it; null: the station itself, or an older release. Ids of commands with a cause sort by time. */
+  /** What gave it; null: the station itself. Ids of commands with a cause sort by time. */
   cause: CommandCause['kind'] | null;
   /** Of the automation or scene. */
   cause_id: string | null;
@@ -662,7 +660,7 @@ type CloudOutboxTable = {
 };
 
 /** Dead letters: the cloud repeatedly ended the link at them. */
-type CloudSetAsideTable = { seq: number; channel: string; content: string; reason: string; at: number };
+type CloudDeadLettersTable = { seq: number; channel: string; content: string; reason: string; at: number };
 
 /** Commands of the cloud by idempotency key, kept for a day. */
 type CloudCommandsTable = {

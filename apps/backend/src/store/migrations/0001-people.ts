@@ -1,50 +1,75 @@
-import { sql, type Kysely } from 'kysely';
-import type { StationMigration } from '../migrate.ts';
-
-/** Users, the station, its members, sessions and settings. */
-export const people: StationMigration = {
-  name: '0001-people',
-  up: async (db: Kysely<unknown>) => {
-    await db.schema
-      .createTable('users')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('email', 'text', (column) => column.notNull().unique())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('role', 'text', (column) => column.notNull().check(sql`role in ('owner', 'admin', 'member')`))
-      .addColumn('station_password_hash', 'text')
-      .addColumn('cloud_user_id', 'text', (column) => column.unique())
-      .addColumn('created_at', 'bigint', (column) => column.notNull())
-      .execute();
-    await db.schema
-      .createTable('station')
-      .addColumn('id', 'text', (column) => column.primaryKey().check(sql`id = 'station'`))
-      .addColumn('station_id', 'text', (column) => column.notNull())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('time_zone', 'text', (column) => column.notNull())
-      .addColumn('owner_id', 'text', (column) => column.references('users.id').onDelete('set null'))
-      .addColumn('created_at', 'bigint', (column) => column.notNull())
-      .execute();
-    await db.schema
-      .createTable('station_members')
-      .addColumn('user_id', 'text', (column) => column.primaryKey().references('users.id').onDelete('cascade'))
-      .addColumn('role', 'text', (column) => column.notNull().check(sql`role in ('admin', 'member')`))
-      .addColumn('joined_at', 'bigint', (column) => column.notNull())
-      .execute();
-    await db.schema
-      .createTable('refresh_tokens')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('user_id', 'text', (column) => column.notNull().references('users.id').onDelete('cascade'))
-      .addColumn('token_hash', 'text', (column) => column.notNull())
-      .addColumn('created_at', 'bigint', (column) => column.notNull())
-      .addColumn('used_at', 'bigint', (column) => column.notNull())
-      .addColumn('expires_at', 'bigint', (column) => column.notNull())
-      .execute();
-    await db.schema.createIndex('refresh_tokens_user').on('refresh_tokens').column('user_id').execute();
-    await db.schema
-      .createTable('settings')
-      .addColumn('key', 'text', (column) => column.primaryKey())
-      .addColumn('value', 'text', (column) => column.notNull())
-      .addColumn('updated_at', 'bigint', (column) => column.notNull())
-      .execute();
-  },
-};
+/** Accounts, members, sessions and other ways to log in. */
+export const peopleTables: readonly string[] = [
+  `create table users (
+    id text primary key,
+    email text not null unique,
+    name text not null,
+    role text not null check (role in ('owner', 'admin', 'member')),
+    station_password_hash text,
+    replaced_hash text,
+    cloud_user_id text unique,
+    home_email text,
+    home_password_hash text,
+    home_role text,
+    closed_at bigint,
+    created_at bigint not null
+  )`,
+  `create table member_limits (
+    user_id text primary key references users (id) on delete cascade,
+    ends_at bigint
+  )`,
+  `create table station_members (
+    user_id text primary key references users (id) on delete cascade,
+    role text not null check (role in ('admin', 'member')),
+    joined_at bigint not null
+  )`,
+  `create table sessions (
+    id text primary key,
+    user_id text not null references users (id) on delete cascade,
+    token_hash text not null,
+    user_agent text,
+    address text,
+    created_at bigint not null,
+    used_at bigint not null,
+    expires_at bigint not null
+  )`,
+  `create index sessions_user on sessions (user_id)`,
+  `create table passkeys (
+    id text primary key,
+    user_id text not null references users (id) on delete cascade,
+    name text not null,
+    rp_id text not null,
+    credential_id text not null unique,
+    public_key text not null,
+    counter bigint not null,
+    created_at bigint not null,
+    used_at bigint
+  )`,
+  `create index passkeys_user on passkeys (user_id)`,
+  `create table used_challenges (
+    challenge text primary key,
+    used_at bigint not null
+  )`,
+  `create table login_counts (
+    key text primary key,
+    failures double precision not null,
+    at bigint not null
+  )`,
+  `create table login_networks (
+    user_id text not null references users (id) on delete cascade,
+    network text not null,
+    at bigint not null,
+    primary key (user_id, network)
+  )`,
+  `create table login_devices (
+    user_id text not null references users (id) on delete cascade,
+    token_hash text not null,
+    session_id text not null,
+    at bigint not null,
+    primary key (user_id, token_hash)
+  )`,
+  `create table token_revocations (
+    user_id text primary key,
+    at bigint not null
+  )`,
+];
