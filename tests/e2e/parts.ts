@@ -124,7 +124,7 @@ export const parts: readonly Part[] = [
   part('devices/never-harm', `${backend}/devices`, `${backend}/mqtt`),
   gate(part('devices/wifi-change', `${backend}/provisioning`, `${backend}/devices`, 'simulators/devices')),
   gate(part('portal', `${agent}/portal`)),
-  gate(part('backup/backup', `${backend}/backup`, `${agent}/backup`, `${backend}/backend-backup.ts`)),
+  gate(part('backup/backup', `${backend}/backup`, `${agent}/backup`)),
   part('backup/destinations', `${backend}/backup`),
   gate(part('backup/webdav-servers', `${backend}/backup`, `${backend}/adapters`)),
   gate(part('clock/boots', `${backend}/system`, `${backend}/core`, 'packages/kit/src/clock.ts')),

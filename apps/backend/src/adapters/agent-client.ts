@@ -6,6 +6,8 @@ import { StationError } from '@station/kit/station-error';
 export type AgentAnswer = { statusCode: number; body: unknown };
 
 export type AgentClient = {
+  /** False: this backend has no agent, and every call fails as unreachable. */
+  isConfigured: boolean;
   /**
    * One call of the agent's API (contracts, section 4).
    * @param timeoutMs for the whole exchange.
@@ -53,6 +55,7 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
   };
 
   return {
+    isConfigured: target !== null,
     call: async (method, path, { timeoutMs, body }) => {
       const text = method === 'POST' ? JSON.stringify(body ?? {}) : undefined;
       const signal = AbortSignal.timeout(timeoutMs);

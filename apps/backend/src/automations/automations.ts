@@ -21,7 +21,7 @@ import { createAutomationStore } from './automation-store.ts';
 import { toRunSummary } from './bodies.ts';
 import { type ConditionWaits, type ConditionWaitsParts, watchConditionWaits } from './condition-waits.ts';
 import type { ConditionFacts } from './conditions.ts';
-import { localTime } from './local-time.ts';
+import { localTime } from '../core/local-time.ts';
 import { type BrokenWatch, watchBroken } from './broken-watch.ts';
 import { createRegistry } from './registry.ts';
 import { createRunStore, type NotificationRow, type RunRow } from './run-store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compare, judge } from './conditions.ts';
-import { localTime } from './local-time.ts';
+import { localTime } from '../core/local-time.ts';
 import { fireOnEvent, fireOnState } from './trigger-listener.ts';
 
 const deviceId = '01890000-0000-7000-8000-000000000001';

@@ -9,7 +9,7 @@ import {
 } from '@station/protocol/automation-flow';
 import type { StepSeen } from '@station/protocol/automations';
 import { ownValue } from '@station/protocol/own-value';
-import type { LocalTime } from './local-time.ts';
+import type { LocalTime } from '../core/local-time.ts';
 import type { SunDay, SunDays } from './sun.ts';
 
 /** Facts for conditions. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SunTime, Weekday } from '@station/protocol/automation-flow';
 import { judge } from './conditions.ts';
-import { localTime } from './local-time.ts';
+import { localTime } from '../core/local-time.ts';
 import { nextSun, sunDays } from './sun.ts';
 
 const places = {

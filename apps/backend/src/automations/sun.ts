@@ -1,7 +1,7 @@
 import { getTimes } from 'suncalc';
 import type { SunTime, Weekday } from '@station/protocol/automation-flow';
 import type { Place } from '@station/protocol/rest';
-import { localTime } from './local-time.ts';
+import { localTime } from '../core/local-time.ts';
 
 /** The sun on one local day, in minutes by the local clock since the midnight that began it. Sunset may be after the next midnight. */
 export type SunDay = {

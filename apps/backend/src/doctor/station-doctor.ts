@@ -12,7 +12,7 @@ import type { DoctorConfig } from './doctor.ts';
 import { parsed, registerDoctorRoutes } from './doctor-routes.ts';
 import type { RecentLog } from './recent-log.ts';
 
-type Parts = {
+export type StationDoctorParts = {
   config: DoctorConfig;
   /** Secrets of the configuration. */
   secrets: readonly string[];
@@ -30,7 +30,7 @@ type Parts = {
 const AnyRecord = Type.Record(Type.String(), Type.Unknown());
 
 /** Registers the doctor of the running station. */
-export async function registerStationDoctor(app: HttpServer, parts: Parts): Promise<void> {
+export async function registerStationDoctor(app: HttpServer, parts: StationDoctorParts): Promise<void> {
   const { config, agent, clock, closing } = parts;
   await registerDoctorRoutes(app, {
     agent,
@@ -42,7 +42,13 @@ export async function registerStationDoctor(app: HttpServer, parts: Parts): Prom
   });
 }
 
-async function describe({ config, conditions, log, store, trustedTime }: Parts): Promise<Record<string, unknown>> {
+async function describe({
+  config,
+  conditions,
+  log,
+  store,
+  trustedTime,
+}: StationDoctorParts): Promise<Record<string, unknown>> {
   const { platform, arch, version: node, uptime, memoryUsage } = process;
   const devices = await store.db
     .selectFrom('devices')
@@ -68,7 +74,7 @@ async function describe({ config, conditions, log, store, trustedTime }: Parts):
 }
 
 /** What must not be in a bundle, wherever it may have been repeated: keys, the Wi-Fi, and who the members are. */
-async function knownSecrets({ config, secrets, store, readSecret }: Parts): Promise<string[]> {
+async function knownSecrets({ config, secrets, store, readSecret }: StationDoctorParts): Promise<string[]> {
   const contents = await Promise.all(
     ['jwt-secret', 'settings-key', 'setup-code'].map((name) => readTextFile(join(config.dataDir, name))),
   );

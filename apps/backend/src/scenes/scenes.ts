@@ -26,7 +26,7 @@ export type Scenes = {
   run(id: string, sight: Sight, userId: string | null): Promise<SceneRun>;
 };
 
-type ScenesParts = {
+export type ScenesParts = {
   db: Database;
   devices: Pick<DeviceStore, 'findById' | 'seen'>;
   types: DeviceTypes;

@@ -4,8 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { AgentEvent } from '@station/protocol/socket';
-import { type AgentClient, type AgentTarget, createAgentClient } from '../adapters/agent-client.ts';
-import type { Host } from '../core/host.ts';
+import type { AgentClient } from '../adapters/agent-client.ts';
 import type { SocketHub } from '../socket/hub.ts';
 
 type AgentLinkListener = {
@@ -106,18 +105,13 @@ function createSseParser(onData: (data: string) => void): (text: string) => void
 
 /** Broadcasts the agent's events at /ws, and whether the agent is reachable. */
 export function startAgentEvents(
-  config: { agent: AgentTarget | null; agentToken: string | null },
-  { clock, logger, random }: Host,
-  hub: SocketHub,
+  parts: Omit<Parameters<typeof startAgentLink>[0], 'listener'> & { hub: SocketHub },
 ): AsyncDisposable {
-  if (config.agent === null) return { [Symbol.asyncDispose]: async () => undefined };
+  const { hub, clock } = parts;
   const now = (): string => isoTime(clock.now());
   const linkMessage = (connected: boolean) => ({ type: 'agent_link', at: now(), connected }) as const;
   const link = startAgentLink({
-    client: createAgentClient(config.agent, config.agentToken),
-    clock,
-    logger,
-    random,
+    ...parts,
     listener: {
       onConnected: (connected) => hub.broadcast(linkMessage(connected), 'agent_link'),
       onEvent: (event) => {

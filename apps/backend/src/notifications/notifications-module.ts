@@ -1,0 +1,53 @@
+import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
+import type { ServerMessage } from '@station/protocol/socket';
+import { localTime } from '../core/local-time.ts';
+import { type Module, opened } from '../platform/module.ts';
+import type { SecretBox } from '../store/secret-box.ts';
+import { registerNotificationRoutes } from './notification-routes.ts';
+import { type NotificationsParts, startNotifications } from './notifications.ts';
+
+type NotificationsNeeds = {
+  config: NotificationsConfig;
+  box: SecretBox;
+  settings: NotificationsParts['settings'];
+  /** What is not well besides what the platform knows, and how it is called. */
+  facts: Pick<NotificationsParts, 'isBrokerReady' | 'cloudConditions' | 'typeNames'>;
+  /** Messages that are broadcast at /ws. */
+  messages: { subscribe(listener: (message: ServerMessage) => void): Disposable };
+};
+
+type NotificationsConfig = {
+  /** Private addresses that members' browsers and webhooks may name. */
+  webhookAllow: readonly string[];
+  proxy: OutgoingProxy;
+};
+
+export const notificationsModule: Module<NotificationsNeeds, null> = {
+  name: 'notifications',
+  open: async (platform, { config, facts, messages, ...needs }) => {
+    const { host, store, station, stationId, conditions, events, leadership, trustedTime, agent } = platform;
+    await using opening = new AsyncDisposableStack();
+    const notifications = opening.use(
+      startNotifications({
+        ...needs,
+        ...facts,
+        db: store.db,
+        station,
+        stationId,
+        conditions,
+        events,
+        leadership,
+        trustedTime,
+        clock: host.clock,
+        random: host.random,
+        logger: host.logger,
+        agent: agent.isConfigured ? agent : null,
+        allow: config.webhookAllow,
+        proxy: config.proxy,
+        localMinutes: (epochMs, timeZone) => localTime(epochMs, timeZone).minutes,
+      }),
+    );
+    opening.use(messages.subscribe(({ type }) => type === 'agent_event' && notifications.noteAgentEvent()));
+    return opened(opening.move(), null, { serve: ({ app }) => registerNotificationRoutes(app, notifications) });
+  },
+};
