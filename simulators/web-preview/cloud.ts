@@ -43,7 +43,7 @@ const claimed: CloudStatus = {
   lastError: null,
   nextAttemptAt: null,
   activeChannels: eventChannels.filter((channel) => channel !== 'firmware' && channel !== 'lifecycle'),
-  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 256 * megabyte, dropped: 0, setAside: 0 },
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 256 * megabyte, dropped: 0, deadLetters: 0 },
   conditions: [],
   askedAt: ago(2 * minute),
 };
@@ -88,9 +88,9 @@ const statuses: Record<Exclude<CloudMood, 'fault' | 'loading'>, () => CloudStatu
       bytes: 255 * megabyte,
       maxBytes: 256 * megabyte,
       dropped: 18_400,
-      setAside: 2,
+      deadLetters: 2,
     },
-    conditions: [condition('cloud_outbox_full', hour), condition('cloud_messages_set_aside', 3 * hour)],
+    conditions: [condition('cloud_outbox_full', hour), condition('cloud_dead_letters', 3 * hour)],
   }),
 };
 
@@ -133,7 +133,7 @@ export function addCloud(
     return reply.code(204).send();
   });
   app.get('/api/cloud/activity', () => (mood === 'full' ? [] : asked(firstDevice)));
-  app.get('/api/cloud/set-aside', () =>
+  app.get('/api/cloud/dead-letters', () =>
     [7, 3].map((seq) => ({
       seq,
       channel: 'events',
@@ -141,7 +141,7 @@ export function addCloud(
       at: ago(seq * minute),
     })),
   );
-  app.post('/api/cloud/set-aside/send', () => {
+  app.post('/api/cloud/dead-letters/send', () => {
     become('connected');
     return { count: 2 };
   });

@@ -35,7 +35,7 @@ export const cloudConditions = {
     severity: 'warning',
     message: 'The outbox for the cloud is nearly full. Beyond CLOUD_OUTBOX_MAX_MB the oldest messages are dropped.',
   },
-  cloud_messages_set_aside: {
+  cloud_dead_letters: {
     severity: 'warning',
     message:
       'The cloud closed the link each time it received certain messages. They are kept as dead letters and can be sent again.',

@@ -59,7 +59,7 @@ export const CloudStatus = Type.Object({
     dropped: Type.Integer({
       description: 'Messages dropped for lack of space since the station was claimed, dead letters included.',
     }),
-    setAside: Type.Integer({ description: 'Dead letters: messages at which the cloud closed the link each time.' }),
+    deadLetters: Type.Integer({ description: 'Dead letters: messages at which the cloud closed the link each time.' }),
   }),
   conditions: Type.Array(CloudCondition),
   askedAt: Nullable(Time, 'Time of the last call of the cloud (GET /api/cloud/activity).'),
@@ -83,18 +83,18 @@ export const claimCodeOf = ({ chipId, claimSecret }: Pick<CloudClaim, 'chipId' |
   JSON.stringify({ chipId, claimSecret });
 
 /**
- * GET /api/cloud/set-aside (station role owner or admin) → CloudSetAside[], newest first, at most 100. Errors: 409 conflict when there is no cloud.
- * POST /api/cloud/set-aside/send (no body; station role owner or admin) → 200 SentAgain: queues all dead letters again, behind the waiting
+ * GET /api/cloud/dead-letters (station role owner or admin) → CloudDeadLetter[], newest first, at most 100. Errors: 409 conflict when there is no cloud.
+ * POST /api/cloud/dead-letters/send (no body; station role owner or admin) → 200 SentAgain: queues all dead letters again, behind the waiting
  * messages. A message at which the cloud still closes the link becomes a dead letter again.
  */
-export const CloudSetAside = Type.Object({
+export const CloudDeadLetter = Type.Object({
   seq: Type.Integer(),
   channel: EventChannel,
   reason: Type.String({ description: 'In English.' }),
   at: Time,
 });
-export type CloudSetAside = Static<typeof CloudSetAside>;
-export const CloudSetAsides = Type.Array(CloudSetAside);
+export type CloudDeadLetter = Static<typeof CloudDeadLetter>;
+export const CloudDeadLetters = Type.Array(CloudDeadLetter);
 export const SentAgain = Type.Object({ count: Type.Integer() });
 export type SentAgain = Static<typeof SentAgain>;
 

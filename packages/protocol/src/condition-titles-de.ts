@@ -64,5 +64,5 @@ export const cloudConditionTitle = {
   cloud_unreachable: 'Die Cloud ist nicht erreichbar',
   cloud_outbox_full: 'Nachrichten an die Cloud gehen verloren',
   cloud_outbox_nearly_full: 'Cloud-Warteschlange fast voll',
-  cloud_messages_set_aside: 'Die Cloud hat einige Nachrichten abgelehnt',
+  cloud_dead_letters: 'Die Cloud hat einige Nachrichten abgelehnt',
 } as const satisfies Readonly<Record<CloudConditionId, string>>;

@@ -64,5 +64,5 @@ export const cloudConditionTitle = {
   cloud_unreachable: 'The cloud cannot be reached',
   cloud_outbox_full: 'Messages for the cloud are being lost',
   cloud_outbox_nearly_full: 'Cloud queue almost full',
-  cloud_messages_set_aside: 'The cloud rejected some messages',
+  cloud_dead_letters: 'The cloud rejected some messages',
 } as const satisfies Record<CloudConditionId, string>;

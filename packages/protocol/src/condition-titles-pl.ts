@@ -64,5 +64,5 @@ export const cloudConditionTitle = {
   cloud_unreachable: 'Brak połączenia z chmurą',
   cloud_outbox_full: 'Wiadomości dla chmury przepadają',
   cloud_outbox_nearly_full: 'Kolejka do chmury prawie pełna',
-  cloud_messages_set_aside: 'Chmura odrzuciła część wiadomości',
+  cloud_dead_letters: 'Chmura odrzuciła część wiadomości',
 } as const satisfies Readonly<Record<CloudConditionId, string>>;

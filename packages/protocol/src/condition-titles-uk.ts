@@ -64,5 +64,5 @@ export const cloudConditionTitle = {
   cloud_unreachable: 'Хмара недосяжна',
   cloud_outbox_full: 'Повідомлення для хмари губляться',
   cloud_outbox_nearly_full: 'Черга до хмари майже заповнена',
-  cloud_messages_set_aside: 'Хмара відхилила деякі повідомлення',
+  cloud_dead_letters: 'Хмара відхилила деякі повідомлення',
 } as const satisfies Record<CloudConditionId, string>;

@@ -110,20 +110,20 @@ test('a message at which the cloud closes the link becomes a dead letter; a repa
   const others = upTo(8).filter((n) => n !== 3);
   await waitFor('the other messages at the cloud', () => station.receivedEvents().length === others.length);
   assert.deepEqual(station.receivedEvents(), others);
-  await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the dead letter', async () => (await outbox(station)).deadLetters === 1);
 
   const headers = bearer((await station.backend.setUp()).accessToken);
-  const sendAgain = { method: 'POST', url: '/api/cloud/set-aside/send', headers } as const;
+  const sendAgain = { method: 'POST', url: '/api/cloud/dead-letters/send', headers } as const;
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
-  await waitFor('the dead letter again', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the dead letter again', async () => (await outbox(station)).deadLetters === 1);
   assert.deepEqual(station.receivedEvents(), others);
   cloud.options.frameAction = () => 'pass';
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
   await waitFor('the message at the cloud', () => station.receivedEvents().includes(3));
   assert.deepEqual(station.receivedEvents(), [...others, 3]);
   await waitFor('an empty outbox', async () => {
-    const { pending, setAside } = await outbox(station);
-    return pending === 0 && setAside === 0;
+    const { pending, deadLetters } = await outbox(station);
+    return pending === 0 && deadLetters === 0;
   });
 });
 
@@ -149,12 +149,16 @@ test('does not send an answer larger than a frame; the link stays open and every
   assert.equal(cloud.logins(), logins, 'the link stayed open');
 });
 
-async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {
+async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; deadLetters: number }> {
   const { db } = backend.backend;
   const count = async (table: 'cloud_outbox' | 'cloud_dead_letters'): Promise<number> => {
     const row = await db.selectFrom(table).select(db.fn.countAll<number>().as('number')).executeTakeFirstOrThrow();
     return Number(row.number);
   };
   const config = await db.selectFrom('cloud_config').select('dropped').executeTakeFirstOrThrow();
-  return { pending: await count('cloud_outbox'), setAside: await count('cloud_dead_letters'), dropped: config.dropped };
+  return {
+    pending: await count('cloud_outbox'),
+    deadLetters: await count('cloud_dead_letters'),
+    dropped: config.dropped,
+  };
 }

@@ -139,10 +139,10 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await see(`Connected to ${nameOfCloud()}, 1 thing needs attention`);
     const events = () => cloud.received.filter(({ method }) => method === 'device.event');
     await waitFor('the events', () => events().length === 3, timeoutMs);
-    await seeIn('Waiting for the cloud', '1 message set aside');
+    await seeIn('Waiting for the cloud', '1 rejected message');
     await press('Show them');
     await seeIn('Waiting for the cloud', reason);
-    await look(page, '83-cloud-set-aside');
+    await look(page, '83-cloud-dead-letters');
     await press('Send again');
     await seeIn('Waiting for the cloud', '1 message will be sent again.');
     await waitFor('it to arrive', () => cloud.received.some(({ params }) => params['id'] === 'kept'), timeoutMs);

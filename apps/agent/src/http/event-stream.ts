@@ -36,7 +36,7 @@ export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; s
     follow: (response) => {
       const isLocalSocket = response.req.socket.remoteAddress === undefined;
       places.enter(response, [isLocalSocket ? 'socket' : 'tcp'])?.destroy();
-      const closed = openStream(response, { clock, stopping, greeting: 'the events of the agent as they happen' });
+      const closed = openStream(response, { clock, stopping, comment: 'the events of the agent as they happen' });
       const subscription = logger.subscribe((event) => {
         if (response.writableLength > maxBufferedBytes) response.destroy();
         else response.write(`data: ${JSON.stringify(event)}\n\n`);
@@ -63,7 +63,7 @@ export function createLogStreams(parts: { clock: Clock; stopping: AbortSignal })
     follow: (log, response) => {
       if (open >= maxLogStreams) throw new StationError('unavailable', 'Too many clients follow the logs already.');
       open += 1;
-      const closed = openStream(response, { clock, stopping, greeting: 'the logs as they are written' });
+      const closed = openStream(response, { clock, stopping, comment: 'the logs as they are written' });
       const onLine = (line: LogLine): Promise<void> | void => {
         if (closed.aborted) return undefined;
         if (response.writableLength > maxBufferedBytes) {
@@ -89,7 +89,7 @@ export function createLogStreams(parts: { clock: Clock; stopping: AbortSignal })
 /** Begins a stream of server-sent events. @returns aborts when either side has ended it. */
 function openStream(
   response: ServerResponse,
-  { clock, stopping, greeting }: { clock: Clock; stopping: AbortSignal; greeting: string },
+  { clock, stopping, comment }: { clock: Clock; stopping: AbortSignal; comment: string },
 ): AbortSignal {
   const closed = new AbortController();
   const close = (): void => closed.abort();
@@ -103,7 +103,7 @@ function openStream(
     'cache-control': 'no-store',
     connection: 'close',
   });
-  response.write(`: ${greeting}\n\n`);
+  response.write(`: ${comment}\n\n`);
   void beat(response, clock, closed.signal).finally(() => {
     stopping.removeEventListener('abort', close);
     response.end();

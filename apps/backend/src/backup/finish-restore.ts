@@ -25,7 +25,7 @@ export async function finishRestore({ dataDir, disk, logger }: Parts): Promise<v
     switch (step.kind) {
       case 'wait_for_database':
         return;
-      case 'set_aside':
+      case 'move_out':
         await moveAll(disk, dataDir, places.previous);
         break;
       case 'move_in':

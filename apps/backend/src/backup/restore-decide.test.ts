@@ -7,7 +7,7 @@ const step = (phase: RestorePhase, { starts = 0, parts = null }: { starts?: numb
 
 test('each phase has its step', () => {
   assert.equal(nextRestoreStep(null).kind, 'clean');
-  assert.equal(step('ready'), 'set_aside');
+  assert.equal(step('ready'), 'move_out');
   assert.equal(step('ready', { parts: ['people'] }), 'wait_for_database');
   assert.equal(step('moving_in'), 'move_in');
   assert.equal(step('trial'), 'try');

@@ -10,7 +10,7 @@ export type RestoreStep =
   /** Parts are taken once the database is open. */
   | { kind: 'wait_for_database' }
   /** The station's data goes aside. */
-  | { kind: 'set_aside'; next: 'moving_in' }
+  | { kind: 'move_out'; next: 'moving_in' }
   | { kind: 'move_in'; next: 'trial' }
   /** A start with the restored data: it is counted before anything opens. */
   | { kind: 'try' }
@@ -28,7 +28,7 @@ export function nextRestoreStep(
   if (marker === null) return { kind: 'clean' };
   switch (marker.phase) {
     case 'ready':
-      return marker.parts === null ? { kind: 'set_aside', next: 'moving_in' } : { kind: 'wait_for_database' };
+      return marker.parts === null ? { kind: 'move_out', next: 'moving_in' } : { kind: 'wait_for_database' };
     case 'moving_in':
       return { kind: 'move_in', next: 'trial' };
     case 'trial':

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CloudClaim, CloudSetAside, CloudStatus } from '@station/protocol/cloud';
+import type { CloudClaim, CloudDeadLetter, CloudStatus } from '@station/protocol/cloud';
 import { findFreePort } from '@station/kit/free-port';
 import type { Session } from '@station/protocol/rest';
 import { bearer, owner, runBackend, type RunningBackend } from '../testing/running-backend.ts';
@@ -16,8 +16,8 @@ test('without a cloud: disabled, nothing to claim, and everything else works', a
   assert.equal((await running.http.inject({ url: '/api/cloud/claim', headers })).statusCode, 409);
   assert.equal((await running.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers })).statusCode, 409);
   assert.deepEqual((await running.http.inject({ url: '/api/cloud/activity', headers })).json(), []);
-  assert.equal((await running.http.inject({ url: '/api/cloud/set-aside', headers })).statusCode, 409);
-  const again = await running.http.inject({ method: 'POST', url: '/api/cloud/set-aside/send', headers });
+  assert.equal((await running.http.inject({ url: '/api/cloud/dead-letters', headers })).statusCode, 409);
+  const again = await running.http.inject({ method: 'POST', url: '/api/cloud/dead-letters/send', headers });
   assert.equal(again.statusCode, 409);
 });
 
@@ -50,16 +50,16 @@ test('dead letters are listed, shown as a condition, and resent by permitted use
   const status = async () => (await running.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();
   assert.deepEqual(
     (await status()).conditions.map(({ id, since }) => [id, since]),
-    [['cloud_messages_set_aside', '1970-01-01T00:00:01.000Z']],
+    [['cloud_dead_letters', '1970-01-01T00:00:01.000Z']],
   );
-  assert.deepEqual((await running.http.inject({ url: '/api/cloud/set-aside', headers })).json<CloudSetAside[]>(), [
+  assert.deepEqual((await running.http.inject({ url: '/api/cloud/dead-letters', headers })).json<CloudDeadLetter[]>(), [
     { seq: 7, channel: 'system', reason: 'closed with 1008', at: '1970-01-01T00:00:01.000Z' },
   ]);
-  const sent = await running.http.inject({ method: 'POST', url: '/api/cloud/set-aside/send', headers });
+  const sent = await running.http.inject({ method: 'POST', url: '/api/cloud/dead-letters/send', headers });
   assert.deepEqual(sent.json(), { count: 1 });
   const after = await status();
   assert.deepEqual(after.conditions, []);
-  assert.deepEqual([after.outbox.pending, after.outbox.setAside], [1, 0]);
+  assert.deepEqual([after.outbox.pending, after.outbox.deadLetters], [1, 0]);
   const logged = running.logger.lines.find((line) => line.includes('cloud_dead_letters_resent')) ?? '';
   assert.ok(logged.includes(session.user.id), logged);
 });
@@ -125,8 +125,8 @@ test('only the owner, and the owner before the cloud named another, may see the 
   const allowed = {
     'GET /api/cloud/status': ['member', 'admin', 'owner at home', 'owner'],
     'GET /api/cloud/activity': ['member', 'admin', 'owner at home', 'owner'],
-    'GET /api/cloud/set-aside': ['admin', 'owner at home', 'owner'],
-    'POST /api/cloud/set-aside/send': ['admin', 'owner at home', 'owner'],
+    'GET /api/cloud/dead-letters': ['admin', 'owner at home', 'owner'],
+    'POST /api/cloud/dead-letters/send': ['admin', 'owner at home', 'owner'],
     'GET /api/cloud/claim': ['owner at home', 'owner'],
   };
   for (const who of ['owner at home', 'owner']) {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { CloudActivities } from '@station/protocol/cloud-activity';
-import { CloudClaim, CloudSetAsides, CloudStatus, SentAgain } from '@station/protocol/cloud';
+import { CloudClaim, CloudDeadLetters, CloudStatus, SentAgain } from '@station/protocol/cloud';
 import { StationError } from '@station/kit/station-error';
 import type { Cloud } from './cloud.ts';
 import { disabledStatus } from './status.ts';
@@ -47,8 +47,8 @@ export async function registerCloudRoutes(
   );
 
   app.get(
-    '/api/cloud/set-aside',
-    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudSetAsides } } },
+    '/api/cloud/dead-letters',
+    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudDeadLetters } } },
     async () => {
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
       return cloud.deadLetters();
@@ -56,7 +56,7 @@ export async function registerCloudRoutes(
   );
 
   app.post(
-    '/api/cloud/set-aside/send',
+    '/api/cloud/dead-letters/send',
     { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: SentAgain } } },
     async (request) => {
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');

@@ -4,7 +4,7 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { readText, type Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
-import type { CloudClaim, CloudSetAside, CloudStatus, EventChannel } from '@station/protocol/cloud';
+import type { CloudClaim, CloudDeadLetter, CloudStatus, EventChannel } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
@@ -43,7 +43,7 @@ export type Cloud = AsyncDisposable & {
   /** Recent requests of the cloud, newest first. */
   activity(): readonly CloudActivity[];
   /** Dead letters (messages at which the cloud closed the link), newest first. */
-  deadLetters(): Promise<CloudSetAside[]>;
+  deadLetters(): Promise<CloudDeadLetter[]>;
   /** Sends the dead letters again. @returns how many. */
   resendDeadLetters(userId: string): Promise<number>;
 };

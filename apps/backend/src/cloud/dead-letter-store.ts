@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
+import type { CloudDeadLetter, EventChannel } from '@station/protocol/cloud';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
 /** Dead letters (messages at which the cloud always closed the link): the table `cloud_dead_letters`. */
@@ -9,7 +9,7 @@ export type DeadLetterStore = {
   add(seq: number, reason: string): Promise<void>;
   size(): Promise<{ count: number; oldestAt: number | null }>;
   /** Newest first. */
-  list(limit: number): Promise<CloudSetAside[]>;
+  list(limit: number): Promise<CloudDeadLetter[]>;
   /** Moves all of them to the end of the outbox, each with its previous `id`. @returns how many. */
   resend(): Promise<number>;
 };

@@ -113,12 +113,8 @@ const cases: [string, Partial<CloudFacts>, string[]][] = [
   ['full, and the oldest dropped', outbox(985, 3), ['cloud_outbox_full']],
   ['emptied since something was dropped', outbox(10, 3), []],
   ['full, of a station that nobody claimed', { isClaimed: false, ...outbox(1_000, 3) }, []],
-  ['dead letters', { deadLetters: { count: 1, oldestAt: now - 5 } }, ['cloud_messages_set_aside']],
-  [
-    'another backend holds the link',
-    { link: null, deadLetters: { count: 1, oldestAt: 1 } },
-    ['cloud_messages_set_aside'],
-  ],
+  ['dead letters', { deadLetters: { count: 1, oldestAt: now - 5 } }, ['cloud_dead_letters']],
+  ['another backend holds the link', { link: null, deadLetters: { count: 1, oldestAt: 1 } }, ['cloud_dead_letters']],
 ];
 
 for (const [name, facts, expected] of cases) {

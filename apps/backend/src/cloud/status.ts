@@ -60,7 +60,7 @@ export function createStatusReader(parts: {
         bytes: size.bytes,
         maxBytes,
         dropped: config.dropped,
-        setAside: dead.count,
+        deadLetters: dead.count,
       },
       conditions,
       askedAt: parts.askedAt(),
@@ -81,7 +81,7 @@ export const disabledStatus: CloudStatus = {
   lastError: null,
   nextAttemptAt: null,
   activeChannels: [],
-  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 0, dropped: 0, setAside: 0 },
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 0, dropped: 0, deadLetters: 0 },
   conditions: [],
   askedAt: null,
 };
@@ -173,7 +173,7 @@ export function conditionsOf(facts: CloudFacts): { id: CloudConditionId; since: 
   const filled = outbox.bytes / outbox.maxBytes;
   if (isClaimed && filled >= full && outbox.dropped > 0) raise('cloud_outbox_full');
   else if (isClaimed && filled >= nearlyFull) raise('cloud_outbox_nearly_full');
-  if (deadLetters.count > 0) raise('cloud_messages_set_aside', deadLetters.oldestAt);
+  if (deadLetters.count > 0) raise('cloud_dead_letters', deadLetters.oldestAt);
   return found;
 }
 

@@ -15,7 +15,7 @@ import type { Watchers } from '../core/watchers.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { type BleHelper, startBleHelper, type WriteOptions, type WriteOutcome } from './ble-helper.ts';
-import { type CandidateBook, createCandidateBook } from './candidate-book.ts';
+import { type Candidates, createCandidates } from './candidates.ts';
 import { type Known, toCandidate } from './candidate-decide.ts';
 import { decideScan, type PausedBy, type ScanDecision } from './scan-decide.ts';
 import { createToldRadio, type ToldRadio } from './told-radio.ts';
@@ -67,7 +67,7 @@ export type RadioOptions = {
 
 type RunningRadio = RadioOptions & {
   told: ToldRadio;
-  book: CandidateBook;
+  book: Candidates;
   helper: BleHelper | null;
   known: Known;
   /** Ids of the station's devices by external id. */
@@ -135,7 +135,7 @@ function createRadio(options: RadioOptions): RunningRadio {
   const radio: RunningRadio = {
     ...options,
     told,
-    book: createCandidateBook({ tell: told.tell, tellLost: told.tellLost, monotonic: () => clock.monotonic() }),
+    book: createCandidates({ tell: told.tell, tellLost: told.tellLost, monotonic: () => clock.monotonic() }),
     helper: null,
     known: {
       serviceUuid,

@@ -9,7 +9,7 @@ import { channel } from './session.ts';
 /** Messages between replicas, as JSON. */
 export type ReplicaMessage =
   | { kind: 'reports'; reports: readonly DeviceReport[] }
-  | { kind: 'happening'; happening: Exclude<DeviceEvent, { kind: 'reports' | 'status' }> }
+  | { kind: 'event'; event: Exclude<DeviceEvent, { kind: 'reports' | 'status' }> }
   /** `at`: when the last will arrived; it was published at most `ageMs` before. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
   /** `userId`: of the user, or of the session. */
@@ -262,7 +262,7 @@ export function shareEvents(local: DeviceEvents, { publish }: Pick<FanOut, 'publ
     subscribe: local.subscribe,
     emit: (event) => {
       if (event.kind === 'reports' || event.kind === 'status') local.emit(event);
-      else publish({ kind: 'happening', happening: event });
+      else publish({ kind: 'event', event });
     },
   };
 }

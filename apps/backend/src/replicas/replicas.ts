@@ -96,8 +96,8 @@ function deliver({ side, events, tokens, watchers, cloudChanged }: ReplicaState,
   switch (message.kind) {
     case 'reports':
       return side?.onReports(message.reports, before);
-    case 'happening':
-      return events?.emit(message.happening);
+    case 'event':
+      return events?.emit(message.event);
     case 'will':
       return side?.onWill(message);
     case 'revoked':

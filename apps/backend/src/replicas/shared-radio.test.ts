@@ -32,7 +32,7 @@ async function startReplicas(clock: SteppedClock, ids: readonly string[]): Promi
     setImmediate(() => {
       for (const { local, watchers } of all) {
         if (copy.kind === 'watched') watchers.receive(copy);
-        else if (copy.kind === 'happening') local.emit(copy.happening);
+        else if (copy.kind === 'event') local.emit(copy.event);
       }
     });
   };
@@ -44,7 +44,7 @@ async function startReplicas(clock: SteppedClock, ids: readonly string[]): Promi
       if (event.kind === 'message') hub.broadcast(event.message, event.key);
     });
     const emit: DeviceEvents['emit'] = (event) => {
-      if (event.kind !== 'reports' && event.kind !== 'status') publish({ kind: 'happening', happening: event });
+      if (event.kind !== 'reports' && event.kind !== 'status') publish({ kind: 'event', event });
     };
     const leadership = createLeadership();
     const helper = playedHelper();

@@ -34,7 +34,7 @@ export function replicatedCommandTransaction(transact: Transact): CommandTransac
   return (work) =>
     transact(async (transaction, announce) => {
       for (const command of await work(transaction)) {
-        await announce({ kind: 'happening', happening: { kind: 'command', command } });
+        await announce({ kind: 'event', event: { kind: 'command', command } });
       }
     });
 }

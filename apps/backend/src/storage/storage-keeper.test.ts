@@ -80,7 +80,7 @@ testOnSqlite(
     const left = await countedBytes(store);
     assert.ok(left > 0.85 * floor && left < 1.15 * floor, JSON.stringify({ started, left }));
     await restarted.settle();
-    const isRelieved = store.db.selectFrom('settings').select('key').where('key', '=', 'history.relief');
+    const isRelieved = store.db.selectFrom('settings').select('key').where('key', '=', 'history.shortage');
     assert.deepEqual(await isRelieved.execute(), []);
     await store.db.deleteFrom('device_events').where('device_id', '=', flood).execute();
     await until('the file is small again', async () => (await sizes()).diskBytes < 2 * mebibyte);

@@ -15,10 +15,10 @@ import {
   largestUsage,
   measureHistory,
 } from '../store/history-rows.ts';
-import { beginRelief, endRelief } from '../store/relief.ts';
+import { beginShortage, endShortage } from '../store/space-shortage.ts';
 import { trimRows } from '../store/row-limits.ts';
 import { shedOldest } from '../store/shed-history.ts';
-import { decideRelief, type ReliefFacts } from './relief-decide.ts';
+import { decideShortage, type ShortageFacts } from './shortage-decide.ts';
 import { decideStorage, kindToShed, roomOf, runsRoom, type StorageStep } from './storage-decide.ts';
 
 export type StorageKeeper = AsyncDisposable &
@@ -106,7 +106,7 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
     dropped: () => state.dropped,
     relieve: async (missingBytes, signal) => {
       if (!leadership.isLeader()) return;
-      state.mostRowBytes = decideRelief(await reliefFacts(parts, missingBytes));
+      state.mostRowBytes = decideShortage(await shortageFacts(parts, missingBytes));
       try {
         for (let kind = ''; kind !== 'wait' && !signal.aborted && !stopping.signal.aborted;) {
           await sleep(stepPauseMs);
@@ -117,7 +117,7 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
       }
     },
     settle: async () => {
-      if (leadership.isLeader()) await endRelief(store);
+      if (leadership.isLeader()) await endShortage(store);
     },
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -140,7 +140,7 @@ async function decideNext({ store, budgetBytes, waiting }: KeeperParts, state: K
   });
 }
 
-async function reliefFacts({ store, budgetBytes, clock }: KeeperParts, missingBytes: number): Promise<ReliefFacts> {
+async function shortageFacts({ store, budgetBytes, clock }: KeeperParts, missingBytes: number): Promise<ShortageFacts> {
   const { fileBytes, freeBytes, copies } = await store.space.measure();
   // Before everything is counted, nothing goes.
   const historyBytes = (await isHistoryMeasured(store)) ? await countedBytes(store) : 0;
@@ -150,7 +150,7 @@ async function reliefFacts({ store, budgetBytes, clock }: KeeperParts, missingBy
     freeBytes,
     historyBytes,
     spareCopyBytes: copies.slice(1).reduce((sum, { bytes }) => sum + bytes, 0),
-    startedBytes: historyBytes === 0 ? 0 : await beginRelief(store, historyBytes, clock.now()),
+    startedBytes: historyBytes === 0 ? 0 : await beginShortage(store, historyBytes, clock.now()),
     roomBytes: roomOf({ budgetBytes, isCopied: store.kind === 'sqlite' }).rowBytes,
   };
 }

@@ -16,7 +16,7 @@ test('a shown code is read again after every event of a station that is unclaime
   };
   followCloud({ onMessage } as LiveService, queries);
   const at = '2026-11-21T12:00:00.000Z';
-  const outbox = { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 };
+  const outbox = { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, deadLetters: 0 };
   const isForgottenAfter = (claimedAt: string | null): boolean => {
     queries.setQueryData(claimKey, 'the code of before');
     const status = { claimedAt, outbox, askedAt: null } as unknown as CloudStatus;
@@ -41,7 +41,7 @@ const status = (more: Partial<CloudStatus>): CloudStatus => ({
   lastError: null,
   nextAttemptAt: null,
   activeChannels: [],
-  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 },
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, deadLetters: 0 },
   conditions: [],
   askedAt: null,
   ...more,
@@ -51,7 +51,7 @@ const seen = (more: Partial<CloudStatus>): string | null => cloudAttentionOf(sta
 test('home names the most severe condition of the cloud link', () => {
   assert.equal(seen({}), null);
   assert.equal(seen({ conditions: [condition('cloud_unreachable')] }), 'cloud_unreachable');
-  const both = [condition('cloud_messages_set_aside'), condition('cloud_outbox_full')];
+  const both = [condition('cloud_dead_letters'), condition('cloud_outbox_full')];
   assert.equal(seen({ conditions: both }), 'cloud_outbox_full');
 });
 

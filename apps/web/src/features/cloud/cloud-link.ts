@@ -1,5 +1,5 @@
 import { useMutation, type UseMutationResult, useQuery, type UseQueryResult } from '@tanstack/react-query';
-import type { CloudClaim, CloudSetAside, CloudStatus, SentAgain } from '@station/protocol/cloud';
+import type { CloudClaim, CloudDeadLetter, CloudStatus, SentAgain } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import type { User } from '@station/protocol/rest';
 import { type Reading, useReading } from '../../api/reading.ts';
@@ -17,11 +17,11 @@ export const useCloudActivity = (): Reading<CloudActivity[]> =>
   useReading<CloudActivity[]>(cloudActivityKey, '/api/cloud/activity');
 
 /** Dead letters: messages that the cloud refused, newest first. Only for people who may send them again. */
-export function useSetAside(): UseQueryResult<CloudSetAside[], Problem> {
+export function useDeadLetters(): UseQueryResult<CloudDeadLetter[], Problem> {
   const { session } = useServices();
-  return useQuery<CloudSetAside[], Problem>({
+  return useQuery<CloudDeadLetter[], Problem>({
     queryKey: deadLettersKey,
-    queryFn: ({ signal }) => session.call<CloudSetAside[]>('GET', '/api/cloud/set-aside', { signal }),
+    queryFn: ({ signal }) => session.call<CloudDeadLetter[]>('GET', '/api/cloud/dead-letters', { signal }),
   });
 }
 
@@ -39,7 +39,7 @@ export function useUnclaim(): Command<void> {
 export function useSendAgain(): Command<SentAgain> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/cloud/set-aside/send'),
+    mutationFn: () => session.call('POST', '/api/cloud/dead-letters/send'),
     onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
   });
 }

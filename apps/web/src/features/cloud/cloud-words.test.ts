@@ -26,7 +26,7 @@ const status = (more: Partial<CloudStatus>): CloudStatus => ({
   lastError: null,
   nextAttemptAt: null,
   activeChannels: [],
-  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 },
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, deadLetters: 0 },
   conditions: [],
   askedAt: null,
   ...more,
@@ -41,7 +41,7 @@ test('each state of the link has a sentence of its own', () => {
 test('what is wrong comes before how the link is', () => {
   const headline = (more: Partial<CloudStatus>) => Object.values(cloudHeadline(t, status(more))).join(': ');
   assert.equal(headline({}), 'ok: Connected to cloud.example.org');
-  const warning = [condition('cloud_messages_set_aside')];
+  const warning = [condition('cloud_dead_letters')];
   assert.equal(headline({ conditions: warning }), 'attention: Connected to cloud.example.org, 1 thing needs attention');
   const fault = [...warning, condition('cloud_outbox_full')];
   assert.equal(headline({ conditions: fault }), 'fault: Messages for the cloud are being lost');

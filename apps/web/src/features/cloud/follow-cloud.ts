@@ -9,7 +9,7 @@ export const cloudKey = ['cloud'];
 export const cloudStatusKey = [...cloudKey, 'status'];
 export const claimKey = [...cloudKey, 'claim'];
 export const cloudActivityKey = [...cloudKey, 'activity'];
-export const deadLettersKey = [...cloudKey, 'set-aside'];
+export const deadLettersKey = [...cloudKey, 'dead-letters'];
 
 /** Updates the state of the cloud link from the station's events, and reads again what they only announce. */
 export function followCloud(live: LiveService, queries: QueryClient): void {
@@ -21,7 +21,7 @@ export function followCloud(live: LiveService, queries: QueryClient): void {
     const { status } = message;
     queries.setQueryData(cloudStatusKey, status);
     if (before?.askedAt !== status.askedAt) readAgain(cloudActivityKey);
-    if (before?.outbox.setAside !== status.outbox.setAside) readAgain(deadLettersKey);
+    if (before?.outbox.deadLetters !== status.outbox.deadLetters) readAgain(deadLettersKey);
     // The code of an unclaimed station may change each time.
     if (status.claimedAt !== null && before?.claimedAt === status.claimedAt) return;
     // An old code is useless: where none is shown it is removed, so that it never appears.

@@ -83,7 +83,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudStatus; onClose: () => void }) {
   const { t } = useTranslation();
   const unclaim = useUnclaim();
-  const lost = outbox.pending + outbox.setAside;
+  const lost = outbox.pending + outbox.deadLetters;
   return (
     <Dialog
       title={t('cloud.unclaim.title', { host: host ?? '' })}

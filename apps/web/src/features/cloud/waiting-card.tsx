@@ -14,7 +14,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { useSendAgain, useSetAside } from './cloud-link.ts';
+import { useSendAgain, useDeadLetters } from './cloud-link.ts';
 
 /** Messages that the cloud has not received yet. */
 export function WaitingCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
@@ -23,7 +23,7 @@ export function WaitingCard({ status, usable }: { status: CloudStatus; usable: b
   const isUp = status.state === 'authenticated';
   // Only the backend that holds the link knows its state; every backend knows the queue.
   const hasHeard = isUp || !status.isHeldHere;
-  const { pending, dropped, setAside } = status.outbox;
+  const { pending, dropped, deadLetters } = status.outbox;
   const formatted = (value: number): string => new Intl.NumberFormat(locale).format(value);
   return (
     <Card title={t('cloud.waiting.title')}>
@@ -47,7 +47,7 @@ export function WaitingCard({ status, usable }: { status: CloudStatus; usable: b
           <span>{t('cloud.waiting.dropped', { count: dropped, formatted: formatted(dropped) })}</span>
         </p>
       )}
-      <DeadLettersPart count={setAside} usable={usable} />
+      <DeadLettersPart count={deadLetters} usable={usable} />
     </Card>
   );
 }
@@ -135,7 +135,7 @@ function DeadLettersPart({ count, usable }: { count: number; usable: boolean }) 
 
 function List() {
   const { t } = useTranslation();
-  const { data, error } = useSetAside();
+  const { data, error } = useDeadLetters();
   if (!data) return error ? <ProblemNote problem={asProblem(error)} /> : <Skeleton className="mt-3 h-12" />;
   return (
     <ul className="mt-3 divide-y divide-line">

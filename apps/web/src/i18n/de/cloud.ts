@@ -165,6 +165,6 @@ export const cloud = {
       'Die Warteschlange ist voll. Sie leert sich, sobald die Verbindung steht; ein Administrator kann in der Einstellungsdatei mehr Platz erlauben.',
     cloud_outbox_nearly_full:
       'Ist sie voll, werden die ältesten Nachrichten verworfen. Sie leert sich automatisch, sobald die Verbindung steht.',
-    cloud_messages_set_aside: 'Sie stehen unten und lassen sich erneut senden.',
+    cloud_dead_letters: 'Sie stehen unten und lassen sich erneut senden.',
   },
 } as const;

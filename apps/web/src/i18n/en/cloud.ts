@@ -95,14 +95,14 @@ export const cloud = {
     dropped_other: '{{formatted}} older messages were lost, because the queue was full.',
   },
   aside: {
-    title_one: '{{count}} message set aside',
-    title_other: '{{count}} messages set aside',
-    help: 'The cloud closed the link each time it got one of these. They were set aside so that they do not block the others.',
+    title_one: '{{count}} rejected message',
+    title_other: '{{count}} rejected messages',
+    help: 'The cloud closed the link each time it got one of these. They wait here so that they do not block the others.',
     show: 'Show them',
     hide: 'Hide them',
     one: '{{channel}}, {{time}}',
     send: 'Send again',
-    sendHelp: 'They go to the end of the queue. One that the cloud still rejects is set aside again.',
+    sendHelp: 'They go to the end of the queue. One that the cloud rejects again comes back here.',
     sent_one: '{{count}} message will be sent again.',
     sent_other: '{{count}} messages will be sent again.',
   },
@@ -163,6 +163,6 @@ export const cloud = {
       'The queue is full. It empties once the link is up; an admin can allow more space in the settings file.',
     cloud_outbox_nearly_full:
       'When it is full, the oldest messages are dropped. It empties automatically when the link is up.',
-    cloud_messages_set_aside: 'They are listed below, and can be sent again.',
+    cloud_dead_letters: 'They are listed below, and can be sent again.',
   },
 } as const;

@@ -175,6 +175,6 @@ export const cloud = {
       'Kolejka jest pełna. Opróżni się, gdy będzie połączenie; administrator może dać jej więcej miejsca w pliku ustawień.',
     cloud_outbox_nearly_full:
       'Gdy się zapełni, najstarsze wiadomości przepadną. Opróżni się automatycznie, gdy będzie połączenie.',
-    cloud_messages_set_aside: 'Ich lista jest poniżej i można je wysłać ponownie.',
+    cloud_dead_letters: 'Ich lista jest poniżej i można je wysłać ponownie.',
   },
 } as const;

@@ -1,5 +1,5 @@
 /** A nearly full disk and the database on it; bytes. */
-export type ReliefFacts = {
+export type ShortageFacts = {
   /** How much more should be free. */
   missingBytes: number;
   fileBytes: number;
@@ -25,7 +25,7 @@ const leastHistoryBytes = 16 * mebibyte;
  *
  * Space that becomes free in the file counts too, although a database that cannot shrink does not return it: new rows use it.
  */
-export function decideRelief(facts: ReliefFacts): number {
+export function decideShortage(facts: ShortageFacts): number {
   const { fileBytes, freeBytes, historyBytes } = facts;
   const wanted = fileBytes - Math.max(0, facts.missingBytes - facts.spareCopyBytes);
   const mayGo = Math.max(0, historyBytes - keptHistory(facts));
@@ -33,5 +33,5 @@ export function decideRelief(facts: ReliefFacts): number {
 }
 
 /** What the history keeps. */
-const keptHistory = ({ startedBytes, roomBytes }: ReliefFacts): number =>
+const keptHistory = ({ startedBytes, roomBytes }: ShortageFacts): number =>
   Math.max(startedBytes / 2, Math.min(leastHistoryBytes, roomBytes / 2));

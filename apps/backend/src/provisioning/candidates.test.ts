@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate } from '@station/protocol/provisioning';
 import { createRepeatFilter } from '@station/kit/repeat-filter';
-import { createCandidateBook } from './candidate-book.ts';
+import { createCandidates } from './candidates.ts';
 import { maxCandidates } from './candidate-decide.ts';
 
 const candidate = (address: string, rssi: number): Candidate => ({
@@ -27,7 +27,7 @@ function neighbourhood() {
   let nowMs = 0;
   const told = new Set<string>();
   const sent = { messages: 0 };
-  const book = createCandidateBook({
+  const book = createCandidates({
     tell: ({ address }) => {
       sent.messages += 1;
       told.add(address);

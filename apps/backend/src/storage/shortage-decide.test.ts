@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideRelief, type ReliefFacts } from './relief-decide.ts';
+import { decideShortage, type ShortageFacts } from './shortage-decide.ts';
 
 const mebibyte = 1024 * 1024;
-const inMebibytes = (facts: ReliefFacts): ReliefFacts =>
-  Object.fromEntries(Object.entries(facts).map(([name, size]) => [name, size * mebibyte])) as ReliefFacts;
+const inMebibytes = (facts: ShortageFacts): ShortageFacts =>
+  Object.fromEntries(Object.entries(facts).map(([name, size]) => [name, size * mebibyte])) as ShortageFacts;
 /** MiB. */
-const fine: ReliefFacts = {
+const fine: ShortageFacts = {
   missingBytes: 10,
   fileBytes: 210,
   freeBytes: 2,
@@ -16,7 +16,7 @@ const fine: ReliefFacts = {
   roomBytes: 1_300,
 };
 
-const table: [string, Partial<ReliefFacts>, number][] = [
+const table: [string, Partial<ShortageFacts>, number][] = [
   ['what is missing goes', {}, 200],
   ['free pages count', { freeBytes: 30 }, 200],
   ['copies count', { spareCopyBytes: 4 }, 204],
@@ -38,14 +38,14 @@ const table: [string, Partial<ReliefFacts>, number][] = [
 ];
 
 for (const [name, facts, expected] of table) {
-  test(name, () => assert.equal(decideRelief(inMebibytes({ ...fine, ...facts })) / mebibyte, expected));
+  test(name, () => assert.equal(decideShortage(inMebibytes({ ...fine, ...facts })) / mebibyte, expected));
 }
 
 test('whatever else fills the disk again and again, half of the history stays', () => {
   for (const canShrink of [true, false]) {
     const facts = inMebibytes(fine);
     for (let look = 0; look < 1_000; look++) {
-      const most = decideRelief({ ...facts, missingBytes: 40 * mebibyte });
+      const most = decideShortage({ ...facts, missingBytes: 40 * mebibyte });
       const shed = Math.max(0, facts.fileBytes - facts.freeBytes - most);
       facts.historyBytes -= shed;
       facts.freeBytes += shed;

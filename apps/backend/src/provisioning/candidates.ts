@@ -3,7 +3,7 @@ import type { Candidate } from '@station/protocol/provisioning';
 import { byWorth, isLost, isSameDevice, isSettled, isToldNow, type Kept, maxCandidates } from './candidate-decide.ts';
 
 /** The cache of candidates of the replica that scans. */
-export type CandidateBook = {
+export type Candidates = {
   /** @param heard null: the device does not wait to be set up (any more). */
   hear(address: Discovered['address'], heard: Candidate | null): void;
   /**
@@ -35,11 +35,11 @@ const countEveryMs = 900;
 const byUrgency = (a: Entry, b: Entry): number =>
   Number(isSettled(b)) - Number(isSettled(a)) || (a.toldAtMs ?? -Infinity) - (b.toldAtMs ?? -Infinity) || 0;
 
-export function createCandidateBook(parts: {
+export function createCandidates(parts: {
   tell: (candidate: Candidate) => void;
   tellLost: (address: string) => void;
   monotonic: () => number;
-}): CandidateBook {
+}): Candidates {
   const { tell, tellLost, monotonic } = parts;
   const entries = new Map<string, Entry>();
 
