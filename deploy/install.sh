@@ -403,10 +403,22 @@ parse_answers() {
 	[ -r "$answers_file" ] || fail "The answer file $answers_file does not exist or is not readable."
 	carriage_return=$(printf '\r')
 	byte_order_mark=$(printf '\357\273\277')
+	line_number=0
 	while IFS= read -r line || [ -n "$line" ]; do
+		line_number=$((line_number + 1))
 		# What editors of Windows add.
 		line=${line%"$carriage_return"} line=${line#"$byte_order_mark"}
-		case $line in '' | '#'*) continue ;; esac
+		case ${line#"${line%%[![:space:]]*}"} in '' | '#'*) continue ;; esac
+		case $line in
+		*=*) ;;
+		*)
+			# Not the line itself: it may be a password that was wrapped.
+			add_problem "line $line_number has no =; write NAME=value"
+			continue
+			;;
+		esac
+		# As in a file that a shell reads.
+		line=${line#export }
 		name=${line%%=*} value=${line#*=}
 		# A value may begin with blanks: a password can.
 		case $name in
@@ -415,7 +427,14 @@ parse_answers() {
 			continue
 			;;
 		esac
-		case $value in \'*\' | \"*\") value=${value#?} && value=${value%?} ;; esac
+		quoted=${value%"${value##*[![:space:]]}"}
+		case $quoted in
+		\'*\' | \"*\") value=${quoted#?} && value=${value%?} ;;
+		\'*\'[[:space:]]*'#'* | \"*\"[[:space:]]*'#'*)
+			add_problem "$name has a comment behind its value; write it on a line of its own"
+			continue
+			;;
+		esac
 		if ! printf '%s %s %s' "$agent_names" "$stack_names" "$own_names" | tr ' ' '\n' | grep -Fqx -e "$name"; then
 			add_problem "$name is not a name of the answer file"
 			continue

@@ -123,16 +123,26 @@ describe('install.sh refuses, before it changes anything,', () => {
     };
     // An editor of Windows begins a file with a byte order mark.
     const right = '\uFEFFMQTT_PORT=1884\r\nSTABILIZATION_SECONDS="10"\n# a comment\n\n';
+    const odd =
+      ' \t\n  # an indented comment\nMQTT_TLS_PORT="8884" \t\r\nHTTPS_PORT=\'8443\' \nexport CHECK_INTERVAL_MINUTES=5\n';
     const spaced = 'LOG_LEVEL = info\n  KEEP_RELEASES=3\n';
+    const behind = 'WIFI_SSID="Home #1" # mine\n';
+    const cut = 'MQTT_PASSWORD\nwrapped password\n';
     const lines = Object.entries(mistakes).map(([name, value]) => `${name}=${value}\n`);
-    const { exitCode, stderr } = await install(workspace, { answers: right + spaced + lines.join('') });
+    const { exitCode, stderr } = await install(workspace, {
+      answers: right + odd + spaced + behind + cut + lines.join(''),
+    });
     assert.equal(exitCode, 1);
     const named = [...stderr.matchAll(/^ {6}([A-Z_]+) /gm)].map(([, name]) => name);
-    const ofBlanks = ['LOG_LEVEL', 'KEEP_RELEASES'];
-    assert.deepEqual(named, [...ofBlanks, ...Object.keys(mistakes)]);
+    const ofLines = ['LOG_LEVEL', 'KEEP_RELEASES', 'WIFI_SSID'];
+    assert.deepEqual(named, [...ofLines, ...Object.keys(mistakes)]);
     assert.equal([...stderr.matchAll(/ has blanks beside its name; write NAME=value/g)].length, 2);
+    assert.deepEqual(
+      [...stderr.matchAll(/line (\d+) has no =; write NAME=value/g)].map(([, number]) => number),
+      ['13', '14'],
+    );
     assert.match(stderr, /UPDATE_PUBLIC_KEY .*; number 2 is not one$/m);
-    assert.doesNotMatch(stderr, /it's a secret|short$/m);
+    assert.doesNotMatch(stderr, /it's a secret|short$|wrapped|mine/m);
   });
 });
 

@@ -1,11 +1,13 @@
 /**
- * Images of an ESP8266. Format: esptool, "Firmware Image Format" of the ESP8266 (version 1: 0xE9, version 2: 0xEA), as `elf2image` and the
- * Arduino core write it. It has no descriptor, so it is known by its segments and where they are loaded. Numbers are little-endian.
+ * Images of an ESP8266. Format: esptool, "Firmware Image Format" of the ESP8266 (version 1: 0xE9, version 2: 0xEA, version 3: with the header
+ * of an ESP32), as `elf2image` and the Arduino core write it. It is known by its segments and where they are loaded. Numbers are little-endian.
  */
 
 export const esp8266Magic = 0xe9;
 const secondMagic = 0xea;
 const headerBytes = 8;
+/** Of version 3, which ESP8266_RTOS_SDK writes. */
+const longHeaderBytes = 24;
 const segmentHeaderBytes = 8;
 const mostSegments = 16;
 
@@ -20,9 +22,12 @@ const memory: readonly { start: number; end: number }[] = [
 export function isEsp8266Image(view: DataView): boolean {
   const start = view.byteLength < headerBytes ? null : startOfHeader(view);
   if (start === null || start + headerBytes > view.byteLength || view.getUint8(start) !== esp8266Magic) return false;
-  const count = view.getUint8(start + 1);
+  return [headerBytes, longHeaderBytes].some((bytes) => hasSegments(view, start + bytes, view.getUint8(start + 1)));
+}
+
+function hasSegments(view: DataView, start: number, count: number): boolean {
   if (count === 0 || count > mostSegments) return false;
-  let at = start + headerBytes;
+  let at = start;
   for (let index = 0; index < count; index += 1) {
     if (at + segmentHeaderBytes > view.byteLength) return false;
     const address = view.getUint32(at, true);

@@ -66,6 +66,14 @@ describe('an application', () => {
     }
   });
 
+  it('with a signature over SHA-384 is recognised: only the chip can tell whose it is', () => {
+    const signed = Buffer.from(sign(buildImage({ ...recipe, chip: 'esp32c5', bytes: 6000 })));
+    const sector = signed.length - 4096;
+    signed.set([0xe7, 3, 1], sector);
+    signed.set(createHash('sha384').update(signed.subarray(0, sector)).digest(), sector + 4);
+    assert.equal(inspect(signed).kind, 'application');
+  });
+
   it('is recognised whatever its loader ignores behind the end', () => {
     for (const hashed of [true, false]) {
       const image = Buffer.from(buildImage({ ...recipe, bytes: 6000, hashed }));
@@ -135,8 +143,11 @@ describe('an image of an ESP8266', () => {
     image.subarray(4096),
   ]);
 
-  it('is recognised in both formats, with data behind it', () => {
-    for (const each of [image, image.subarray(4096), second, Buffer.concat([image, Buffer.alloc(500, 1)])])
+  // The SDK of Espressif with FreeRTOS writes the header of an ESP32, without a chip.
+  const third = Buffer.concat([image.subarray(4096, 4096 + 8), Buffer.alloc(16), image.subarray(4096 + 8)]);
+
+  it('is recognised in all three formats, with data behind it', () => {
+    for (const each of [image, image.subarray(4096), second, third, Buffer.concat([image, Buffer.alloc(500, 1)])])
       assert.deepEqual(inspect(each), { kind: 'esp8266' });
   });
 

@@ -167,14 +167,16 @@ const sectorBytes = 4096;
 
 /**
  * Whether the image, padded with 0xFF to a whole sector, is followed by a sector of signature blocks (Secure Boot v2) with another digest.
- * The older scheme appends 68 bytes without a digest: only the chip, which has the key, can tell whose they are.
+ * The older scheme appends 68 bytes without a digest, and a key of 384 bits signs one of SHA-384: only the chip can tell whose they are.
  */
 function isForeignSignature(bytes: Uint8Array, imageEnd: number, sha256: Sha256): boolean {
   const signatureAt = Math.ceil(imageEnd / sectorBytes) * sectorBytes;
-  // Version 2: RSA, 3: ECDSA. The digest of the image follows the four bytes of magic, version and padding.
+  // Version 2: RSA, 3: ECDSA. The digest of the image follows the four bytes of magic, version, kind of digest and padding.
   const magic = bytes[signatureAt];
   const version = bytes[signatureAt + 1];
   if (magic !== 0xe7 || (version !== 2 && version !== 3)) return false;
+  // 0: SHA-256, also where it is padding; 1: SHA-384.
+  if (bytes[signatureAt + 2] !== 0) return false;
   const digest = bytes.subarray(signatureAt + 4, signatureAt + 4 + hashBytes);
   return !equal(sha256(bytes.subarray(0, signatureAt)), digest);
 }

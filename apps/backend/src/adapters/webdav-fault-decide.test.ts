@@ -31,6 +31,7 @@ test('each status has one reason', () => {
     ['write', 408, 'unreachable'],
     ['look', 521, 'proxy'],
     ['write', 524, 'proxy'],
+    ['look', 530, 'proxy'],
     ['read', 410, 'not_found'],
     ['remove', 207, 'forbidden'],
     ['remove', 403, 'forbidden'],

@@ -28,8 +28,8 @@ const always: Readonly<Record<string, BackupFault>> = {
 export function faultOfStatus(step: WebdavStep, status: number): BackupFault {
   const known = ownValue(always, String(status));
   if (known !== undefined) return known;
-  // Cloudflare's own, for a server that it does not reach.
-  if (status >= 520 && status < 530) return 'proxy';
+  // Cloudflare's own, for a server that it does not reach; 530: its tunnel has nobody at the other end.
+  if (status >= 520 && status <= 530) return 'proxy';
   // A page for people in place of a listing, or methods that are not known: a web server without WebDAV, or one that only lets read.
   if (status < 300 || status === 405 || status === 501) return step === 'look' ? 'not_webdav' : 'forbidden';
   if (status === 400 || status === 415 || status === 422) return step === 'look' ? 'not_webdav' : 'name_refused';

@@ -57,6 +57,15 @@ test('of several challenges the strongest is answered, and Basic where there is 
   assert.equal(header('Digest realm="x", nonce="n", qop="auth-int"'), '');
 });
 
+test('the realm counts as the bytes that the server sent, in whatever encoding', () => {
+  for (const bytes of [Buffer.from('Geräte', 'utf8'), Buffer.from('Geräte', 'latin1')]) {
+    const text = header(`Digest realm="${bytes.toString('latin1')}", nonce="n"`);
+    const plain = Buffer.concat([Buffer.from('Mufasa:'), bytes, Buffer.from(':Circle Of Life')]);
+    const secret = createHash('md5').update(plain).digest('hex');
+    assert.equal(valueOf(text, 'response'), md5(`${secret}:n:${md5('GET:/dir/index.html')}`));
+  }
+});
+
 test('letters outside Latin are sent as UTF-8', () => {
   const account = { username: 'Ганна', password: 'пароль' };
   assert.equal(header('Basic realm="x"', account), `Basic ${Buffer.from('Ганна:пароль').toString('base64')}`);

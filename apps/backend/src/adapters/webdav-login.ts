@@ -51,7 +51,8 @@ const hasAuth = (values: ReadonlyMap<string, string>): boolean =>
 
 /** RFC 7616, and RFC 2069 for servers that name no `qop`. */
 function digest(values: ReadonlyMap<string, string>, hash: string, { username, password }: WebdavLogin): Authorise {
-  const sum = (...parts: string[]): string => createHash(hash).update(parts.join(':')).digest('hex');
+  // Over bytes: the realm may be in any encoding.
+  const sum = (...parts: string[]): string => createHash(hash).update(parts.join(':'), 'latin1').digest('hex');
   const realm = values.get('realm') ?? '';
   const nonce = values.get('nonce') ?? '';
   const algorithm = values.get('algorithm');
@@ -60,7 +61,7 @@ function digest(values: ReadonlyMap<string, string>, hash: string, { username, p
   let used = 0;
   const header = (method: string, target: string): string => {
     const count = (++used).toString(16).padStart(8, '0');
-    const plain = sum(username, Buffer.from(realm, 'latin1').toString('utf8'), password);
+    const plain = sum(asBytes(username), realm, asBytes(password));
     const secret = algorithm?.toLowerCase().endsWith('-sess') ? sum(plain, nonce, own) : plain;
     const request = sum(method, target);
     const isCounted = hasAuth(values);

@@ -55,6 +55,18 @@ test('the station answers under its addresses and names only', () => {
   for (const host of foreign) assert.equal(isOwn(host), false, host);
 });
 
+test('the number that mDNS appends to a name may come, go and change, and a dot at the end of PUBLIC_URL does not count', () => {
+  for (const [publicUrl, host] of [
+    ['http://cabin-2.local', 'cabin.local'],
+    ['http://cabin-2.local', 'cabin-3.local'],
+    ['http://cabin.local:8080', 'cabin-2.local:8080'],
+    ['http://cabin.lan.', 'cabin.lan'],
+  ] as const)
+    assert.equal(createIsOwnHost({ publicUrl, publicName: null })(host), true, `${publicUrl} ${host}`);
+  const isOwn = createIsOwnHost({ publicUrl: 'http://cabin-2.lan', publicName: null });
+  for (const host of ['cabin.lan', 'cabin-3.lan', 'cabin.local']) assert.equal(isOwn(host), false, host);
+});
+
 test('a rebound name gets 421 on every path, also for unknown paths and public routes', async () => {
   await using running = await runBackend();
   for (const url of ['/api/health', '/api/auth/status', '/metrics', '/nothing', '/ws', '/api/devices']) {

@@ -1,5 +1,6 @@
 import { isIP } from '@station/kit/node-tables';
 import { StationError } from '@station/kit/station-error';
+import { wishedName } from '@station/protocol/station-name';
 import type { HttpServer } from './server.ts';
 
 /** The name that a station has where nobody gave it another. */
@@ -38,18 +39,23 @@ const addressesOf = ({ publicUrl, publicName }: OwnNames): string[] => [
  * with a name without dots: no page on the internet has one. Containers and home routers use such names.
  */
 export function createIsOwnHost({ publicUrl, publicName }: OwnNames): (header: string | undefined) => boolean {
-  const names = new Set([usualName, new URL(publicUrl).hostname, ...(publicName === null ? [] : [publicName])]);
+  const own = [usualName, withoutDot(new URL(publicUrl).hostname), ...(publicName === null ? [] : [publicName])];
+  // `foundUrl` gives devices the name with the number that the machine has now: cabin.local for cabin-2.local.
+  const names = new Set(own.map(wishedName));
   return (header) => {
     const name = hostNameOf(header);
     if (name === null) return false;
     if (isIP(name.replace(/^\[|\]$/g, '')) !== 0 || !name.includes('.')) return true;
-    // Avahi appends a number to a name that another machine has: station-2.local.
-    return names.has(name) || names.has(name.replace(/-\d+(?=\.local$)/, ''));
+    return names.has(wishedName(name));
   };
 }
 
 /** The name in a `Host` header without its port, as a URL has it: lower case, IPv6 in brackets. Null when it is no host. */
 export function hostNameOf(header: string | undefined): string | null {
   if (header === undefined || !/^[^\s/\\?#@]+$/.test(header)) return null;
-  return URL.parse(`http://${header}`)?.hostname.replace(/\.$/, '') ?? null;
+  const host = URL.parse(`http://${header}`)?.hostname;
+  return host === undefined ? null : withoutDot(host);
 }
+
+/** A name may end with the dot of the root of the DNS. */
+const withoutDot = (name: string): string => name.replace(/\.$/, '');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiAnswer, EngineApi } from './engine-api.ts';
-import { createImageVerifier, createPullMeter, imageId, type PullLine, removeImage } from './images.ts';
+import { createImageVerifier, createPullMeter, imageId, pull, type PullLine, removeImage } from './images.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
 function createApi(answers: Record<string, ApiAnswer>) {
@@ -70,6 +70,25 @@ test('a damaged image goes with all its names, or the next pull would reuse its 
     });
     assert.equal(await removeImage(api, 'station', reference, true), 'removed');
     assert.equal(calls.at(-1), 'DELETE /images/sha256%3A1');
+  }
+});
+
+test('a damaged image of docker.io is found by any way to write its name', async () => {
+  for (const [reference, RepoTags] of [
+    ['docker.io/station/proxy:2', ['station/proxy:2']],
+    ['docker.io/library/caddy:2', ['caddy:2']],
+    ['station/proxy:2', ['docker.io/station/proxy:2']],
+  ] as const) {
+    const { api, calls } = createApi({
+      ...listed(
+        { Id: 'sha256:0', RepoTags: ['<none>:<none>', 'registry.test/station/proxy:2'] },
+        { Id: 'sha256:1', RepoTags },
+      ),
+      ...using(),
+      'DELETE /images/sha256%3A1': { status: 200, body: [] },
+    });
+    assert.equal(await removeImage(api, 'station', reference, true), 'removed');
+    assert.equal(calls.at(-1), 'DELETE /images/sha256%3A1', reference);
   }
 });
 
@@ -294,4 +313,64 @@ test('an engine that stopped answering does not stand in the way of the next ima
   const second = verify('sha256:2', signal);
   await assert.rejects(first, /away/);
   assert.equal(await second, 'whole');
+});
+
+/** A pull that ends with this line. @param RepoDigests of the image afterwards. */
+async function pullOf(reference: string, line: PullLine, RepoDigests: readonly string[] = []) {
+  const body = { Id: 'sha256:1', RepoDigests };
+  const { api } = createApi({
+    [`GET /images/${encodeURIComponent(reference)}/json`]: { status: 200, body },
+    'GET /version': { status: 200, body: { Os: 'linux', Arch: 'arm64' } },
+  });
+  const lines: EngineApi['lines'] = async (_method, _path, onLine) => {
+    onLine(line);
+    return { status: 200, body: null };
+  };
+  const info = async () => ({ DockerRootDir: '/', OSType: 'linux' });
+  const options = { credentials: null, sizes: {}, onProgress: () => undefined, signal };
+  return pull({ ...api, lines }, info, reference, options);
+}
+
+test('a fetched image has its digest, however its name and that of docker.io are written', async () => {
+  for (const [reference, name] of [
+    ['registry.test:5000/station/web:1', 'registry.test:5000/station/web'],
+    ['station/web:1', 'station/web'],
+    ['docker.io/station/web:1', 'station/web'],
+    ['docker.io/library/caddy:2', 'caddy'],
+    ['station/web:1', 'docker.io/station/web'],
+  ] as const) {
+    const foreign = [`registry.test/station/web@${pinned}`, `station/web-2@${pinned}`];
+    const answer = await pullOf(reference, { status: 'Digest: …' }, [...foreign, `${name}@${pinned}`]);
+    assert.deepEqual(answer, { kind: 'ok', imageId: 'sha256:1', digest: `${name}@${pinned}` }, reference);
+  }
+});
+
+test('a pull that a disk refuses is told as that, in the words of every store of images', async () => {
+  for (const [error, code] of [
+    ['write /var/lib/docker/tmp/GetImageBlob1: no space left on device', 'disk_space_low'],
+    [
+      'failed to extract layer sha256:1: mount callback failed on /var/lib/containerd/tmpmounts/1: failed to write file: No space left on device: unknown',
+      'disk_space_low',
+    ],
+    ['open /var/lib/docker/tmp/GetImageBlob1: read-only file system', 'engine_storage_failed'],
+    [
+      'failed to prepare extraction snapshot "extract-1 sha256:1": mkdir /var/lib/containerd/x: read-only file system: unknown',
+      'engine_storage_failed',
+    ],
+    ['failed to register layer: write /usr/lib/libc.so: input/output error', 'engine_storage_failed'],
+    ['lstat /var/lib/docker/overlay2/1: structure needs cleaning', 'engine_storage_failed'],
+    ['Get "https://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused', 'registry_unavailable'],
+    [
+      'Get "https://127.0.0.1:1/v2/": dial tcp: lookup registry.test on 192.0.2.1:53: no such host',
+      'registry_unavailable',
+    ],
+    [
+      'failed to resolve reference "127.0.0.1:1/web:1": failed to do request: tls: failed to verify certificate: x509: certificate has expired or is not yet valid',
+      'registry_unavailable',
+    ],
+  ] as const) {
+    const answer = await pullOf('127.0.0.1:1/web:1', { error });
+    assert.ok(answer.kind === 'failed');
+    assert.deepEqual([answer.code, answer.detail], [code, error]);
+  }
 });

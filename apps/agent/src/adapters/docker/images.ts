@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseImageReference } from '@station/protocol/image-reference';
+import { type ImageReference, parseImageReference } from '@station/protocol/image-reference';
 import { ownValue } from '@station/protocol/own-value';
 import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
@@ -34,6 +34,12 @@ export async function imageId(api: EngineApi, reference: string): Promise<string
 const listImages = async (api: EngineApi) =>
   expectBody(await api.call('GET', '/images/json'), Type.Array(Image), 'GET /images/json');
 
+/** Those of the same repository. An engine may write `web` for `docker.io/library/web`, and Podman the other way round. */
+function namesOf({ registry, repository }: ImageReference, names: readonly string[] | null = []): ImageReference[] {
+  const all = (names ?? []).map((name) => parseImageReference(name)).filter((one) => one !== null);
+  return all.filter((one) => one.registry === registry && one.repository === repository);
+}
+
 /**
  * Id by the engine's list, which also has images that cannot be inspected. Removing an image by one name would only take that name from it:
  * with another name left, a damaged image keeps its layers and the next pull reuses them.
@@ -41,11 +47,11 @@ const listImages = async (api: EngineApi) =>
 async function listedId(api: EngineApi, reference: string): Promise<string> {
   const parsed = parseImageReference(reference);
   if (parsed === null) return reference;
-  const { name, tag, digest } = parsed;
+  const { tag, digest } = parsed;
   const isNamed = ({ RepoTags, RepoDigests }: Static<typeof Image>): boolean =>
     digest === null
-      ? (RepoTags ?? []).includes(`${name}:${tag ?? 'latest'}`)
-      : (RepoDigests ?? []).includes(`${name}@${digest}`);
+      ? namesOf(parsed, RepoTags).some((one) => one.tag === tag)
+      : namesOf(parsed, RepoDigests).some((one) => one.digest === digest);
   return (await listImages(api)).find(isNamed)?.Id ?? reference;
 }
 
@@ -132,7 +138,7 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
     headers: registryAuth(options.credentials, reference.registry),
     signal: options.signal,
   });
-  if (answer.status === 200 && fault === null) return pulledImage(api, text, reference.name);
+  if (answer.status === 200 && fault === null) return pulledImage(api, reference);
   const detail = fault ?? messageOf(answer.body);
   if (answer.status === 404) {
     return {
@@ -148,7 +154,7 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
   // The registry delivered the layer, so it is the engine that cannot store it.
-  if (meter.isNextDelivered()) {
+  if (meter.isNextDelivered() || saysBrokenDisk(detail)) {
     const reason = `${reference.repository} could not be stored`;
     return { kind: 'failed', code: 'engine_storage_failed', reason, detail, transient: true };
   }
@@ -162,15 +168,19 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
 /** The engine has no code for it; this is the text of the system for ENOSPC and EDQUOT. What was half written is removed by now. */
 const saysNoSpace = (detail: string): boolean => /no space left on device|disk quota exceeded/i.test(detail);
 
-async function pulledImage(api: EngineApi, text: string, name: string): Promise<PullAnswer> {
-  const answer = await api.call('GET', `/images/${encodeURIComponent(text)}/json`);
+/** The same for EROFS, EIO and EUCLEAN: the disk cannot be written, or is damaged. */
+const saysBrokenDisk = (detail: string): boolean =>
+  /read-only file system|input\/output error|structure needs cleaning/i.test(detail);
+
+async function pulledImage(api: EngineApi, reference: ImageReference): Promise<PullAnswer> {
+  const answer = await api.call('GET', `/images/${encodeURIComponent(reference.text)}/json`);
   if (answer.status >= 500) return { kind: 'broken' };
   if (!Value.Check(Image, answer.body)) {
     const detail = messageOf(answer.body);
     return { kind: 'failed', code: 'engine_failed', reason: 'a fetched image cannot be read', detail, transient: true };
   }
-  const digest = answer.body.RepoDigests?.find((one) => one.startsWith(`${name}@`)) ?? null;
-  return { kind: 'ok', imageId: answer.body.Id, digest };
+  const [named] = namesOf(reference, answer.body.RepoDigests);
+  return { kind: 'ok', imageId: answer.body.Id, digest: named?.text ?? null };
 }
 
 /** The header with credentials for the Engine API; they are in no argument and no file. */

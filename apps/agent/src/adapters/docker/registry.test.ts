@@ -100,6 +100,29 @@ for (const [name, status, expected] of [
   });
 }
 
+const inJson = { 'content-type': 'application/json; charset=utf-8' };
+for (const [who, status, headers, expected] of [
+  ['a registry', 403, inJson, 'registry_auth_failed'],
+  ['a registry', 404, inJson, 'image_missing'],
+  ['a registry that names no type', 404, {}, 'image_missing'],
+  ['a proxy on the way', 403, { 'content-type': 'text/html; charset=UTF-8' }, null],
+  ['a proxy on the way', 404, { 'content-type': 'Text/HTML' }, null],
+  ['a proxy with nothing behind it', 404, { 'content-type': 'text/plain; charset=utf-8' }, null],
+] as const) {
+  test(`${status} of ${who} is told as ${expected ?? 'nothing about the image'}`, async () => {
+    await using registry = await serve((_, response) => response.writeHead(status, headers).end('no'));
+    const answer = await readFrom(registry.address);
+    assert.equal(answer.kind === 'failed' ? answer.code : null, expected);
+    await using blocked = await serve((request, response) => {
+      if (request.url?.startsWith('/token')) return response.writeHead(403, headers).end('no');
+      const challenge = `Bearer realm="http://${request.headers.host}/token",service="s",scope="repository:a:pull"`;
+      response.writeHead(401, { 'www-authenticate': challenge }).end('no');
+    });
+    const token = await readFrom(blocked.address);
+    assert.equal(token.kind === 'failed' ? token.code : null, expected === null ? null : 'registry_auth_failed');
+  });
+}
+
 test('a registry that limits requests says for how long; without a time it is a minute', async () => {
   for (const [header, retryAfterMs] of [
     ['30', 30_000],

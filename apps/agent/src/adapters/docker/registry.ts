@@ -63,6 +63,7 @@ async function readManifest(
 ): Promise<LayersAnswer> {
   const response = await getManifest(image, at, parts, signal);
   if ('kind' in response) return response;
+  if (isPage(response)) return notAnswered(response, `registry ${image.registry}`);
   if (response.status === 401 || response.status === 403) {
     response.body.destroy();
     return {
@@ -97,6 +98,13 @@ async function readManifest(
     };
   return readManifest(image, entry.digest, parts, signal, depth + 1);
 }
+
+/**
+ * A registry says in JSON what it refuses or does not have (OCI distribution specification, "Error Codes"). A text is of what stands before
+ * it: a firewall, or a proxy with nothing behind it.
+ */
+const isPage = ({ status, headers }: HttpResponse): boolean =>
+  (status === 403 || status === 404) && /^text\//i.test(headers['content-type'] ?? '');
 
 /** A limit is the registry's own statement; of any other fault the engine may know a way around, such as a mirror. */
 function notAnswered({ status, headers, body }: HttpResponse, who: string): LayersAnswer {
@@ -175,6 +183,7 @@ async function authorize(
   if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
   realm.searchParams.set('scope', parameters['scope'] ?? `repository:${image.repository}:pull`);
   const response = await get(realm, basic ? { authorization: basic } : {}, options.signal);
+  if (isPage(response)) return notAnswered(response, `the server of tokens ${realm.host}`);
   if (response.status === 401 || response.status === 403) {
     response.body.destroy();
     return refused;
