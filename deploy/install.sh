@@ -1238,7 +1238,19 @@ close_env() {
 # The value of the variable $2 in the environment file $1; empty when it has none.
 env_value() {
 	[ -f "$1" ] || return 0
-	sed -n "s/^[[:space:]]*$2[[:space:]]*=[[:space:]]*//p" "$1" | tail -n 1 | sed "s/[[:space:]]*\$//; s/^'\\(.*\\)'\$/\\1/; s/^\"\\(.*\\)\"\$/\\1/"
+	# As Compose and Node read it: the last one counts, and a comment may follow. The first form that fits ends it.
+	sed -n "s/^[[:space:]]*\\(export[[:space:]]\\{1,\\}\\)\\{0,1\\}$2[[:space:]]*=[[:space:]]*//p" "$1" | tail -n 1 | sed "s/[[:space:]]*\$//
+		t trimmed
+		:trimmed
+		s/^'\\([^']*\\)'[[:space:]]*#.*\$/\\1/
+		t
+		s/^'\\(.*\\)'\$/\\1/
+		t
+		s/^\"\\([^\"]*\\)\"[[:space:]]*#.*\$/\\1/
+		t
+		s/^\"\\(.*\\)\"\$/\\1/
+		t
+		s/[[:space:]]\\{1,\\}#.*\$//"
 }
 
 # ---------------------------------------------------------------------------------------------- 7. network

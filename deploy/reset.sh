@@ -203,7 +203,19 @@ place() {
 # The value of the variable $2 in the environment file $1; empty when it has none.
 env_value() {
 	[ -f "$1" ] || return 0
-	sed -n "s/^[[:space:]]*$2[[:space:]]*=[[:space:]]*//p" "$1" | tail -n 1 | sed "s/[[:space:]]*\$//; s/^'\\(.*\\)'\$/\\1/; s/^\"\\(.*\\)\"\$/\\1/"
+	# As Compose and Node read it: the last one counts, and a comment may follow. The first form that fits ends it.
+	sed -n "s/^[[:space:]]*\\(export[[:space:]]\\{1,\\}\\)\\{0,1\\}$2[[:space:]]*=[[:space:]]*//p" "$1" | tail -n 1 | sed "s/[[:space:]]*\$//
+		t trimmed
+		:trimmed
+		s/^'\\([^']*\\)'[[:space:]]*#.*\$/\\1/
+		t
+		s/^'\\(.*\\)'\$/\\1/
+		t
+		s/^\"\\([^\"]*\\)\"[[:space:]]*#.*\$/\\1/
+		t
+		s/^\"\\(.*\\)\"\$/\\1/
+		t
+		s/[[:space:]]\\{1,\\}#.*\$//"
 }
 
 # All values that install.sh recorded under the key $1.

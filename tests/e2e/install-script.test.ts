@@ -89,6 +89,11 @@ describe('install.sh refuses, before it changes anything,', () => {
       { before: `${installed}\n${listener(8080)}` },
       /Port 8080 \(for the web app\) is in use by .*HTTP_PORT=… in \/opt\/station\/\.env\./,
     ],
+    [
+      'the same port where somebody wrote a comment behind it',
+      { before: `${installed.replace('HTTP_PORT=8080', "'export HTTP_PORT=8080  # 80 is taken'")}\n${listener(8080)}` },
+      /Port 8080 \(for the web app\) is in use by .*HTTP_PORT=… in \/opt\/station\/\.env\./,
+    ],
   ];
   for (const [name, machine, expected] of cases) {
     test(name, async () => {

@@ -15,8 +15,8 @@ const name = 'station-x-20260101T000000Z.age';
 const options = () => ({ signal: new AbortController().signal });
 const login = { username: 'station', password: 'secret of the NAS' };
 
-/** The usual server behind one that answers some requests itself. @param answer null: it passes the request on. */
-async function relayed(answer: (method: string, path: string, count: number) => number | null) {
+/** The usual server behind one that answers some requests itself. @param answer a status, or a listing; null: it passes the request on. */
+async function relayed(answer: (method: string, path: string, count: number) => number | string | null) {
   const server = await startWebdavServer(login);
   const counts = new Map<string, number>();
   const relay = createServer((request, response) => {
@@ -27,9 +27,9 @@ async function relayed(answer: (method: string, path: string, count: number) => 
       const body = await buffer(request);
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
-      const status = answer(kind, request.url ?? '', count);
-      if (status !== null) {
-        response.writeHead(status).end();
+      const own = answer(kind, request.url ?? '', count);
+      if (own !== null) {
+        response.writeHead(typeof own === 'string' ? 207 : own).end(typeof own === 'string' ? own : '');
         return;
       }
       const headers = {
@@ -76,6 +76,28 @@ const kept = (files: Map<string, Buffer>): (string | undefined)[] =>
 test('a cloud that lists a new file a moment later keeps backups', async () => {
   // The second listing is the one after the small file was written: it is as before.
   await using server = await relayed((kind, _path, count) => (kind === 'PROPFIND 1' && count === 2 ? 404 : null));
+  assert.equal(await putTo(server.target), 'kept');
+  assert.deepEqual(kept(server.files), [name]);
+});
+
+const listed = (path: string, status: string, size = ''): string =>
+  `<d:multistatus xmlns:d="DAV:"><d:response><d:href>${path}</d:href><d:propstat><d:prop><d:resourcetype/>${size}</d:prop><d:status>HTTP/1.1 ${status}</d:status></d:propstat></d:response></d:multistatus>`;
+
+test('a server that still works on what was uploaded is waited for', async () => {
+  // As OpenCloud: 425 in place of the file, and in the listing in place of its properties.
+  await using server = await relayed((kind, path, count) => {
+    if (kind === 'PROPFIND 1' && count === 2)
+      return listed(`${path}upload-test-2.age`, '425 Too Early', '<d:getcontentlength>52</d:getcontentlength>');
+    return (kind === 'GET' || kind === 'PUT') && count % 2 === 1 ? 425 : null;
+  });
+  assert.equal(await putTo(server.target), 'kept');
+  assert.deepEqual(kept(server.files), [name]);
+});
+
+test('a server that says only in its listing that a folder is not there gets the folder', async () => {
+  await using server = await relayed((kind, path, count) =>
+    kind === 'PROPFIND 0' && count === 1 ? listed(path, '404 Not Found') : null,
+  );
   assert.equal(await putTo(server.target), 'kept');
   assert.deepEqual(kept(server.files), [name]);
 });

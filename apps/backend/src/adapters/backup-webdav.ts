@@ -76,11 +76,11 @@ async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal):
   }
 }
 
-/** Sizes of the files by name. Some clouds list a new file a moment later. */
+/** Sizes of the files by name. Some clouds list a new file, or its size, a moment later. */
 async function sizesWith(folder: WebdavFolder, expected: string): Promise<Map<string, number>> {
   for (let tries = 1; ; tries++) {
     const sizes = new Map((await folder.files())?.map(({ name, bytes }) => [name, bytes]));
-    if (sizes.has(expected) || tries === mostListings) return sizes;
+    if (!Number.isNaN(sizes.get(expected) ?? Number.NaN) || tries === mostListings) return sizes;
     await pause(betweenListingsMs);
   }
 }

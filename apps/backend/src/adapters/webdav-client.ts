@@ -1,9 +1,15 @@
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DestinationFault } from '../core/backup-destination.ts';
 import { AnswerRefusedError, limitedFetch } from './limited-fetch.ts';
 import { answerTo, type Authorise, basic, type WebdavLogin } from './webdav-login.ts';
 
 const mostRedirects = 3;
+/** Of OpenCloud and ownCloud Infinite Scale: they still work on the file that was uploaded, and look for viruses in it. */
+const tooEarly = 425;
+const betweenEarlyMs = 1_000;
+/** All of them fit into the time of a call. */
+const mostEarly = 25;
 
 export type WebdavRequest = {
   headers?: Readonly<Record<string, string>>;
@@ -43,10 +49,17 @@ export function createWebdavClient(login: WebdavLogin, { isSecure }: { isSecure:
     authorise = next;
     return sendOnce(method, url, request);
   };
+  const sendWhenReady: Webdav = async (method, url, request) => {
+    for (let tries = 1; ; tries++) {
+      const response = await sendWithLogin(method, url, request);
+      if (response.status !== tooEarly || tries === mostEarly) return response;
+      await pause(betweenEarlyMs, undefined, { signal: request.signal });
+    }
+  };
   return async (method, url, request) => {
     let target = url;
     for (let redirects = 0; ; redirects++) {
-      const response = await sendWithLogin(method, target, request);
+      const response = await sendWhenReady(method, target, request);
       const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
       if (location === null) return response;
       const next = URL.parse(location, target);

@@ -22,6 +22,7 @@ test('each status has one reason', () => {
     ['write', 415, 'name_refused'],
     ['write', 422, 'name_refused'],
     ['write', 423, 'locked'],
+    ['read', 425, 'server_busy'],
     ['write', 429, 'server_busy'],
     ['write', 500, 'server_failed'],
     ['write', 502, 'proxy'],

@@ -16,6 +16,7 @@ const always: Readonly<Record<string, BackupFault>> = {
   414: 'name_refused',
   421: 'not_webdav',
   423: 'locked',
+  425: 'server_busy',
   429: 'server_busy',
   500: 'server_failed',
   502: 'proxy',

@@ -1,7 +1,7 @@
 import { DestinationFault } from '../core/backup-destination.ts';
 import { createWebdavClient, type Webdav, type WebdavRequest } from './webdav-client.ts';
 import { faultOfStatus, type WebdavStep } from './webdav-fault-decide.ts';
-import { filesOf, listingRequest, type WebdavEntry } from './webdav-listing.ts';
+import { filesOf, listingRequest, listsOnlyMissing, type WebdavEntry } from './webdav-listing.ts';
 import type { WebdavLogin } from './webdav-login.ts';
 
 /** For a call other than the transfer of a file. A NAS may have to start its disks first. */
@@ -78,7 +78,10 @@ type Calls = { send: Webdav; look: (url: URL, depth: '0') => Promise<Response>; 
 /** Only folders that are missing are made: the upper ones of a server often may not even be looked at. */
 async function makeFolder(url: URL, calls: Calls): Promise<void> {
   const there = await calls.look(url, '0');
-  if (!isMissing(there)) return expectStatus('look', there, there.status === 207);
+  if (!isMissing(there)) {
+    expectStatus('look', there, there.status === 207);
+    if (!(await listsOnlyMissing(await there.text()))) return;
+  }
   const open = async (): Promise<Response> => calls.send('MKCOL', url, { signal: calls.within() });
   const made = await open();
   if (!isMissing(made)) return expectStatus('open', made, made.ok || made.status === 405);

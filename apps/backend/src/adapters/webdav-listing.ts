@@ -7,7 +7,8 @@ export const listingRequest =
   '<?xml version="1.0" encoding="utf-8"?><propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/></prop></propfind>';
 
 type Propstat = { prop?: { resourcetype?: unknown; getcontentlength?: unknown } | string; status?: string };
-type Listing = { multistatus?: { response?: { href?: unknown; propstat?: Propstat[] }[] } | string };
+type Entry = { href?: unknown; propstat?: Propstat[]; status?: string };
+type Listing = { multistatus?: { response?: Entry[] } | string };
 
 /**
  * The files of a folder. Servers and proxies write addresses in many ways: absolute or as a path, escaped otherwise or not at all, with the
@@ -29,6 +30,14 @@ export async function filesOf(text: string, folder: URL): Promise<WebdavEntry[]>
     files.push({ name: names.at(-1) ?? '', bytes: Number(getcontentlength ?? Number.NaN) });
   }
   return files;
+}
+
+/** Whether a listing says of all that is in it that it is not there. Some servers say so only here, in an answer that is right else. */
+export async function listsOnlyMissing(text: string): Promise<boolean> {
+  const entries = (await parsed(text)) ?? [];
+  const statuses = entries.flatMap(({ status, propstat = [] }) => [status, ...propstat.map((one) => one.status)]);
+  const told = statuses.filter((status) => status !== undefined);
+  return told.length > 0 && told.every((status) => /^\S+ 4(04|10)/.test(status));
 }
 
 async function parsed(text: string) {

@@ -123,6 +123,23 @@ for (const [who, status, headers, expected] of [
   });
 }
 
+test('without credentials a registry refuses none: the image is private, or not there', async () => {
+  await using registry = await serve((_, response) => response.writeHead(401, inJson).end('{}'));
+  for (const [credentials, reason] of [
+    [null, /needs credentials for station\/web, or does not have it$/],
+    [
+      { registry: 'other.test', username: 'u', password: 'p' },
+      /needs credentials for station\/web, or does not have it$/,
+    ],
+    [partsFor(registry.address).credentials, /refused the credentials$/],
+  ] as const) {
+    const parts = { ...partsFor(registry.address), credentials };
+    const answer = await readLayers(`${registry.address}/station/web:1.0.0`, parts, signal);
+    assert.ok(answer.kind === 'failed' && answer.code === 'registry_auth_failed');
+    assert.match(answer.reason, reason);
+  }
+});
+
 test('a registry that limits requests says for how long; without a time it is a minute', async () => {
   for (const [header, retryAfterMs] of [
     ['30', 30_000],

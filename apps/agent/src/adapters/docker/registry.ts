@@ -66,10 +66,15 @@ async function readManifest(
   if (isPage(response)) return notAnswered(response, `registry ${image.registry}`);
   if (response.status === 401 || response.status === 403) {
     response.body.destroy();
+    // Docker Hub and others say the same of what they do not have.
+    const isRefused = ownCredentials(image, parts) !== null;
+    const what = isRefused
+      ? 'refused the credentials'
+      : `needs credentials for ${image.repository}, or does not have it`;
     return {
       kind: 'failed',
       code: 'registry_auth_failed',
-      reason: `registry ${image.registry} refused the credentials`,
+      reason: `registry ${image.registry} ${what}`,
       transient: false,
     };
   }
@@ -105,6 +110,9 @@ async function readManifest(
  */
 const isPage = ({ status, headers }: HttpResponse): boolean =>
   (status === 403 || status === 404) && /^text\//i.test(headers['content-type'] ?? '');
+
+const ownCredentials = ({ registry }: ImageReference, { credentials }: RegistryParts): RegistryCredentials | null =>
+  credentials?.registry === registry ? credentials : null;
 
 /** A limit is the registry's own statement; of any other fault the engine may know a way around, such as a mirror. */
 function notAnswered({ status, headers, body }: HttpResponse, who: string): LayersAnswer {
@@ -170,7 +178,7 @@ async function authorize(
   parts: RegistryParts,
   options: { insecure: boolean; signal: AbortSignal },
 ): Promise<Authorization> {
-  const own = parts.credentials?.registry === image.registry ? parts.credentials : null;
+  const own = ownCredentials(image, parts);
   const basic = own && `Basic ${Buffer.from(`${own.username}:${own.password}`).toString('base64')}`;
   const scheme = challenge.slice(0, challenge.indexOf(' ')).toLowerCase();
   if (scheme === 'basic') return basic === null ? refused : { kind: 'granted', header: basic };
