@@ -146,6 +146,8 @@ describe('values', () => {
     assert.equal(config.stack.dockerSocket, '/run/user/1000/docker.sock');
     assert.equal(config.stack.dockerProgram, '/opt/docker/bin/docker');
     assert.equal(config.stack.registry, 'registry.example:5000');
+    for (const alias of ['index.docker.io', 'Registry-1.docker.io', 'hub.docker.com'])
+      assert.equal(accepted({ CONTAINER_REGISTRY: alias }).stack.registry, 'docker.io', alias);
     assert.deepEqual(config.stack.registryCredentials, { username: 'reader', password: 'a long pull token' });
     assert.deepEqual(
       [config.api.host, config.api.port, config.api.socketPath, config.api.token],

@@ -156,11 +156,16 @@ export const publicName: Check<string> = (text) =>
     ? ok(text.toLowerCase())
     : must('be a name in the DNS of the internet, like home.example.org');
 
+/** What people take for the registry that images without a host come from. */
+const dockerHub = ['index.docker.io', 'registry-1.docker.io', 'hub.docker.com', 'registry.hub.docker.com'];
+
 /** `host` or `host:port` of an image registry. */
 export const registryHost: Check<string> = (text) => {
   const match = /^(.+?)(?::(\d{1,5}))?$/.exec(text);
   const valid = match?.[1] !== undefined && isHost(match[1]) && Number(match[2] ?? 1) <= 65_535;
-  return valid ? ok(text.toLowerCase()) : must('be host or host:port, without https:// and without a path');
+  if (!valid) return must('be host or host:port, without https:// and without a path');
+  const name = text.toLowerCase();
+  return ok(dockerHub.includes(name) ? 'docker.io' : name);
 };
 
 /** `unix:///path` or a plain path of the engine's socket. */

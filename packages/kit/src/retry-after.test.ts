@@ -14,6 +14,12 @@ test('reads the wait that a server asks for', () => {
     ['Wed, 25 Nov 2026 10:02:00 GMT', 120_000],
     ['Wed, 25 Nov 2026 09:00:00 GMT', 0],
     ['Wed, 25 Nov 2036 10:00:00 GMT', day],
+    // The two older forms of a date (RFC 9110, section 5.6.7), and one without a zone.
+    ['Wednesday, 25-Nov-26 10:02:00 GMT', 120_000],
+    ['Wed Nov 25 10:02:00 2026', 120_000],
+    ['Wed, 25 Nov 2026 10:02:00', 120_000],
+    ['Wed, 32 Nov 2026 10:02:00 GMT', null],
+    ['2026-11-25T10:02:00Z', null],
     ['soon', null],
     ['-5', null],
     ['1.5', null],

@@ -152,6 +152,8 @@ describe('an image of an ESP8266', () => {
   });
 
   it('is refused when it is cut off or loaded to where no memory is', () => {
+    for (const each of [image.subarray(0, -300), image.subarray(0, 4100)])
+      assert.equal(inspect(each).kind, 'refused', 'the application behind the loader of Arduino');
     for (const each of [image.subarray(0, 6), image.subarray(0, 300), second.subarray(0, 12), second.subarray(0, 60)])
       assert.equal(inspect(each).kind, 'refused');
     assert.equal(inspect(changed(image, (copy) => copy.writeUInt32LE(0x20000000, 8))).kind, 'refused');

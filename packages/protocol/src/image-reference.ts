@@ -33,7 +33,8 @@ export function parseImageReference(text: string): ImageReference | null {
   const isHost = firstPart !== undefined && (/[.:[\]]/.test(firstPart) || firstPart === 'localhost');
   const path = (firstPart === undefined || isHost ? rest : `${firstPart}/${rest}`) as string;
   if (!new RegExp(`^${pathComponent}(?:/${pathComponent})*$`).test(path)) return null;
-  const registry = isHost ? firstPart : 'docker.io';
+  // The engine takes the name that Docker's own files have for the same registry.
+  const registry = isHost && firstPart !== 'index.docker.io' ? firstPart : 'docker.io';
   const repository = registry === 'docker.io' && !path.includes('/') ? `library/${path}` : path;
   return { text, registry, repository, name: name as string, tag, digest };
 }

@@ -89,7 +89,8 @@ test('reads references with host, port, tag and digest', () => {
     digest,
   });
   assert.equal(parseImageReference('postgres:15')?.repository, 'library/postgres');
-  assert.equal(parseImageReference('someone/thing:2')?.registry, 'docker.io');
+  for (const text of ['someone/thing:2', 'docker.io/someone/thing:2', 'index.docker.io/someone/thing:2'])
+    assert.equal(parseImageReference(text)?.registry, 'docker.io', text);
   for (const text of ['-x:1', 'A/b:1', 'a:1 ', 'a::1', 'a:1@sha256:12', 'http://a/b:1', 'a/../b:1', 'a:1\n']) {
     assert.equal(parseImageReference(text), null, text);
   }

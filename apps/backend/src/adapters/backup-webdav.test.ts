@@ -102,6 +102,12 @@ test('a server that says only in its listing that a folder is not there gets the
   assert.deepEqual(kept(server.files), [name]);
 });
 
+test('a server that only lets read is told as that, not as one without the folder', async () => {
+  // As rclone: it knows no way to make the folder that is missing.
+  await using server = await relayed((kind) => (kind === 'MKCOL' ? 405 : null));
+  assert.equal(await putTo(server.target), 'forbidden');
+});
+
 test('a server that renames a small file, but not a large one, gets the backup under its own name', async () => {
   await using server = await relayed((kind, path) => (kind === 'MOVE' && !path.includes('test') ? 504 : null));
   assert.equal(await putTo(server.target), 'kept');

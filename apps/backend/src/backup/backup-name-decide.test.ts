@@ -20,7 +20,10 @@ test('the name has the station and the time', () => {
 });
 
 test('other names are no backups', () => {
-  for (const name of ['station.sqlite', 'station-x.age', '.station-x-20261123T010203Z.age.tmp', 'photo.age']) {
+  const foreign = ['station.sqlite', 'station-x.age', '.station-x-20261123T010203Z.age.tmp', 'photo.age'];
+  // Times that no clock shows: counted as a day, such a file would take the place of a backup.
+  const impossible = ['20261323T010203', '20260230T010203', '20261123T990203', '20261123T235960', '20261123T240000'];
+  for (const name of [...foreign, ...impossible.map((time) => `station-x-${time}Z.age`)]) {
     assert.equal(readBackupName(name), null, name);
   }
 });

@@ -18,5 +18,8 @@ export function readBackupName(file: string): { madeAt: string } | null {
   const match = namePattern.exec(file);
   if (match === null) return null;
   const [, , year, month, day, hour, minute, second] = match;
-  return { madeAt: `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z` };
+  const madeAt = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+  const ms = Date.parse(madeAt);
+  // 30 February is read as 2 March, and others as no time at all.
+  return Number.isNaN(ms) || new Date(ms).toISOString() !== madeAt ? null : { madeAt };
 }

@@ -123,6 +123,24 @@ for (const [who, status, headers, expected] of [
   });
 }
 
+test('a registry that offers several ways gets a token, in whatever order it names them', async () => {
+  for (const [before, behind] of [
+    ['Basic realm="x, y", ', ''],
+    ['', ', Basic realm="Artifactory Realm"'],
+    ['Negotiate, ', ', Basic realm="x",charset="UTF-8"'],
+  ] as const) {
+    await using registry = await serve((request, response) => {
+      if (request.url?.startsWith('/token')) return response.end(JSON.stringify({ token: 't' }));
+      if (request.headers.authorization === 'Bearer t') return response.end(JSON.stringify(manifest));
+      const bearer = `BEARER realm="http://${request.headers.host}/token",service="s"`;
+      response.writeHead(401, { 'www-authenticate': before + bearer + behind }).end('no');
+    });
+    const parts = { ...partsFor(registry.address), credentials: null };
+    const answer = await readLayers(`${registry.address}/station/web:1.0.0`, parts, signal);
+    assert.equal(answer.kind, 'ok', before + behind);
+  }
+});
+
 test('without credentials a registry refuses none: the image is private, or not there', async () => {
   await using registry = await serve((_, response) => response.writeHead(401, inJson).end('{}'));
   for (const [credentials, reason] of [

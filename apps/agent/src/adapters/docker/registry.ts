@@ -180,12 +180,14 @@ async function authorize(
 ): Promise<Authorization> {
   const own = ownCredentials(image, parts);
   const basic = own && `Basic ${Buffer.from(`${own.username}:${own.password}`).toString('base64')}`;
-  const scheme = challenge.slice(0, challenge.indexOf(' ')).toLowerCase();
-  if (scheme === 'basic') return basic === null ? refused : { kind: 'granted', header: basic };
-  if (scheme !== 'bearer') return refused;
-  const parameters = Object.fromEntries(
-    [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value]),
-  );
+  const bearer = /(?:^|, *)bearer +(.*)/i.exec(challenge)?.[1] ?? null;
+  if (bearer === null) {
+    const isBasic = /(?:^|, *)basic(?: |$)/i.test(challenge);
+    return isBasic && basic !== null ? { kind: 'granted', header: basic } : refused;
+  }
+  // Another way may follow, with a realm of its own: the first one counts.
+  const named = [...bearer.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value] as const);
+  const parameters: Partial<Record<string, string>> = Object.fromEntries(named.toReversed());
   const realm = new URL(parameters['realm'] ?? '');
   if (realm.protocol !== 'https:' && !options.insecure) return refused;
   if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
