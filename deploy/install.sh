@@ -1205,7 +1205,7 @@ answer_or() {
 
 replace_value() {
 	if [ "$(env_value "$draft" "$1")" = "$2" ]; then return; fi
-	sed -i "/^[[:space:]]*$1[[:space:]]*=/d" "$draft"
+	sed -i "/^[[:space:]]*\\(export[[:space:]]\\{1,\\}\\)\\{0,1\\}$1[[:space:]]*=/d" "$draft"
 	# Between single quotes nothing is special, for Compose either.
 	case $2 in
 	*[!A-Za-z0-9_./:@%+,=-]*) printf "%s='%s'\n" "$1" "$2" ;;

@@ -55,7 +55,8 @@ function readHead(status: number, headers: IncomingHttpHeaders, offset: number):
     const reason = `the server answered ${status}`;
     return { kind: 'unavailable', reason, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
   }
-  if (headers['content-type']?.startsWith('text/html')) return { kind: 'unavailable', reason: webPageReason };
+  if (/^(text\/html|application\/xhtml)/i.test(headers['content-type'] ?? ''))
+    return { kind: 'unavailable', reason: webPageReason };
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
     return { kind: 'rejected', reason: 'the server sends the file compressed' };
   }

@@ -125,8 +125,9 @@ function closeUndeclared(route: RouteOptions, methods: string[]): void {
 function isOwnOrigin(request: FastifyRequest['raw']): boolean {
   const { origin, host } = request.headers;
   if (origin === undefined) return true;
-  // Compares only host and port: TLS may end at a proxy before the backend.
-  return host !== undefined && URL.parse(origin)?.host === host;
+  const page = URL.parse(origin);
+  // Compares only host and port: TLS may end at a proxy before the backend. Some proxies name the usual port too.
+  return page !== null && host !== undefined && URL.parse(`${page.protocol}//${host}`)?.host === page.host;
 }
 
 /** 403 for a request that a page of another site makes with the cookies of this one. */

@@ -125,6 +125,25 @@ test('a page of another site cannot renew or end a session with the cookie', asy
   assert.equal((await post(running, '/api/auth/refresh', undefined, own)).statusCode, 200);
 });
 
+test('a page of the station is its own also where a proxy names the usual port', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const { email, password } = owner;
+  for (const [host, origin, status] of [
+    ['station.local:443', 'https://station.local', 200],
+    ['STATION.local:80', 'http://station.local', 200],
+    ['station.local', 'http://station.local:80', 200],
+    ['[fd00::1]:443', 'https://[fd00::1]', 200],
+    ['station.local:443', 'http://station.local', 403],
+    ['station.local', 'null', 403],
+    ['station.local', 'https://station.local.evil.example', 403],
+  ] as const) {
+    const cookie = refreshCookie(await post(running, '/api/auth/login', { email, password }));
+    const answer = await post(running, '/api/auth/refresh', undefined, { cookie, host, origin });
+    assert.equal(answer.statusCode, status, `${host} ${origin}`);
+  }
+});
+
 test('a new password ends all other sessions', async () => {
   await using running = await runBackend();
   await running.setUp();
