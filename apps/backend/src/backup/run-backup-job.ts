@@ -1,11 +1,11 @@
+import { join } from 'node:path';
 import type { BackupJob, BackupOutcome, BackupResult, JobContext, JobOptions } from './backup-job.ts';
 import { placesIn } from './backup-places.ts';
 import { BackupRefused, refusedFor } from './backup-refused.ts';
 import { makeBackup } from './make-backup.ts';
 import { prepareRestore } from './prepare-restore.ts';
 import { withScratch } from './scratch.ts';
-import { inspectBackup } from './unpack-backup.ts';
-import { verifyBackup } from './verify-backup.ts';
+import { inspectBackup, unpackBackup } from './unpack-backup.ts';
 
 /** Does a job in this process. Never throws. What an earlier, interrupted job left is removed first. */
 export async function runBackupJob(job: BackupJob, options: JobOptions): Promise<BackupOutcome> {
@@ -29,6 +29,18 @@ function doJob(job: BackupJob, context: JobContext): Promise<BackupResult> {
     case 'restore':
       return prepareRestore(job, context);
   }
+}
+
+/** The content, and some more for the index of the database. */
+const checkSpaceFactor = 1.25;
+
+/** Restores it into a scratch folder, which is removed afterwards. @throws BackupRefused when it could not be restored. */
+function verifyBackup(
+  { file, passphrase }: Extract<BackupJob, { work: 'verify' }>,
+  context: JobContext,
+): Promise<BackupResult> {
+  const into = join(context.places.scratch, 'check');
+  return unpackBackup({ file, passphrase, into, spaceFactor: checkSpaceFactor }, { ...context, work: 'verify' });
 }
 
 function outcomeOf(error: unknown, signal: AbortSignal): BackupOutcome {
