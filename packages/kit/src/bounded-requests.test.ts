@@ -30,6 +30,23 @@ test('after a body that does not end the connection is closed', { timeout: 60_00
   assert.match(await text(socket), /\r\nconnection: close\r\n/i);
 });
 
+test('a refused body in chunks of one byte ends its connection', async () => {
+  await using running = await startRefusing();
+  const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+  socket.write(head(0).replace('content-length: 0', 'transfer-encoding: chunked'));
+  socket.write('1\r\n \r\n'.repeat(50_000));
+  await new Promise((closed) => socket.once('close', closed));
+  assert.ok(running.readBytes() < 20_000, `${running.readBytes()} chunks were read`);
+});
+
+test('of a thousand requests that one connection sends at once eight are begun', async () => {
+  await using running = await startRefusing();
+  const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
+  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n'.repeat(1_000));
+  await new Promise((closed) => socket.once('close', closed));
+  assert.equal(running.begun(), 8);
+});
+
 const head = (bytes: number): string =>
   `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\ncontent-length: ${bytes}\r\n\r\n`;
 
@@ -57,6 +74,7 @@ async function startRefusing() {
   return {
     port: (server.address() as AddressInfo).port,
     readBytes: () => readBytes,
+    begun: () => requests.length,
     /** Waits until nothing is read any more. */
     settles: async (): Promise<void> => {
       while (readBytes < 16 * mebibyte || requests.some((request) => !request.isPaused() && !request.complete))

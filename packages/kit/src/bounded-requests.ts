@@ -13,6 +13,10 @@ const retryAfterSeconds = 5;
 const discardMs = 5_000;
 /** Of refused bodies, all together. */
 const discardBytesPerSecond = 16 * 1024 * 1024;
+/** A piece takes far more work than its bytes: a refused body in so many small ones is not read on. */
+const smallPieces = { most: 1_000, bytes: 64 } as const;
+/** Of one connection at once. No browser sends a request before the answer to the one before. */
+const mostAnswering = 8;
 
 export type Caller = { client: string; isStranger: boolean };
 
@@ -31,15 +35,25 @@ export type BoundedRequests = {
   release(socket: object): void;
 };
 
-/** Counts the connections of a server, and the bodies that are arriving. Servers may share a budget. */
+/** Counts the connections of a server, their requests, and the bodies that are arriving. Servers may share a budget. */
 export function boundRequests(server: Server, budget: ByteBudget): BoundedRequests {
   const connections = new WeakMap<object, Connection>();
   server.on('connection', (socket) => connections.set(socket, followConnection(socket, budget)));
-  server.prependListener('request', (request, response) => {
+  const begin = (request: IncomingMessage, response: ServerResponse): boolean => {
     const connection = connections.get(request.socket);
-    connection?.begin(request);
+    if (connection?.begin(request) === false) return false;
     response.once('close', () => connection?.end(request));
-  });
+    return true;
+  };
+  const emit = server.emit.bind(server) as (event: string, ...values: unknown[]) => boolean;
+  // Node emits all requests that arrive together, a thousand in one read, also when the first of them ended the connection.
+  server.emit = (event: string, ...values: unknown[]): boolean => {
+    if (event !== 'request') return emit(event, ...values);
+    const [request, response] = values as [IncomingMessage, ServerResponse];
+    if (begin(request, response)) return emit(event, request, response);
+    request.socket.destroy();
+    return true;
+  };
   return {
     admit: (request, response, { client, isStranger }, limit) => {
       const bodyBytes = bytesOfBody(request, limit);
@@ -70,8 +84,13 @@ function createDiscard(): BoundedRequests['discard'] {
   return async (request, response) => {
     if (request.complete || request.destroyed) return;
     discarding.add(request);
+    let pieces = 0;
+    let bytes = 0;
     const count = (chunk: Buffer): void => {
       readBytes += chunk.length;
+      pieces++;
+      bytes += chunk.length;
+      if (pieces > smallPieces.most && bytes < pieces * smallPieces.bytes) request.destroy();
       if (readBytes >= discardBytesPerSecond) request.pause();
     };
     request.on('data', count);
@@ -86,7 +105,8 @@ function createDiscard(): BoundedRequests['discard'] {
 }
 
 type Connection = {
-  begin(request: IncomingMessage): void;
+  /** @returns false: it has too many, or has ended. */
+  begin(request: IncomingMessage): boolean;
   end(request: IncomingMessage): void;
   release(): void;
 };
@@ -107,7 +127,11 @@ function followConnection(socket: Socket, budget: ByteBudget): Connection {
   wait();
   socket.once('close', giveBack);
   return {
-    begin: (request) => void answering.add(request),
+    begin: (request) => {
+      if (socket.destroyed || answering.size >= mostAnswering) return false;
+      answering.add(request);
+      return true;
+    },
     end: (request) => {
       answering.delete(request);
       // It becomes the newest of those that wait.

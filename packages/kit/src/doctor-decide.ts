@@ -1,3 +1,4 @@
+import { plainText } from './plain-text.ts';
 import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
 import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';
 import { ownValue } from '@station/protocol/own-value';
@@ -70,5 +71,5 @@ export function renderReport({ program, version, at, checks }: DoctorReport): st
     .filter(({ count }) => count > 0)
     .map(({ status, count }) => `${count} ${status}`);
   const head = `${program === 'backend' ? 'Backend' : 'Agent'} ${version}, checked ${at}`;
-  return `${[head, '', ...lines, '', counts.join(', ')].join('\n')}\n`;
+  return `${[head, '', ...lines, '', counts.join(', ')].map(plainText).join('\n')}\n`;
 }

@@ -24,7 +24,7 @@ test('a check that throws or takes too long is unknown, one that does not apply 
           return { detail: '/data', findings: [{ code: 'disk_full', values }] };
         },
       },
-      { id: 'clock', run: () => Promise.reject(new Error('no hands')) },
+      { id: 'clock', run: () => Promise.reject(new Error('no\u001b[2J\u009b\nhands')) },
       { id: 'wifi', run: async () => null },
       { id: 'names', timeoutMs: 1, run: (signal) => sleep(60_000, null, { signal }) },
       {
@@ -50,7 +50,7 @@ test('a check that throws or takes too long is unknown, one that does not apply 
   const text = renderReport(report);
   assert.match(text, /^Agent 1\.2\.3, checked 2026-01-02T03:04:05\.000Z\n/);
   assert.match(text, /^FAULT {4}Disk space: \/data\n {9}\/data has only 1 MB left of 1 GB\.\n {9}-> Free some space/m);
-  assert.match(text, /This could not be checked: no hands\./);
+  assert.match(text, /This could not be checked: no \[2J {2}hands\./);
   assert.match(text, /\n1 fault, 2 unknown, 1 ok\n$/);
 });
 

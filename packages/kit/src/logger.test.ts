@@ -27,6 +27,15 @@ describe('a logger', () => {
     ]);
   });
 
+  it('writes nothing that a terminal obeys, or shows in another order', () => {
+    const { logger, lines } = recorded();
+    const problem = 'a\u001b[2J\u009b31m\u007f\u202eb\u2066\u2028c\u200fї😀';
+    logger.event('config_warning', { problem });
+    assert.doesNotMatch(lines[0] ?? '', /(?!\n$)[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+    assert.equal((JSON.parse(lines[0] ?? '') as { problem: string }).problem, problem);
+    assert.match(lines[0] ?? '', /ї😀/);
+  });
+
   it('does not write events below its level, but passes them to listeners', () => {
     const { logger, lines } = recorded({ level: 'error' });
     const received: string[] = [];

@@ -4,6 +4,7 @@ import { ownValue } from '@station/protocol/own-value';
 import { pino } from 'pino';
 import type { Static, TObject } from 'typebox';
 import { isoTime, type Clock } from './clock.ts';
+import { plainJson } from './plain-text.ts';
 import { describeError } from './station-error.ts';
 
 /** The log of one program. `Catalogue` names its events, with the level and the fields of each. */
@@ -99,7 +100,7 @@ function openOutput(options: { level: LogLevel; write: (line: string) => void })
       formatters: { level: () => ({}) },
       timestamp: () => `"time":"${time}"`,
     },
-    { write: (line) => options.write(line) },
+    { write: (line) => options.write(plainJson(line)) },
   );
   return (line) => {
     try {

@@ -26,6 +26,14 @@ const attacks = [
   "'=1+1",
   "a;'=1+1",
   '\uFF1D1+1',
+  '\uFE661+1',
+  '\u00A0=1+1',
+  '\u3000=1+1',
+  '\uFEFF=1+1',
+  '\u200B=1+1',
+  '\v=1+1',
+  '\0=1+1',
+  '\x1B=1+1',
   "=cmd|' /C calc'!A0",
 ];
 
@@ -35,13 +43,19 @@ describe('a cell of a CSV file', () => {
       const line = csvLine(['2026-01-01', text, 1]);
       for (const separator of [',', ';', '\t', '|']) {
         for (const cell of cellsOf(line, separator))
-          assert.doesNotMatch(cell, /^[\s"]*[=+\-@\uFF1D]/, JSON.stringify([text, line]));
+          assert.doesNotMatch(cell, /^[\p{Z}\p{Cc}\p{Cf}"]*[=+\-@\uFF1D\uFE66]/u, JSON.stringify([text, line]));
       }
       const unquoted = csvCell(text)
         .replace(/^"([^]*)"$/, '$1')
         .replaceAll('""', '"');
       assert.equal(textOfCell(unquoted), text);
     }
+  });
+
+  it('takes no longer for many blanks or quotes', () => {
+    const startedMs = performance.now();
+    for (const part of [' ', '"', "'", ';', ' "']) assert.match(csvCell(`${part.repeat(200_000)}x`), /x"?$/);
+    assert.ok(performance.now() - startedMs < 3_000);
   });
 
   it('stays as it is when it is a number or a harmless text', () => {

@@ -69,6 +69,17 @@ describe('status', () => {
     }
   });
 
+  it('shows no text of others that a terminal obeys', async () => {
+    await using running = await startServer();
+    const { agent } = running;
+    const ssid = 'a\u001b]0;b\u0007\u009b2J\nRelease    9.9.9\u202e';
+    agent.statusNow = { ...agent.statusNow, wifi: { ...agent.statusNow.wifi, mode: 'client', ssid } };
+    for (const isJson of [false, true]) {
+      const { out } = await run(running, 'status', { isJson });
+      assert.doesNotMatch(out, /(?!\n)[\p{Cc}\p{Bidi_Control}]|^Release {4}9/mu);
+    }
+  });
+
   it('is the whole status as one line for programs', async () => {
     await using running = await startServer();
     const { out } = await run(running, 'status', { isJson: true });

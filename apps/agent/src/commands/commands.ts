@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@station/kit/clock';
+import { plainJson, plainText } from '@station/kit/plain-text';
 import { clearLine, progressBar } from '@station/kit/progress-bar';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from '../core/running-agent.ts';
@@ -40,16 +41,16 @@ export async function askRunningAgent(name: CommandName, version: string | null,
     }
   } catch (error) {
     if (error instanceof AgentSilent) {
-      errors.write(`station-agent: ${error.message}; see: systemctl status station-agent\n`);
+      errors.write(`station-agent: ${plainText(error.message)}; see: systemctl status station-agent\n`);
       return exitUnavailable;
     }
     if (!(error instanceof AgentRefusal)) throw error;
-    errors.write(`station-agent: ${error.message} (${error.code})\n`);
+    errors.write(`station-agent: ${plainText(`${error.message} (${error.code})`)}\n`);
     return exitFailed;
   }
 }
 
-const json = (value: object): string => `${JSON.stringify(value)}\n`;
+const json = (value: object): string => `${plainJson(JSON.stringify(value))}\n`;
 
 async function showStatus({ agent, out, isJson }: CommandParts): Promise<number> {
   const status = await agent.status();
@@ -73,7 +74,7 @@ async function change(parts: CommandParts, begin: () => Promise<Begun>): Promise
     return 0;
   }
   const entry = await follow(begun.operationId, parts);
-  out.write(isJson ? json(entry) : endText(entry));
+  out.write(isJson ? json(entry) : `${plainText(endText(entry))}\n`);
   return isSuccess(entry) ? 0 : exitFailed;
 }
 
@@ -114,7 +115,7 @@ function createProgress({ out, isJson }: CommandParts): { show(operation: Operat
   return {
     show: (operation) => {
       const { percent } = operation.progress;
-      const text = operationText(operation);
+      const text = plainText(operationText(operation));
       const bar = percent === null ? '' : `${progressBar(percent)} `;
       const line = isJson ? json({ operation }) : isRedrawn ? `${clearLine}${bar}${text}` : `${text}\n`;
       const key = isJson || isRedrawn ? line : operation.phase;

@@ -1,5 +1,6 @@
 import type { CheckResult, HistoryEntry, Operation, OperationPhase, Status } from '@station/protocol/agent-api';
 import { formatBytes } from '@station/kit/machine-decide';
+import { plainText } from '@station/kit/plain-text';
 import type { Static } from 'typebox';
 
 const named = (version: string | null): string => version ?? 'an unknown release';
@@ -25,7 +26,7 @@ export function statusText(status: Status): string {
     ...(clock === undefined ? [] : [['Clock', clockText(clock)] as [string, string]]),
     ...conditions.map(({ severity, message }): [string, string] => [severity.toUpperCase(), message]),
   ];
-  return rows.map(([name, text]) => `${name.padEnd(10)} ${text}\n`).join('');
+  return rows.map(([name, text]) => `${name.padEnd(10)} ${plainText(text)}\n`).join('');
 }
 
 function networkText({ wifi: { mode, ssid, ip, hotspot } }: Status): string {
@@ -58,7 +59,9 @@ export function checkText({ release, firmware }: Static<typeof CheckResult>, sta
     release.ok ? offered : `The update server gave no usable answer: ${status.lastError?.message ?? 'see the log'}`,
     firmware.ok ? files : `Firmware could not be asked for: ${status.firmware.lastError ?? 'see the log'}`,
     '',
-  ].join('\n');
+  ]
+    .map(plainText)
+    .join('\n');
 }
 
 const phases: Readonly<Record<OperationPhase, string>> = {
@@ -88,12 +91,12 @@ export function endText(entry: HistoryEntry): string {
   const why = reason === null ? '' : `: ${reason}`;
   if (!isSuccess(entry)) {
     const what = `${kind === 'rollback' ? 'The rollback to' : 'Release'} ${named(to)}`;
-    if (entry.result === 'rolled_back') return `${what} failed${why}. ${named(from)} runs again.\n`;
-    return `${what} ${kind === 'rollback' ? 'failed' : 'was not installed'}${why}.\n`;
+    if (entry.result === 'rolled_back') return `${what} failed${why}. ${named(from)} runs again.`;
+    return `${what} ${kind === 'rollback' ? 'failed' : 'was not installed'}${why}.`;
   }
   const took = `${(entry.durationMs / 1000).toFixed(1)} s`;
   const away = entry.downtimeMs === null ? '' : `, of which ${(entry.downtimeMs / 1000).toFixed(1)} s offline`;
-  return `${named(to)} runs now instead of ${named(from)} (${took}${away}).\n`;
+  return `${named(to)} runs now instead of ${named(from)} (${took}${away}).`;
 }
 
 /** Of a rollback that came to its end without a reason to go back again, `rolled_back` is the success. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
+import { plainJson, plainText } from '@station/kit/plain-text';
 import {
   type BackupProgress,
   passphraseMaxLength,
@@ -152,13 +153,10 @@ function barOf({ phase, doneBytes, totalBytes }: BackupProgress): string {
 }
 
 function report(command: BackupCommand, outcome: BackupOutcome, isJson: boolean, { output }: CommandParts): number {
-  if (isJson) output.write(`${JSON.stringify({ outcome })}\n`);
-  else output.write(`${plain(inWords(command, outcome))}\n`);
+  if (isJson) output.write(`${plainJson(JSON.stringify({ outcome }))}\n`);
+  else output.write(`${plainText(inWords(command, outcome))}\n`);
   return outcome.kind === 'done' ? 0 : exitRefused;
 }
-
-/** A name in a backup must not control the terminal. */
-const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, ' ');
 
 function inWords(command: BackupCommand, outcome: BackupOutcome): string {
   if (outcome.kind === 'refused')

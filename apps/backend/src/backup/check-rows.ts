@@ -3,7 +3,7 @@ import { isExternalId } from '@station/protocol/topics';
 import { FirmwareReady, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { parseVersion } from '@station/protocol/version';
 import { openForeignFile } from '../adapters/sqlite-schema.ts';
-import { readTextsOf } from '../adapters/sqlite.ts';
+import { pragma, readTextsOf } from '../adapters/sqlite.ts';
 import type { Schema } from '../store/schema.ts';
 import { BackupRefused } from './backup-refused.ts';
 
@@ -51,6 +51,9 @@ export function checkRows(file: string, stationId: string): void {
   for (const { table, columns } of rules) {
     // Migrations of a later release make it.
     if (!tables.has(table)) continue;
+    // The check of every page does not compare an index with its table: what is read from it would be of somebody else's choice.
+    const damage = pragma(database, `integrity_check('${table}')`);
+    if (damage !== 'ok') throw new BackupRefused('damaged', new Error(String(damage)));
     const there = readTextsOf(database, `select name from pragma_table_info('${table}')`);
     const checks = Object.entries(columns).filter(([name]) => there.some((one) => one['name'] === name));
     for (const [column, isGood] of checks) {

@@ -71,6 +71,20 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
     sql: `insert into unknown_devices (external_id, first_seen_at, last_seen_at, blocked, contested) values ('+/command', 1, 1, 0, 0)`,
   },
   {
+    name: 'an index that has another id than its table',
+    reason: 'damaged',
+    sql: `insert into unknown_devices (external_id, first_seen_at, last_seen_at) values ('+/command', 1, 1);
+      create table other (external_id text primary key);
+      insert into other (rowid, external_id) select rowid, 'good' from unknown_devices;
+      pragma writable_schema = on;
+      update sqlite_schema set rootpage = (
+        select sum(rootpage) from sqlite_schema
+        where name in ('sqlite_autoindex_other_1', 'sqlite_autoindex_unknown_devices_1')
+      ) - rootpage where name in ('sqlite_autoindex_other_1', 'sqlite_autoindex_unknown_devices_1');
+      pragma writable_schema = reset;
+      drop table other`,
+  },
+  {
     name: 'a user whose id is a path',
     reason: 'not_accepted',
     sql: "pragma foreign_keys = off; update users set id = '../olena'",
