@@ -476,6 +476,12 @@ problem_of() {
 
 # What this script needs beyond what the programs do: it writes values between single quotes, and its own answers.
 own_problem() {
+	# Between single quotes a ' ends the value, and Compose takes \' for a letter: the next lines would belong to the value.
+	case $1:$2 in
+	WIFI_* | HOTSPOT_* | CONTAINER_*) ;;
+	*\'*) echo "must be one line without '" && return ;;
+	*\\) echo 'must not end with a backslash' && return ;;
+	esac
 	case $1 in
 	STATION_CODE) matches "$2" '[23456789A-HJKMNP-Z]{10}' || echo 'must be ten of 23456789ABCDEFGHJKMNPQRSTUVWXYZ' ;;
 	STATION_NAME) matches "$2" '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' || echo 'must be of a-z, 0-9 and -, at most 63, like kitchen or house-2' ;;

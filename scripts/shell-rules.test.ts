@@ -83,13 +83,13 @@ function taken(pattern: string, isAnyCase: boolean): string[] {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** Whether the function of install.sh refuses it. */
-function isRefused(name: string, value: string): boolean {
+/** Whether this function of install.sh refuses it. */
+function isRefused(name: string, value: string, rule = 'declared_problem'): boolean {
   const text = readFileSync(join(root, 'deploy/install.sh'), 'utf8');
   const helpers = ['matches', 'matches_any_case', 'is_number'];
   const functions = helpers.map((each) => new RegExp(`^${each}\\(\\).*$`, 'm').exec(text)?.[0]);
-  const rules = /^declared_problem\(\) \{[^]*?^\}$/m.exec(text)?.[0];
-  const script = [...functions, rules, 'declared_problem "$@"'].join('\n');
+  const rules = new RegExp(`^${rule}\\(\\) \\{[^]*?^\\}$`, 'm').exec(text)?.[0];
+  const script = [...functions, rules, `${rule} "$@"`].join('\n');
   return spawnSync('sh', ['-c', script, 'sh', name, value], { encoding: 'utf8', env }).stdout !== '';
 }
 
@@ -125,5 +125,20 @@ describe('install.sh refuses an answer exactly when a program would', () => {
           !declared[name]?.check(value, { homeDirectory: '/' }).ok,
           `${name}=${value}`,
         );
+  });
+
+  it('that would end its line of an environment file early, or not at all', () => {
+    for (const [name, value] of [
+      ['PUBLIC_URL', "http://a'b"],
+      ['STATION_URL', "http://a'b"],
+      ['UPDATE_SERVER_URL', "https://a/'b"],
+      ['ACME_DIRECTORY', "https://a'b"],
+      ['METRICS_TOKEN', 'abc def\\'],
+      ['BACKUP_DIR', '/a b\\'],
+    ] as const) {
+      assert.ok(isRefused(name, value, 'own_problem'), name);
+      assert.ok(!isRefused(name, value.replaceAll(/['\\]/g, 'x'), 'own_problem'), name);
+    }
+    assert.ok(!isRefused('HOTSPOT_PASSWORD', 'abcdefgh\\', 'own_problem'));
   });
 });
