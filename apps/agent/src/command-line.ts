@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
+import { plainJson, plainText } from '@station/kit/plain-text';
 import { runCommand } from '@station/kit/command';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
@@ -109,9 +110,13 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
   if (!isJson) print(`${renderReport(agent)}\n`);
   const backend = await examineBackendContainer(config);
   const report = 'report' in backend ? backend.report : null;
-  if (isJson) print(`${JSON.stringify({ agent, backend: report })}\n`);
+  if (isJson) print(`${plainJson(JSON.stringify({ agent, backend: report }))}\n`);
   else {
-    print('failure' in backend ? `The backend could not be asked: ${backend.failure}\n` : renderReport(backend.report));
+    print(
+      'failure' in backend
+        ? `The backend could not be asked: ${plainText(backend.failure)}\n`
+        : renderReport(backend.report),
+    );
     print(wayBack(config));
   }
   return exitCodeOf([agent.status, report?.status ?? 'ok']);

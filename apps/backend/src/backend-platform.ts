@@ -62,6 +62,7 @@ export type Foundations = {
   /** Null: there is only this backend. */
   replicas: Replicas | null;
 };
+
 /** Opens the database and what depends on it. `starting` closes them in reverse order. */
 export async function openPlatform(
   starting: AsyncDisposableStack,

@@ -2,6 +2,7 @@ import { systemClock } from '@station/kit/clock';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
+import { plainJson } from '@station/kit/plain-text';
 import { createAgentClient } from './adapters/agent-client.ts';
 import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './adapters/backup-process.ts';
 import { readAgentPart } from './backup/agent-part.ts';
@@ -124,7 +125,7 @@ async function examine(env: Environment, { isJson, isQuick }: { isJson: boolean;
   const report = reading.ok
     ? await examineBackend({ config: reading.config, clock, disk: nodeDisk, mostBytes })
     : await reportInvalid(reading.problems, versionOf(env), clock);
-  return print(isJson ? `${JSON.stringify(report)}\n` : renderReport(report), exitCodeOf([report.status]));
+  return print(isJson ? `${plainJson(JSON.stringify(report))}\n` : renderReport(report), exitCodeOf([report.status]));
 }
 
 function print(text: string, exitCode: number): number {

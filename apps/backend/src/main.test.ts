@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { runCommand } from '@station/kit/command';
 import { findFreePort } from '@station/kit/free-port';
 import type { LoggedEvent } from './testing/recorded-log.ts';
 import type { BackendHealth } from '@station/protocol/rest';
@@ -118,4 +119,15 @@ test('what nobody expected ends the process, and the log tells what it was', asy
   assert.equal(await program.exit, 1);
   const told = program.lines.find(({ event }) => event === 'unexpected_error');
   assert.deepEqual([told?.['where'], told?.['message']], ['unhandledRejection', 'nobody expected this']);
+});
+
+test('the JSON of the doctor means the same, without characters that a terminal obeys', async () => {
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'a\u009b31mb');
+  const program = join(import.meta.dirname, 'main.ts');
+  const { stdout } = await runCommand(process.execPath, [program, 'doctor', '--json'], {
+    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir },
+  });
+  assert.doesNotMatch(stdout, /\u009b/);
+  assert.ok(JSON.stringify(JSON.parse(stdout)).includes(dataDir), stdout);
 });

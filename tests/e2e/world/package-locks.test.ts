@@ -15,33 +15,28 @@ const deploy = join(import.meta.dirname, '../../../deploy');
 describe('while another program uses apt,', () => {
   before(() => needPackages(['apt-utils', 'dpkg-dev']));
 
-  test('install.sh waits for the lock of the package lists', async () => {
-    await using machine = await createMachine();
-    const other = machine.whileHeld(/Packages/, ['update']);
-    await other.waits();
-    const installing = machine.script('install.sh', 'apt_install station-probe');
-    await machine.says('waits');
-    await other.ends();
-    assert.match(await installing, /Installed: station-probe/);
-    assert.equal(await machine.statusOf('station-probe'), 'installed');
-  });
+  const fetching = ['install', '--yes', '--download-only', 'station-other'];
 
-  test('install.sh waits for the lock of the downloads', async () => {
-    await using machine = await createMachine();
-    await machine.apt(['update']);
-    const other = machine.whileHeld(/station-other/, ['install', '--yes', '--download-only', 'station-other']);
-    await other.waits();
-    const installing = machine.script('install.sh', 'apt_install station-probe');
-    await machine.says('waits');
-    await other.ends();
-    assert.match(await installing, /Installed: station-probe/);
-    assert.equal(await machine.statusOf('station-probe'), 'installed');
-  });
+  for (const { lock, addresses, args } of [
+    { lock: 'package lists', addresses: /Packages/, args: ['update'] },
+    { lock: 'downloads', addresses: /station-other/, args: fetching },
+  ])
+    test(`install.sh waits for the lock of the ${lock}`, async () => {
+      await using machine = await createMachine();
+      if (args === fetching) await machine.apt(['update']);
+      const other = machine.whileHeld(addresses, args);
+      await other.waits();
+      const installing = machine.script('install.sh', 'apt_install station-probe');
+      await machine.says('waits');
+      await other.ends();
+      assert.match(await installing, /Installed: station-probe/);
+      assert.equal(await machine.statusOf('station-probe'), 'installed');
+    });
 
   test('reset.sh waits for it too', async () => {
     await using machine = await createMachine();
     await machine.script('install.sh', 'apt_install station-probe');
-    const other = machine.whileHeld(/station-other/, ['install', '--yes', '--download-only', 'station-other']);
+    const other = machine.whileHeld(/station-other/, fetching);
     await other.waits();
     const removing = machine.script('reset.sh', 'purge station-probe; echo "ended with $?"');
     await machine.says('waits');

@@ -24,7 +24,6 @@ type AutomationsConfig = {
 };
 
 export const automationsModule: Module<AutomationsNeeds, Pick<Automations, 'recheck'>> = {
-  name: 'automations',
   open: async (platform, { config, ...needs }) => {
     const { host, store, station, events, leadership, trustedTime, conditions } = platform;
     const automations = createAutomations({

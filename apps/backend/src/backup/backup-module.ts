@@ -59,7 +59,6 @@ export function openLostDatabase(
 }
 
 export const backupModule: Module<BackupNeeds, null> = {
-  name: 'backup',
   open: async (platform, { config, settings, gate, lost, hooks }) => {
     const { host, store, station, stationId, conditions, stationEvents: events, trustedTime, agent } = platform;
     const { clock, disk, logger, random } = host;

@@ -14,7 +14,6 @@ type CloudNeeds = {
 };
 
 export const cloudModule: Module<CloudNeeds, Cloud | null> = {
-  name: 'cloud',
   open: async (platform, { config, household, tap, others, hooks }) => {
     const { host, stationId, store, events, hub, tokens, leadership, trustedTime } = platform;
     const facts = { stationId, store, events, hub, tokens, leadership, trustedTime };

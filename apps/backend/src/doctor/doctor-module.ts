@@ -13,7 +13,6 @@ type DoctorNeeds = {
 };
 
 export const doctorModule: Module<DoctorNeeds, null> = {
-  name: 'doctor',
   open: async ({ host: { clock }, store, conditions, trustedTime, agent }, needs) =>
     opened(null, null, {
       serve: ({ app, closing }) =>

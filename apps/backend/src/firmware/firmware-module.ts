@@ -17,7 +17,6 @@ type FirmwareNeeds = {
 
 /** Firmware of devices, and how it reaches them. */
 export const firmwareModule: Module<FirmwareNeeds, null> = {
-  name: 'firmware',
   open: async ({ host, store, hub, events, leadership, agent }, { config, publicUrl, commands, devices, types }) => {
     const { clock, logger } = host;
     const { isLeader } = leadership;

@@ -23,7 +23,6 @@ type NotificationsConfig = {
 };
 
 export const notificationsModule: Module<NotificationsNeeds, null> = {
-  name: 'notifications',
   open: async (platform, { config, facts, messages, ...needs }) => {
     const { host, store, station, stationId, conditions, events, leadership, trustedTime, agent } = platform;
     await using opening = new AsyncDisposableStack();

@@ -42,7 +42,6 @@ type PeopleDoor = { gate: SetupGate };
 
 /** Accounts, sessions, members, and the set-up code. */
 export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
-  name: 'people',
   open: async (platform, { config, refreshKey, setupSeed, lost, onStationChanged }) => {
     const { host, store, station, tokens: accessTokens, trustedTime, stationEvents: events } = platform;
     const { clock, disk, logger } = host;

@@ -27,7 +27,7 @@ export type Platform = {
   conditions: BackendConditions;
   stationEvents: StationEvents;
   leadership: Leadership;
-  /** Its calls fail with `agent_unavailable` when this backend has none. */
+  /** Its calls fail with `agent_unreachable` when this backend has none. */
   agent: AgentClient;
 };
 
@@ -37,7 +37,6 @@ export type Platform = {
  * @typeParam Door what other features may call.
  */
 export type Module<Needs, Door> = {
-  name: string;
   open(platform: Platform, needs: Needs): Promise<Opened<Door>>;
 };
 

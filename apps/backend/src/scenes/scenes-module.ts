@@ -14,7 +14,6 @@ type ScenesNeeds = Pick<ScenesParts, 'devices' | 'types' | 'commands'> & {
 };
 
 export const scenesModule: Module<ScenesNeeds, null> = {
-  name: 'scenes',
   open: async ({ host: { clock }, store: { db }, hub }, { onScenesChanged, ...needs }) => {
     const onChanged = async (): Promise<void> => {
       await onScenesChanged();

@@ -12,7 +12,6 @@ type StorageNeeds = {
 };
 
 export const storageModule: Module<StorageNeeds, null> = {
-  name: 'storage',
   open: async ({ host, store, leadership }, { budgetBytes, waiting, space }) => {
     await using opening = new AsyncDisposableStack();
     const { clock, logger } = host;

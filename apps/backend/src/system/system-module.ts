@@ -24,7 +24,6 @@ type SystemNeeds = {
 
 /** The station as its agent runs it, and what happened to it. */
 export const systemModule: Module<SystemNeeds, null> = {
-  name: 'system',
   open: async (platform, { version, time, machine, messages, onRestart }) => {
     const { host, store, hub, conditions, stationEvents: events, trustedTime, leadership, tokens, agent } = platform;
     const { clock, logger, random } = host;
