@@ -49,7 +49,6 @@ function commandLine(env: () => Record<string, string>, passphraseFile: string):
     const timer = setTimeout(() => child.kill('SIGKILL'), afterMs);
     const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     clearTimeout(timer);
-    waitForJob(env()['DATA_DIR'] ?? '');
     return signal === 'SIGKILL';
   };
   return Object.assign(call, { killed });
@@ -57,14 +56,6 @@ function commandLine(env: () => Record<string, string>, passphraseFile: string):
 
 function assertDone(outcome: Outcome, when = ''): void {
   assert.equal(outcome.kind, 'done', `${when} ${JSON.stringify(outcome)}`);
-}
-
-/** The job of a command is a process of its own, of low priority: it ends a moment after the command was killed. */
-function waitForJob(dataDir: string): void {
-  const lock = join(dataDir, 'backup-work/lock');
-  if (!existsSync(lock)) return;
-  using database = new DatabaseSync(lock, { timeout: 60_000 });
-  database.exec('begin exclusive');
 }
 
 /** A year of hours, written by SQL: it would take a year otherwise. */

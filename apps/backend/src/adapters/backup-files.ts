@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openRegularFile } from './regular-file.ts';
 
 /** Files of any size, read and written as streams. */
@@ -9,6 +10,7 @@ import { openRegularFile } from './regular-file.ts';
 const chunkBytes = 1024 * 1024;
 /** Written in pieces, so that the last fsync does not stop everything else on an SD card for long. */
 const syncEveryBytes = 32 * 1024 * 1024;
+const lockPollMs = 100;
 
 /** Of a regular file; anything else is refused. @throws the file system's error. */
 export async function* readChunks(path: string): AsyncGenerator<Buffer> {
@@ -97,11 +99,20 @@ async function sync(path: string): Promise<void> {
 }
 
 /**
- * Locks a folder for this process, across containers too; the kernel releases the lock when the process ends. It is an SQLite lock:
- * Node has no other that ends with its holder.
- * @returns null when another process has it.
+ * Locks a folder for this process, across containers too; the kernel releases the lock when the process ends.
+ * @returns null when another process still has it after that time. @throws when the signal aborts meanwhile.
  */
-export function lockFolder(folder: string): Disposable | null {
+export async function lockFolder(folder: string, waitMs: number, signal?: AbortSignal): Promise<Disposable | null> {
+  const until = performance.now() + waitMs;
+  for (;;) {
+    const lock = tryLock(folder);
+    if (lock !== null || performance.now() >= until) return lock;
+    await delay(lockPollMs, undefined, { signal });
+  }
+}
+
+/** It is an SQLite lock: Node has no other that ends with its holder. */
+function tryLock(folder: string): Disposable | null {
   const database = new DatabaseSync(join(folder, 'lock'), { timeout: 0 });
   try {
     database.exec('begin exclusive');

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { BackupProgress } from '@station/protocol/backups';
 import { lockFolder } from '../adapters/backup-files.ts';
 import { JobTooSlowError } from '../adapters/backup-process.ts';
@@ -241,7 +242,7 @@ test('one at a time, also beside another process', async () => {
   await using own = await station({
     run: async (job, options) => {
       await first.promise;
-      return runBackupJob(job, options);
+      return runBackupJob(job, { ...options, lockWaitMs: 200 });
     },
   });
   await (await own.start())[Symbol.asyncDispose]();
@@ -251,13 +252,24 @@ test('one at a time, also beside another process', async () => {
   assert.equal(reasonOf(await own.engine.make(file, passphrase)), 'running');
   await mkdir(join(own.dataDir, 'backup-work'));
   {
-    using lock = lockFolder(join(own.dataDir, 'backup-work'));
+    using lock = await lockFolder(join(own.dataDir, 'backup-work'), 0);
     assert.notEqual(lock, null);
     first.resolve();
     assert.equal(reasonOf(await running), 'running');
   }
   assert.equal((await own.engine.make(file, passphrase)).kind, 'done');
   assert.equal(own.engine.progress(), null);
+});
+
+test('waits for the job of a command that was killed, which ends a moment later', async () => {
+  await using own = await station();
+  await (await own.start())[Symbol.asyncDispose]();
+  await mkdir(join(own.dataDir, 'backup-work'));
+  const lock = await lockFolder(join(own.dataDir, 'backup-work'), 0);
+  const running = own.engine.make(join(own.dataDir, 'a.age'), passphrase);
+  await setTimeout(300);
+  lock?.[Symbol.dispose]();
+  assert.equal((await running).kind, 'done');
 });
 
 test('a cancelled backup leaves no file', async () => {

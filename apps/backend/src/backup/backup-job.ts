@@ -33,6 +33,11 @@ export type BackupOutcome =
   /** `cause` is for the log, never for people. */
   | { kind: 'refused'; reason: BackupRefusal; message: string; cause: string | null };
 
-export type JobOptions = { onProgress: (progress: BackupProgress) => void; signal: AbortSignal };
+export type JobOptions = {
+  onProgress: (progress: BackupProgress) => void;
+  signal: AbortSignal;
+  /** How long it waits for another job, which may be that of a killed command and end a moment later. */
+  lockWaitMs?: number;
+};
 /** What a job works with. */
 export type JobContext = JobOptions & { places: BackupPlaces };

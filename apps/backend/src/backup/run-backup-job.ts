@@ -7,14 +7,19 @@ import { prepareRestore } from './prepare-restore.ts';
 import { withScratch } from './scratch.ts';
 import { inspectBackup, unpackBackup } from './unpack-backup.ts';
 
+/** A job is a process of its own, of low priority: it ends a moment after its command was killed. */
+const killedJobEndsWithinMs = 10_000;
+
 /** Does a job in this process. Never throws. What an earlier, interrupted job left is removed first. */
 export async function runBackupJob(job: BackupJob, options: JobOptions): Promise<BackupOutcome> {
   const places = placesIn(job.dataDir);
+  const { signal, lockWaitMs = killedJobEndsWithinMs } = options;
   try {
-    const result = await withScratch(places, () => doJob(job, { ...options, places }));
+    const action = (): Promise<BackupResult> => doJob(job, { ...options, places });
+    const result = await withScratch(places, action, { waitMs: lockWaitMs, signal });
     return result === null ? refusedFor('running') : { kind: 'done', ...result };
   } catch (error) {
-    return outcomeOf(error, options.signal);
+    return outcomeOf(error, signal);
   }
 }
 
