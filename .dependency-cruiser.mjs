@@ -32,8 +32,8 @@ const rooms = {
     http: ['core', 'adapters', 'store'],
     socket: ['core', 'adapters', 'http'],
     platform: ['core', 'adapters', 'store', 'http', 'socket'],
-    // Two features that are no modules yet, and the modules (ADR 75).
-    ...features(['devices', 'provisioning', ...modulesIn('apps/backend/src')], [...foundations, 'adapters']),
+    // Each is a module (ADR 75).
+    ...features(modulesIn('apps/backend/src'), [...foundations, 'adapters']),
     // Known to the composition root alone.
     replicas: [...foundations, 'adapters'],
   },

@@ -11,14 +11,13 @@ import { type BroadcastTap, createBroadcastTap } from './cloud/notifications.ts'
 import type { BackendConfig } from './config.ts';
 import { createAccessTokens, type FindHolder } from './core/access-tokens.ts';
 import { type BackendConditions, createBackendConditions } from './core/conditions.ts';
-import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
+import { createDeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
 import type { SpaceWatch } from './core/space.ts';
 import { alwaysTrusted } from './core/trusted-time.ts';
 import { createDevicePlaces, type DevicePlaces } from './devices/device-places.ts';
-import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
 import { startOfHour, sumUpHours } from './devices/downsampling.ts';
 import { keepRecentLog, type RecentLog } from './doctor/recent-log.ts';
 import { findSessionHolder, readJwtSecret, refreshKeyOf } from './people/sessions.ts';
@@ -27,7 +26,6 @@ import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import { createClockStore } from './store/clock-store.ts';
 import { openStore, type Store } from './store/database.ts';
-import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
 import { migrations } from './store/migrations/all.ts';
 import { openSecretBox, type SecretBox } from './store/secret-box.ts';
 import { startSpaceWatch } from './store/space-watch.ts';
@@ -37,15 +35,13 @@ import { startStorageHealth, type StorageHealth } from './store/storage-health.t
 import { askForClock } from './system/agent-clock.ts';
 import { openStationTime, type StationTime } from './system/station-time.ts';
 
-/** The platform, and what is opened with it: for features that are no modules yet, and for several backends. */
+/** The platform, and what is opened with it: for single features, and for several backends. */
 export type Foundations = {
   platform: Platform;
   /** Its wall clock may be wrong. */
   machine: Pick<Clock, 'now'>;
   /** Null with several backends. */
   stationTime: StationTime | null;
-  devices: DeviceStore;
-  types: RunningDeviceTypes;
   /** Whether the database can be written. */
   storage: StorageHealth;
   /** Free space of the disk that holds DATA_DIR. */
@@ -96,8 +92,6 @@ export async function openPlatform(
   const station = await openStation(config, host, store);
   const own = createDeviceEvents(logger);
   const events = replicas?.share(own) ?? own;
-  const types = starting.use(await openDeviceTypes(config, host, store, { hub, events }));
-  if (replicas !== null) starting.use(replicas.onGap(types.reload));
   const conditions = openConditions(starting, host, hub, stationTime);
   const readSpace = () => readDiskSpace(dataDir);
   const watching = { store, conditions, readSpace, clock: machine.clock, logger };
@@ -118,8 +112,6 @@ export async function openPlatform(
     platform,
     machine: machine.clock,
     stationTime,
-    devices: createDeviceStore({ db: store.db, clock: host.clock }),
-    types,
     storage: starting.use(startStorageHealth(watching)),
     space: starting.use(startSpaceWatch(watching)),
     places,
@@ -131,22 +123,6 @@ export async function openPlatform(
     replicas,
   };
 }
-
-const openDeviceTypes = (
-  { dataDir }: BackendConfig,
-  { clock, disk, logger }: Host,
-  { db }: Store,
-  { hub, events }: { hub: SocketHub; events: DeviceEvents },
-): Promise<RunningDeviceTypes> =>
-  startDeviceTypes({
-    db,
-    events,
-    disk,
-    folder: join(dataDir, 'device-types'),
-    onChanged: () => hub.broadcast({ type: 'device_types_changed', at: isoTime(clock.now()) }, 'device_types_changed'),
-    clock,
-    logger,
-  });
 
 function openStationEvents({ clock, logger }: Host, hub: SocketHub, { db }: Store): StationEventStore {
   const onNoted = (): void => hub.broadcast({ type: 'activity_changed', at: isoTime(clock.now()) }, 'activity_changed');

@@ -19,6 +19,7 @@ import { registerWebApp } from './http/web-app.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 import type { Opened } from './platform/module.ts';
 import { registerSocketRoute } from './socket/connection.ts';
+import type { DeviceStore } from './store/device-store.ts';
 import { createFindSight } from './store/member-limits.ts';
 
 /** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */
@@ -28,6 +29,7 @@ type Served = {
   config: BackendConfig;
   foundations: Foundations;
   mqtt: Pick<Mqtt, 'isReadyWithin'>;
+  devices: Pick<DeviceStore, 'findByTokenHash'>;
   features: readonly Opened<unknown>[];
   /** Used by tests only. */
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined;
@@ -35,8 +37,8 @@ type Served = {
 
 /** Registers the routes of all features, and those of none. @returns all of them, with their access rules. */
 export async function registerRoutes(app: HttpServer, served: Served): Promise<readonly DescribedRoute[]> {
-  const { config, foundations, mqtt, features, extraRoutes } = served;
-  const { platform, devices, storage, replicas } = foundations;
+  const { config, foundations, mqtt, devices, features, extraRoutes } = served;
+  const { platform, storage, replicas } = foundations;
   const { host, store, station, hub, tokens } = platform;
   const { clock, logger } = host;
   const { version } = config;

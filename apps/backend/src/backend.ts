@@ -2,16 +2,16 @@ import { foundUrl } from '@station/protocol/station-name';
 import { readDiskSpace } from './adapters/disk-space.ts';
 import { createMachineNetwork } from './adapters/machine-network.ts';
 import { automationsModule } from './automations/automations-module.ts';
-import { openDevices, openZones } from './backend-devices.ts';
 import { type Foundations, openPlatform } from './backend-platform.ts';
-import { openExpected, openProvisioning } from './backend-provisioning.ts';
 import { registerRoutes } from './backend-server.ts';
 import { type BackupHooks, backupModule, openLostDatabase } from './backup/backup-module.ts';
 import type { CloudTuning } from './cloud/cloud.ts';
 import { cloudModule } from './cloud/cloud-module.ts';
+import { cloudWriteAlong } from './cloud/start-cloud.ts';
 import { type BackendConfig, secretsOf } from './config.ts';
 import type { DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
+import { type DevicesDoor, devicesModule, zonesModule } from './devices/devices-module.ts';
 import { startHousekeeping } from './devices/downsampling.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { doctorModule } from './doctor/doctor-module.ts';
@@ -19,10 +19,10 @@ import { firmwareModule } from './firmware/firmware-module.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
-import type { Mqtt } from './mqtt/mqtt.ts';
 import { notificationsModule } from './notifications/notifications-module.ts';
 import { peopleModule } from './people/people-module.ts';
 import type { Module, Opened } from './platform/module.ts';
+import { expectedDevicesModule, provisioningModule } from './provisioning/provisioning-module.ts';
 import type { Radio } from './provisioning/radio.ts';
 import { createSettingsStore } from './provisioning/settings-store.ts';
 import { scenesModule } from './scenes/scenes-module.ts';
@@ -66,7 +66,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   await using starting = new AsyncDisposableStack();
   const foundations = await openPlatform(starting, config, host, () => hooks.onDamage());
   const { store, events, trustedTime, leadership, host: ours } = foundations.platform;
-  const { mqtt, features } = await openFeatures(starting, config, foundations, hooks);
+  const { mqtt, devices, features } = await openFeatures(starting, config, foundations, hooks);
   const history = createHistoryStore({ store, trustedTime, clock: ours.clock });
   const also = features.flatMap(({ prune }) => prune ?? []);
   starting.use(startHousekeeping({ history, also, leadership, clock: ours.clock, logger: ours.logger }));
@@ -74,7 +74,8 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   guardHost(app, { publicUrl: config.deviceBroker.publicUrl, publicName: config.publicName });
   // Before the routes, so that the server also closes when the start fails.
   starting.defer(() => closeInTime(app));
-  const routes = await registerRoutes(app, { config, foundations, mqtt, features, extraRoutes: hooks.extraRoutes });
+  const { extraRoutes } = hooks;
+  const routes = await registerRoutes(app, { config, foundations, mqtt, devices, features, extraRoutes });
   for (const { begin } of features) await begin?.();
   const url = await app.listen({ port: config.port, host: config.host });
   for (const { settle } of features) await settle?.();
@@ -96,30 +97,34 @@ async function openFeatures(
   config: BackendConfig,
   foundations: Foundations,
   hooks: BackendHooks,
-): Promise<{ mqtt: Mqtt; features: readonly Opened<unknown>[] }> {
-  const { platform, devices, types, tap, settingsBox: box } = foundations;
+): Promise<Pick<DevicesDoor, 'mqtt' | 'devices'> & { features: readonly Opened<unknown>[] }> {
+  const { platform, replicas, storage, tap, settingsBox: box } = foundations;
   const features: Opened<unknown>[] = [];
-  const keep = <Door>(feature: Opened<Door>): Door => {
-    features.push(starting.use(feature));
+  const add = async <Needs, Door>(module: Module<Needs, Door>, needs: Needs): Promise<Door> => {
+    const feature = starting.use(await module.open(platform, needs));
+    features.push(feature);
     return feature.door;
   };
-  const add = async <Needs, Door>(module: Module<Needs, Door>, needs: Needs): Promise<Door> =>
-    keep(await module.open(platform, needs));
 
   const { webhookAllow, proxy, version, dataDir, backupDir, database, stationCode } = config;
   const network = createMachineNetwork(platform.agent, platform.host.clock);
   const settings = createSettingsStore({ db: platform.store.db, box, clock: platform.host.clock });
   const budgetBytes = await storageBudget(config);
 
-  const expecting = openExpected(starting, config, foundations);
-  const { mqtt, commands } = keep(
-    await openDevices({
-      config,
-      foundations,
-      expected: expecting.expected,
-      hasReadThread: hooks.hasReadThread ?? false,
-    }),
-  );
+  const databaseFile = database.kind === 'sqlite' ? database.file : null;
+  const expecting = await add(expectedDevicesModule, { isBrokerExternal: config.mqtt.kind === 'external', box });
+  const household = await add(devicesModule, {
+    config: {
+      ...config,
+      readThreadOf: hooks.hasReadThread === true ? databaseFile : null,
+      writeAlong: cloudWriteAlong(config.cloud),
+    },
+    expected: expecting.expected,
+    places: foundations.places,
+    storage,
+    sharing: replicas,
+  });
+  const { mqtt, commands, devices, types } = household;
   await add(firmwareModule, {
     config: config.firmware,
     publicUrl: async () => foundUrl(config.firmware.publicUrl, (await network()).mdnsName),
@@ -131,18 +136,29 @@ async function openFeatures(
     config: cloudSettings(config, budgetBytes),
     household: { devices, types, commands, publish: mqtt.publishCommand, box },
     tap,
-    others: foundations.replicas,
+    others: replicas,
     hooks: { onReset: hooks.onReset, ...(hooks.cloudTuning && { tuning: hooks.cloudTuning }) },
   });
-  keep(await openProvisioning({ config, foundations, expecting, mqtt, settings, network, radio: hooks.radio }));
+  await add(provisioningModule, {
+    config,
+    expecting,
+    household,
+    settings: { store: settings, box },
+    outside: {
+      network,
+      messages: tap,
+      shareWatchers: (own) => replicas?.shareWatchers(own) ?? own,
+      radio: hooks.radio,
+    },
+  });
   const { recheck } = await add(automationsModule, {
-    config: { webhookAllow, proxy, isShared: foundations.replicas !== null },
+    config: { webhookAllow, proxy, isShared: replicas !== null },
     devices,
     types,
     commands,
     broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },
   });
-  keep(openZones(platform, recheck));
+  await add(zonesModule, { onRemoved: recheck });
   await add(scenesModule, { devices, types, commands, onScenesChanged: recheck });
   await add(systemModule, {
     version,
@@ -151,7 +167,6 @@ async function openFeatures(
     messages: tap,
     onRestart: hooks.onRestart,
   });
-  const databaseFile = database.kind === 'sqlite' ? database.file : null;
   const ofBackups = { dataDir, backupDir, databaseFile, version, proxy };
   const lost = openLostDatabase(platform, ofBackups, hooks.storage);
   const { gate } = await add(peopleModule, {
@@ -183,7 +198,7 @@ async function openFeatures(
     readSecret: settings.readSecret,
     log: foundations.recentLog,
   });
-  return { mqtt, features };
+  return { mqtt, devices, features };
 }
 
 async function storageBudget({ dataDir, storageMaxBytes }: BackendConfig): Promise<number> {

@@ -60,9 +60,15 @@ export type Serving = {
   metrics: Metrics;
 };
 
-/** @param disposed what ends with it; null: nothing. */
+/** @param ends what ends with it; null: nothing. */
 export const opened = <Door>(
-  disposed: AsyncDisposable | null,
+  ends: AsyncDisposable | Disposable | null,
   door: Door,
   more: Omit<Opened<Door>, 'door' | typeof Symbol.asyncDispose> = {},
-): Opened<Door> => ({ ...more, door, [Symbol.asyncDispose]: async () => disposed?.[Symbol.asyncDispose]() });
+): Opened<Door> => ({
+  ...more,
+  door,
+  [Symbol.asyncDispose]: async () => {
+    await using _ended = ends;
+  },
+});

@@ -21,7 +21,7 @@ export type Provisioning = AsyncDisposable &
   };
 
 export function startProvisioning(parts: {
-  config: { mqtt: MqttConfig; deviceBroker: DeviceBrokerConfig; ble: BleConfig };
+  config: ProvisioningConfig;
   store: ProvisioningStore;
   expected: Expected;
   radio: Radio;
@@ -44,6 +44,8 @@ export function startProvisioning(parts: {
   const { [Symbol.asyncDispose]: dispose } = provisionings;
   return { store, provisionings, radio, stationId, brokerAddress, [Symbol.asyncDispose]: dispose };
 }
+
+export type ProvisioningConfig = { mqtt: MqttConfig; deviceBroker: DeviceBrokerConfig; ble: BleConfig };
 
 export type DeviceBrokerConfig = {
   /** DEVICE_MQTT_HOST and DEVICE_MQTT_PORT; null: the station finds out. */

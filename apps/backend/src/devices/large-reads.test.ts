@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { systemClock } from '@station/kit/clock';
-import type { DeviceReport } from './core/device-events.ts';
-import { createEventIds } from './core/event-ids.ts';
-import { createDeviceStore } from './store/device-store.ts';
-import { writeReports } from './store/report-store.ts';
-import { bearer, runBackend } from './testing/running-backend.ts';
-import { testOnSqlite } from './testing/test-postgres.ts';
+import type { DeviceReport } from '../core/device-events.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { writeReports } from '../store/report-store.ts';
+import { bearer, runBackend } from '../testing/running-backend.ts';
+import { testOnSqlite } from '../testing/test-postgres.ts';
 
 const now = Date.now();
 const reports = (deviceId: string): DeviceReport[] => [
