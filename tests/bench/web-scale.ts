@@ -1,22 +1,26 @@
 /**
  * `npm run bench -- web-scale [--devices 500] [--per-second 100] [--seconds 8] [--peer]`
  *
- * Home with many devices on a slow phone: Chromium with a phone's screen and a processor slowed down four times, the built web app and the
- * simulated station of `simulators/web-preview`, whose devices report states. Beside it the same is measured on a plain page with as many
- * rows that are updated as often, and with `--peer` on the dashboard of Zigbee2MQTT's frontend, which comes from npm. Then home with eight
- * devices at 1.6 Mbit/s. See docs/benchmarks.md.
+ * Home with many devices on a slow phone: Chromium with a phone's screen and a processor slowed down four times, and the built backend with
+ * the built web app, whose simulated devices report states. Beside it the same is measured on a plain page with as many rows that are
+ * updated as often, and with `--peer` on the dashboard of Zigbee2MQTT's frontend, which comes from npm. Then home with eight devices at
+ * 1.6 Mbit/s. See docs/benchmarks.md.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { describeError } from '@station/kit/station-error';
-import { createPreview } from '@station/simulators/web-preview/server';
+import { makeLogins } from '@station/simulators/devices/devices-file';
+import { type Fleet, startFleet } from '@station/simulators/devices/fleet';
 import type { Browser, CDPSession, Page, Response } from 'playwright-core';
 import { openBrowser } from '../e2e/web/browser.ts';
-import { startZigbee2Mqtt } from './load/zigbee2mqtt.ts';
+import { run, waitFor } from '../rig/program.ts';
+import { createWorkspace, type Workspace } from '../rig/workspace.ts';
+import { buildBackend, startStationBackend, stationId, stationOwner } from './load/station-backend.ts';
 import { percentile, round } from './load/statistics.ts';
-import { run } from '../rig/program.ts';
+import { startZigbee2Mqtt } from './load/zigbee2mqtt.ts';
 
 const { values } = parseArgs({
   options: {
@@ -36,7 +40,13 @@ const goals = { tilesMs: 2_500, busy: 0.2, scrollMs: 33, tapMs: 100, shift: 0.05
 const root = join(import.meta.dirname, '../../dist/web');
 
 /** A page to measure; `item` selects the elements that show a device. */
-type Subject = { url: string; path: string; item: string };
+type Subject = {
+  url: string;
+  path: string;
+  item: string;
+  /** Null: it asks for no login. */
+  login: { email: string; password: string } | null;
+};
 
 /** Runs in the page before anything else: notes when the first tile is painted, and what moves. */
 const watch = (item: string): string => `
@@ -85,22 +95,25 @@ const tapping = `(async () => {
   return times;
 })()`;
 
-/** As many rows as the app has tiles, and the least code that keeps them up to date. */
+/** As many rows as the app has tiles, and the least code that keeps them up to date. `token` is set before. */
 const plainScript = `
   (async () => {
-    const devices = await (await fetch('/api/devices')).json();
     const rows = new Map();
-    for (const { id, name, state } of devices) {
-      const row = document.createElement('li');
-      row.innerHTML = '<button role="switch" aria-checked="false"></button> <span></span>';
-      row.firstChild.textContent = name;
-      row.firstChild.onclick = ({ target }) => target.setAttribute('aria-checked', target.getAttribute('aria-checked') !== 'true');
-      row.lastChild.textContent = JSON.stringify(state);
-      rows.set(id, row.lastChild);
-      document.querySelector('ul').append(row);
+    for (let path = '/api/devices'; path; ) {
+      const answer = await fetch(path, { headers: { authorization: 'Bearer ' + token } });
+      path = (answer.headers.get('link') ?? '').split(/[<>]/)[1];
+      for (const { id, name, state } of await answer.json()) {
+        const row = document.createElement('li');
+        row.innerHTML = '<button role="switch" aria-checked="false"></button> <span></span>';
+        row.firstChild.textContent = name;
+        row.firstChild.onclick = ({ target }) => target.setAttribute('aria-checked', target.getAttribute('aria-checked') !== 'true');
+        row.lastChild.textContent = JSON.stringify(state);
+        rows.set(id, row.lastChild);
+        document.querySelector('ul').append(row);
+      }
     }
     const socket = new WebSocket('ws://' + location.host + '/ws');
-    socket.onopen = () => socket.send('{"type":"auth"}');
+    socket.onopen = () => socket.send(JSON.stringify({ type: 'auth', token }));
     socket.onmessage = ({ data }) => {
       const { type, deviceId, state } = JSON.parse(data);
       if (type === 'device_state') rows.get(deviceId).textContent = JSON.stringify(state);
@@ -113,7 +126,7 @@ const plainPage =
 /** `tapMs` is NaN where no switch could be tapped. */
 type Figures = { tilesMs: number; busy: number; scrollMs: number; tapMs: number; shift: number; nodes: number };
 
-async function openPhone(browser: Browser, { url, item }: Subject): Promise<{ page: Page; cdp: CDPSession }> {
+async function openPhone(browser: Browser, { url, item, login }: Subject): Promise<{ page: Page; cdp: CDPSession }> {
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width: 360, height: 740 },
@@ -124,6 +137,12 @@ async function openPhone(browser: Browser, { url, item }: Subject): Promise<{ pa
   });
   const page = await context.newPage();
   await page.addInitScript(watch(item));
+  if (login !== null) {
+    // The cookie of the session is in the browser then.
+    const answer = await context.request.post('/api/auth/login', { data: login });
+    const { accessToken } = (await answer.json()) as { accessToken: string };
+    await page.addInitScript(`window.token = ${JSON.stringify(accessToken)}`);
+  }
   const cdp = await context.newCDPSession(page);
   await cdp.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
   await cdp.send('Performance.enable');
@@ -188,19 +207,50 @@ async function measureSmall(browser: Browser, subject: Subject): Promise<{ kb: n
   return { kb: round(bytes / 1_000, 1), tilesMs: round(tilesMs, 0) };
 }
 
-async function serve(count: number): Promise<AsyncDisposable & { url: string }> {
-  const { app, talk } = await createPreview({ root, deviceCount: count });
-  app.get('/plain', async (_request, reply) => reply.type('text/html').send(plainPage));
-  app.get('/plain.js', async (_request, reply) => reply.type('text/javascript').send(plainScript));
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const stop = talk(count === 8 ? 2 : perSecond);
-  return {
-    url,
-    [Symbol.asyncDispose]: async () => {
-      stop();
-      await app.close();
-    },
-  };
+/** The built backend, and simulated devices that report in turn. */
+async function serve(
+  workspace: Workspace,
+  program: string,
+  count: number,
+): Promise<AsyncDisposable & Pick<Subject, 'url' | 'login'>> {
+  await using starting = new AsyncDisposableStack();
+  const webDir = join(await workspace.subfolder(`web-${count}`), 'web');
+  await cp(root, webDir, { recursive: true });
+  await writeFile(join(webDir, 'plain.html'), plainPage);
+  await writeFile(join(webDir, 'plain.js'), plainScript);
+  const logins = makeLogins(count);
+  const station = await startStationBackend(workspace, {
+    name: `${count}`,
+    program,
+    logins,
+    env: { WEB_DIR: webDir },
+  });
+  starting.defer(() => station.daemon.stop());
+  // They do nothing by themselves while it is measured.
+  const quiet = { heartbeatMs: 60_000, speed: 0.001 };
+  const fleet = starting.use(startFleet({ url: `mqtt://127.0.0.1:${station.mqttPort}`, stationId, logins, ...quiet }));
+  await waitFor('all devices', () => fleet.acceptedCount() === count || null, 120_000);
+  starting.use(talk(fleet, count === 8 ? 2 : perSecond));
+  await station.logIn();
+  const { email, password } = stationOwner;
+  const running = starting.move();
+  return { url: station.url, login: { email, password }, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Those that measure something report in turn: each time another state. */
+function talk({ devices }: Fleet, everySecond: number): Disposable {
+  const measuring = devices.flatMap((device) => {
+    const key = Object.keys(device.state).find((name) => typeof device.state[name] === 'number');
+    return key === undefined ? [] : [{ device, key }];
+  });
+  let turn = 0;
+  const timer = setInterval(() => {
+    const { device, key } = measuring[turn % measuring.length]!;
+    const value = Number(device.state[key]) + (Math.floor(turn / measuring.length) % 2);
+    turn += 1;
+    void device.publish('state', { state: { ...device.state, [key]: value } });
+  }, 1_000 / everySecond);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Zigbee2MQTT's dashboard: as many devices that report as often, and eight of them. */
@@ -209,6 +259,7 @@ async function measurePeer(browser: Browser): Promise<{ peer: Figures; peerSmall
     url,
     path: '/#/dashboard',
     item: '.card .card-body, .card h2',
+    login: null,
   });
   const measureMany = (): Promise<Figures> =>
     withDisposal(startZigbee2Mqtt({ deviceCount, perSecond }), (server) => measure(browser, subject(server)));
@@ -230,15 +281,18 @@ async function withDisposal<T extends AsyncDisposable, R>(
 }
 
 async function main(): Promise<boolean> {
-  if (!existsSync(join(root, 'index.html')) || readdirSync(root).length === 0)
-    await run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
+  await using workspace = await createWorkspace();
+  const program = await buildBackend(workspace);
+  if (!existsSync(join(root, 'index.html'))) await run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
   await using browser = await openBrowser();
   const item = 'main li';
-  const small = await withDisposal(serve(8), ({ url }) => measureSmall(browser, { url, path: '/', item }));
+  const few = serve(workspace, program, 8);
+  const small = await withDisposal(few, ({ url, login }) => measureSmall(browser, { url, login, path: '/', item }));
   const peer = values.peer ? await measurePeer(browser) : null;
-  await using app = await serve(deviceCount);
-  const plain = await measure(browser, { url: app.url, path: '/plain', item });
-  const ours = await measure(browser, { url: app.url, path: '/', item });
+  await using app = await serve(workspace, program, deviceCount);
+  const { url, login } = app;
+  const plain = await measure(browser, { url, login, path: '/plain.html', item });
+  const ours = await measure(browser, { url, login, path: '/', item });
   for (const [name, figures] of Object.entries({ plain, ours, small, ...peer }))
     console.log(name, JSON.stringify(figures));
   const met = {

@@ -53,7 +53,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('web/firmware', web, `${backend}/firmware`)),
   inOwnNetwork(part('web/passkeys', web, `${backend}/people`)),
   inOwnNetwork(part('web/notifications', web, `${backend}/notifications`, 'simulators/notifications')),
-  inOwnNetwork(part('web/every-page', web, 'simulators/web-preview')),
+  inOwnNetwork(part('web/every-page', web)),
   inOwnNetwork(part('web/automations', web, `${backend}/automations`)),
   inOwnNetwork(part('web/scenes', web, `${backend}/scenes`)),
   inOwnNetwork(part('web/devices', web, `${backend}/devices`)),

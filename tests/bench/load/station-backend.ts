@@ -9,6 +9,7 @@ import type { Workspace } from '../../rig/workspace.ts';
 import { cores, onCore } from './pinned.ts';
 
 const root = join(import.meta.dirname, '../../..');
+export const stationOwner = { email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 
 export type StationBackend = {
@@ -102,9 +103,12 @@ export async function startStationBackend(
 
 async function setUp(url: string, dataDir: string): Promise<string> {
   const code = (await readFile(join(dataDir, 'setup-code'), 'utf8')).trim();
-  const owner = { code, email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${url}/api/auth/setup`, { method: 'POST', headers, body: JSON.stringify(owner) });
+  const response = await fetch(`${url}/api/auth/setup`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ code, ...stationOwner }),
+  });
   const body = (await response.json()) as { accessToken?: string };
   if (body.accessToken === undefined) throw new Error(`The set-up failed: ${JSON.stringify(body)}`);
   return body.accessToken;
