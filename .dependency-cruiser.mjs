@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
  */
 
 /** Room → the rooms of the same program that it may import. A feature is a room that imports foundations only. */
-const foundations = ['core', 'store', 'mqtt', 'socket', 'http', 'platform'];
+const foundations = ['core', 'store', 'history', 'mqtt', 'socket', 'http', 'platform'];
 const rooms = {
   'apps/agent/src': {
     core: [],
@@ -28,6 +28,7 @@ const rooms = {
     core: [],
     adapters: ['core'],
     store: ['core', 'adapters'],
+    history: ['core', 'store', 'adapters'],
     mqtt: ['core', 'adapters'],
     http: ['core', 'adapters', 'store'],
     socket: ['core', 'adapters', 'http'],

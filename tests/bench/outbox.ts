@@ -15,7 +15,7 @@ import { sql } from 'kysely';
 import { createOutboxStore, enqueueReports } from '../../apps/backend/src/cloud/outbox-store.ts';
 import type { DeviceReport } from '../../apps/backend/src/core/device-events.ts';
 import { createEventIds } from '../../apps/backend/src/core/event-ids.ts';
-import { writeReports } from '../../apps/backend/src/store/report-store.ts';
+import { writeReports } from '../../apps/backend/src/history/report-store.ts';
 import { benchStation, type BenchStation } from './cloud/bench-station.ts';
 import type { SinkReport } from './cloud/sink.ts';
 import { percentile } from './load/statistics.ts';

@@ -12,8 +12,8 @@ import { type BackendConfig, secretsOf } from './config.ts';
 import type { DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { type DevicesDoor, devicesModule, zonesModule } from './devices/devices-module.ts';
-import { startHousekeeping } from './devices/downsampling.ts';
-import { createHistoryStore } from './devices/history-store.ts';
+import { startHousekeeping } from './history/downsampling.ts';
+import { createHistoryStore } from './history/history-store.ts';
 import { doctorModule } from './doctor/doctor-module.ts';
 import { firmwareModule } from './firmware/firmware-module.ts';
 import type { DescribedRoute } from './http/docs.ts';
@@ -191,7 +191,7 @@ async function openFeatures(
       typeNames: (type) => types.find(type)?.names ?? {},
     },
   });
-  await add(storageModule, { budgetBytes, waiting: mqtt.waiting, space: foundations.space });
+  await add(storageModule, { budgetBytes, waiting: mqtt.waiting, disk: foundations.space });
   await add(doctorModule, {
     config,
     secrets: secretsOf(config),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEventIds } from '../core/event-ids.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { eventReport, openTestOutbox, statusReport } from '../testing/test-outbox.ts';
 import { enqueueReports } from './outbox-store.ts';
 

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { EventChannel } from '@station/protocol/cloud';
-import { type FoldedReports, jsonRows } from '../store/fold-reports.ts';
+import { type FoldedReports, jsonRows } from '../history/fold-reports.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { countDropped } from './dead-letter-store.ts';
 

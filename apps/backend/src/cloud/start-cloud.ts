@@ -1,4 +1,4 @@
-import type { WriteAlong } from '../store/report-store.ts';
+import type { WriteAlong } from '../history/report-store.ts';
 import type { Cloud, CloudParts } from './cloud.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import { restoreHomeAccounts } from './home-accounts.ts';

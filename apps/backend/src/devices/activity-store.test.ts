@@ -6,7 +6,7 @@ import { createActivityStore } from './activity-store.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 
 const everything = {
   about: null,

@@ -10,7 +10,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
 import { createCommands } from './commands.ts';
-import { commandsKeptMs, createHistoryStore } from './history-store.ts';
+import { commandsKeptMs, createHistoryStore } from '../history/history-store.ts';
 import { commandExpiryMs, type PublishCommand } from '../core/commands.ts';
 
 type Options = { publish?: PublishCommand; expiryMs?: number; on?: Store; type?: string; before?: DeviceState };

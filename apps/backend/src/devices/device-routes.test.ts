@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import type { Device, DeviceEvent, DeviceRemoval, Zone } from '@station/protocol/devices';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { postgresUrl } from '../testing/test-postgres.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 

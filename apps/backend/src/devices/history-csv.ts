@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { isoTime } from '@station/kit/clock';
 import { csvLine } from '@station/protocol/csv';
 import type { Store } from '../store/database.ts';
-import { samplesOf, type Stretch } from './downsampling.ts';
-import { hourMs, intervalOf, type Transition } from './history-decide.ts';
+import { samplesOf, type Stretch } from '../history/downsampling.ts';
+import { hourMs, intervalOf, type Transition } from '../history/history-decide.ts';
 
 type Parts = Pick<Store, 'db' | 'kind'>;
 type Field = string | number | null;

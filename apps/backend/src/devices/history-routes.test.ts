@@ -6,7 +6,7 @@ import { systemClock } from '@station/kit/clock';
 import type { DeviceHistory } from '@station/protocol/device-history';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { bearer, post, runBackend } from '../testing/running-backend.ts';
 import { until } from '../testing/until.ts';
 import { postgresUrl } from '../testing/test-postgres.ts';

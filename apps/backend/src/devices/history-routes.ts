@@ -11,8 +11,8 @@ import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import type { Store } from '../store/database.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import { historyLines } from './history-csv.ts';
-import type { Span } from './history-decide.ts';
-import type { HistoryStore } from './history-store.ts';
+import type { Span } from '../history/history-decide.ts';
+import type { HistoryStore } from '../history/history-store.ts';
 import type { LargeReads } from './large-reads.ts';
 
 type Parts = {

@@ -3,7 +3,7 @@ import { systemClock } from '@station/kit/clock';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { testOnSqlite } from '../testing/test-postgres.ts';
 

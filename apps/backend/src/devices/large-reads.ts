@@ -7,8 +7,8 @@ import { fittingJson } from '../http/pages.ts';
 import type { Store } from '../store/database.ts';
 import { createDeviceStore, toDevice } from '../store/device-store.ts';
 import { type ActivityQuery, type ActivityRow, createActivityStore } from './activity-store.ts';
-import type { Stretch } from './downsampling.ts';
-import { createHistoryStore, type History } from './history-store.ts';
+import type { Stretch } from '../history/downsampling.ts';
+import { createHistoryStore, type History } from '../history/history-store.ts';
 
 /** Only devices of these zones; null: all. */
 type Zones = readonly string[] | null;

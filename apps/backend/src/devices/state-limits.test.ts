@@ -5,7 +5,7 @@ import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts'
 import { maxStateBytes, maxStateKeys, readState } from '../core/device-state.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { readMetrics, runBackend } from '../testing/running-backend.ts';

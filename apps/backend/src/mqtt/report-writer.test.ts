@@ -7,7 +7,7 @@ import { until } from '../testing/until.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { createReportWriter } from './report-writer.ts';
 
 /** A clock whose sleepers wake at once. */

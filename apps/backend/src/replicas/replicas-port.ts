@@ -7,7 +7,7 @@ import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { SharedLinkParts } from '../mqtt/ports.ts';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
 import type { CommandTransaction } from '../store/command-store.ts';
-import type { WriteAlong } from '../store/report-store.ts';
+import type { WriteAlong } from '../history/report-store.ts';
 
 type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { DeviceReport, Written } from '../core/device-events.ts';
-import { countReports } from '../store/device-storage.ts';
-import { sampleRows } from '../store/device-samples.ts';
-import { insertTransitions } from '../store/device-transitions.ts';
-import { type FoldedReports, foldReports, jsonRows, type StoredState } from '../store/fold-reports.ts';
-import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
+import { countReports } from '../history/device-storage.ts';
+import { sampleRows } from '../history/device-samples.ts';
+import { insertTransitions } from '../history/device-transitions.ts';
+import { type FoldedReports, foldReports, jsonRows, type StoredState } from '../history/fold-reports.ts';
+import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../history/report-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
 type DeviceFacts = StoredState & {

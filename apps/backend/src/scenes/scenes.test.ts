@@ -5,7 +5,7 @@ import type { DeviceCommand } from '@station/protocol/device-commands';
 import { maxScenes, type Scene, type SceneRun } from '@station/protocol/scenes';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 import { postgresUrl } from '../testing/test-postgres.ts';
 

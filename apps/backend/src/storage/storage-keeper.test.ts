@@ -4,8 +4,8 @@ import { alwaysLeader } from '../core/leadership.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { countedBytes } from '../store/history-rows.ts';
-import { writeReports } from '../store/report-store.ts';
+import { countedBytes } from '../history/history-rows.ts';
+import { writeReports } from '../history/report-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { testOnSqlite } from '../testing/test-postgres.ts';
 import { openTestStore } from '../testing/test-store.ts';
@@ -37,9 +37,10 @@ testOnSqlite(
     });
     await writeReports(store, [event(small, 'hello')], newId);
     const logger = recordedLog();
-    const parts = { store, budgetBytes, waiting: () => 0, leadership: alwaysLeader, clock, logger };
+    const space = store.space!;
+    const parts = { store, space, budgetBytes, waiting: () => 0, leadership: alwaysLeader, clock, logger };
     await using keeper = startStorageKeeper(parts);
-    const sizes = () => store.space.measure();
+    const sizes = () => space.measure();
     let most = 0;
     for (let n = 0; n < 600; n++) {
       await writeReports(

@@ -5,8 +5,8 @@ import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { Leadership } from '../core/leadership.ts';
 import type { DiskTenant } from '../core/space.ts';
 import type { Store } from '../store/database.ts';
-import type { DatabaseSizes } from '../store/database-space.ts';
-import { historyKinds } from '../store/device-storage.ts';
+import type { DatabaseSizes, DatabaseSpace } from '../store/database-space.ts';
+import { historyKinds } from '../history/device-storage.ts';
 import {
   countedBytes,
   type DroppedTotals,
@@ -14,10 +14,10 @@ import {
   isHistoryMeasured,
   largestUsage,
   measureHistory,
-} from '../store/history-rows.ts';
-import { beginShortage, endShortage } from '../store/space-shortage.ts';
-import { trimRows } from '../store/row-limits.ts';
-import { shedOldest } from '../store/shed-history.ts';
+} from '../history/history-rows.ts';
+import { beginShortage, endShortage } from './space-shortage.ts';
+import { trimRows } from './row-limits.ts';
+import { shedOldest } from '../history/shed-history.ts';
 import { decideShortage, type ShortageFacts } from './shortage-decide.ts';
 import { decideStorage, kindToShed, roomOf, runsRoom, type StorageStep } from './storage-decide.ts';
 
@@ -28,7 +28,8 @@ export type StorageKeeper = AsyncDisposable &
   };
 
 type KeeperParts = {
-  store: Pick<Store, 'db' | 'kind' | 'space'>;
+  store: Pick<Store, 'db' | 'kind'>;
+  space: DatabaseSpace;
   budgetBytes: number;
   /** Number of reports that wait to be written. */
   waiting: () => number;
@@ -126,8 +127,11 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
   };
 }
 
-async function decideNext({ store, budgetBytes, waiting }: KeeperParts, state: KeeperState): Promise<StorageStep> {
-  const sizes = await store.space.measure();
+async function decideNext(
+  { store, space, budgetBytes, waiting }: KeeperParts,
+  state: KeeperState,
+): Promise<StorageStep> {
+  const sizes = await space.measure();
   state.usedBytes = totalOf(sizes);
   return decideStorage({
     ...sizes,
@@ -140,8 +144,11 @@ async function decideNext({ store, budgetBytes, waiting }: KeeperParts, state: K
   });
 }
 
-async function shortageFacts({ store, budgetBytes, clock }: KeeperParts, missingBytes: number): Promise<ShortageFacts> {
-  const { fileBytes, freeBytes, copies } = await store.space.measure();
+async function shortageFacts(
+  { store, space, budgetBytes, clock }: KeeperParts,
+  missingBytes: number,
+): Promise<ShortageFacts> {
+  const { fileBytes, freeBytes, copies } = await space.measure();
   // Before everything is counted, nothing goes.
   const historyBytes = (await isHistoryMeasured(store)) ? await countedBytes(store) : 0;
   return {
@@ -165,7 +172,7 @@ async function measureOnce({ store, clock }: KeeperParts, signal: AbortSignal): 
 }
 
 function createExecutors(
-  { store, clock, logger }: KeeperParts,
+  { store, space, clock, logger }: KeeperParts,
   state: KeeperState,
 ): (step: StorageStep) => Promise<void> {
   let bytes = 0;
@@ -192,11 +199,11 @@ function createExecutors(
       case 'shed':
         return shed();
       case 'give_back':
-        return store.space.giveBack();
+        return space.giveBack();
       case 'checkpoint':
-        return store.space.checkpoint();
+        return space.checkpoint();
       case 'remove_copy':
-        return store.space.removeCopy(step.path);
+        return space.removeCopy(step.path);
       case 'wait':
         state.hasHistory = true;
         if (step.isOverBudget && !wasOverBudget) logger.event('storage_over_budget', { bytes: state.usedBytes });

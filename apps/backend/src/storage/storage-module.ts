@@ -1,4 +1,5 @@
 import type { SpaceWatch } from '../core/space.ts';
+import { spaceOfPostgres } from '../history/postgres-space.ts';
 import { type Module, opened, type Serving } from '../platform/module.ts';
 import { type StorageKeeper, startStorageKeeper } from './storage-keeper.ts';
 
@@ -8,15 +9,16 @@ type StorageNeeds = {
   /** Number of reports that wait to be written. */
   waiting: () => number;
   /** Free space of the disk that holds the database. */
-  space: SpaceWatch;
+  disk: SpaceWatch;
 };
 
 export const storageModule: Module<StorageNeeds, null> = {
-  open: async ({ host, store, leadership }, { budgetBytes, waiting, space }) => {
+  open: async ({ host, store, leadership }, { budgetBytes, waiting, disk }) => {
     await using opening = new AsyncDisposableStack();
     const { clock, logger } = host;
-    const keeper = opening.use(startStorageKeeper({ store, budgetBytes, waiting, leadership, clock, logger }));
-    opening.use(space.onPressure(keeper));
+    const space = store.space ?? spaceOfPostgres(store.db);
+    const keeper = opening.use(startStorageKeeper({ store, space, budgetBytes, waiting, leadership, clock, logger }));
+    opening.use(disk.onPressure(keeper));
     return opened(opening.move(), null, { serve: async ({ metrics }) => addGauges(metrics, keeper) });
   },
 };

@@ -7,7 +7,7 @@ import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import { within } from '@station/kit/within';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
-import { type DatabaseSpace, spaceOfPostgres, spaceOfSqlite } from './database-space.ts';
+import { type DatabaseSpace, spaceOfSqlite } from './database-space.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
@@ -22,7 +22,8 @@ export type Store = AsyncDisposable & {
   answers(): Promise<boolean>;
   /** Calls `listener` with each error of the database, until disposed. */
   onError(listener: (error: unknown) => void): Disposable;
-  space: DatabaseSpace;
+  /** Null: a server keeps its own. */
+  space: DatabaseSpace | null;
 };
 
 const copyEveryMs = 24 * 60 * 60 * 1000;
@@ -52,7 +53,12 @@ export async function openStore(options: {
   const opened =
     config.kind === 'sqlite'
       ? await openSqlite(config.file, { ...options, onError })
-      : { db: await openPostgres({ url: config.url, replicaId, onError, logger }), copy: null, copies: null };
+      : {
+          db: await openPostgres({ url: config.url, replicaId, onError, logger }),
+          copy: null,
+          copies: null,
+          space: null,
+        };
   const { db } = opened;
   opening.defer(() => db.destroy());
   const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);
@@ -67,14 +73,14 @@ export async function openStore(options: {
     kind: config.kind,
     answers: () => answersInTime(db),
     onError: errors.subscribe,
-    space: opened.copies === null ? spaceOfPostgres(db) : opened.space,
+    space: opened.space,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
 
 type Opened =
   | { db: Database; copy: (kind: CopyKind) => Promise<void>; copies: DatabaseCopies; space: DatabaseSpace }
-  | { db: Database; copy: null; copies: null };
+  | { db: Database; copy: null; copies: null; space: null };
 
 async function openSqlite(
   file: string,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { createDeviceStore } from '../store/device-store.ts';
+import { createDeviceStore } from './device-store.ts';
 import { hashToken } from '../core/secrets.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createRemovedDevices, createRemovedLogins } from './removed-device-store.ts';

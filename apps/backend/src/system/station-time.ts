@@ -7,7 +7,7 @@ import { constantBackoff } from '@station/kit/retry';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { Boot } from '../adapters/boot.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
-import type { ClockPeriod, ClockStore } from '../store/clock-store.ts';
+import type { ClockPeriod, ClockStore } from './clock-store.ts';
 import type { AgentClock } from './agent-clock.ts';
 import {
   agentGraceMs,

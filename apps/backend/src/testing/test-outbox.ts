@@ -4,7 +4,7 @@ import { createOutboxStore, enqueueReports } from '../cloud/outbox-store.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from '../history/report-store.ts';
 import { openTestStore } from './test-store.ts';
 
 /** A store of a station with one device, claimed by a cloud that wants all channels. */

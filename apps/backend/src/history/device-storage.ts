@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type FoldedReports, jsonRows } from './fold-reports.ts';
-import type { DatabaseKind, DatabaseTransaction } from './schema.ts';
+import type { DatabaseKind, DatabaseTransaction } from '../store/schema.ts';
 
 /** Kinds of history that grow with the messages of a device. */
 export const historyKinds = ['events', 'samples', 'hours', 'transitions'] as const;

@@ -11,7 +11,7 @@ import {
   unchanged,
   usedBytes,
 } from './device-storage.ts';
-import type { Database, DatabaseKind, DatabaseTransaction } from './schema.ts';
+import type { Database, DatabaseKind, DatabaseTransaction } from '../store/schema.ts';
 
 type Parts = { db: Database; kind: DatabaseKind };
 

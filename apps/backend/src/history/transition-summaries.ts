@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Store } from '../store/database.ts';
 import type { DatabaseTransaction } from '../store/schema.ts';
-import { replaceTransitions } from '../store/device-transitions.ts';
-import { statusCapability } from '../store/transition-fold.ts';
-import { deleteRows } from '../store/history-rows.ts';
+import { replaceTransitions } from './device-transitions.ts';
+import { statusCapability } from './transition-fold.ts';
+import { deleteRows } from './history-rows.ts';
 import { finestMs, hourMs, maxExactChanges, type Span, summarised, type Transition } from './history-decide.ts';
 import { readGaps, readTransitions } from './history-reads.ts';
 

@@ -9,7 +9,7 @@ import {
 } from './device-storage.ts';
 import { countedUsage } from './history-rows.ts';
 import { type DeletedSample, keepSum, laterValues } from './hour-parts.ts';
-import type { Database, DatabaseKind, DatabaseTransaction } from './schema.ts';
+import type { Database, DatabaseKind, DatabaseTransaction } from '../store/schema.ts';
 
 type Parts = { db: Database; kind: DatabaseKind };
 

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import type { Store } from '../store/database.ts';
-import { createActivityStore } from './activity-store.ts';
+import { createActivityStore } from '../devices/activity-store.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore } from './history-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from './report-store.ts';
 import { createReportWriter } from '../mqtt/report-writer.ts';
 
 async function withDevices(...names: string[]) {

@@ -6,7 +6,7 @@ import type { DeviceReport } from '../core/device-events.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { testOnSqlite } from '../testing/test-postgres.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createDeviceStore } from './device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import {
   countedBytes,
   deleteRows,
@@ -68,7 +68,7 @@ testOnSqlite('what is counted is near to what the database file grows by', async
   await using all = await withDevices('a');
   const { store, ids, clock } = all;
   const size = async () => {
-    const { fileBytes, freeBytes } = await store.space.measure();
+    const { fileBytes, freeBytes } = await store.space!.measure();
     return fileBytes - freeBytes;
   };
   for (const [name, make] of [

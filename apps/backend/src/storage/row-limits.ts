@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { rowsAtOnce } from './history-rows.ts';
-import type { Database, DatabaseKind, Schema } from './schema.ts';
+import { rowsAtOnce } from '../history/history-rows.ts';
+import type { Database, DatabaseKind, Schema } from '../store/schema.ts';
 
 type RowLimit = {
   table: keyof Schema;

@@ -3,7 +3,7 @@ import { readState } from '../core/device-state.ts';
 import { readValueTimes } from '../core/value-times.ts';
 import { countTransitions, historyTables, transitionBytes } from './device-storage.ts';
 import { jsonRows } from './fold-reports.ts';
-import type { Database, DatabaseTransaction, Schema } from './schema.ts';
+import type { Database, DatabaseTransaction, Schema } from '../store/schema.ts';
 import { floodStepMs, statusCapability, type TransitionRow, transitionValue } from './transition-fold.ts';
 
 type Kind = 'sqlite' | 'postgres';

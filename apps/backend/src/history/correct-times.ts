@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Store } from './database.ts';
-import type { Database, DatabaseTransaction, Schema } from './schema.ts';
+import type { Store } from '../store/database.ts';
+import type { Database, DatabaseTransaction, Schema } from '../store/schema.ts';
 
 /** Times from `fromMs` to `toMs` (inclusive, milliseconds since the epoch) are wrong by `stepMs`. */
 export type TimeShift = { fromMs: number; toMs: number; stepMs: number };

@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
-import { createDeviceStore } from './device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { rowLimits, trimRows } from './row-limits.ts';
 
 const most = 5;

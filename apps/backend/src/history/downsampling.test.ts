@@ -7,8 +7,8 @@ import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore, samplesKeptMs } from './history-store.ts';
-import { writeReports } from '../store/report-store.ts';
-import { rowsAtOnce } from '../store/history-rows.ts';
+import { writeReports } from './report-store.ts';
+import { rowsAtOnce } from './history-rows.ts';
 import { hourMs } from './history-decide.ts';
 
 const capabilities = ['humidity', 'temperature'];

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { largestSample } from './device-samples.ts';
-import type { Database, DatabaseTransaction } from './schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
 type Parts = { db: Database };
 type Value = { deviceId: string; capability: string };

@@ -4,9 +4,9 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
-import { largestSample, secondMs } from '../store/device-samples.ts';
-import { countHour } from '../store/device-storage.ts';
-import { hourPartsBefore, nextHourPart, removeHourPart, valuesWithParts } from '../store/hour-parts.ts';
+import { largestSample, secondMs } from './device-samples.ts';
+import { countHour } from './device-storage.ts';
+import { hourPartsBefore, nextHourPart, removeHourPart, valuesWithParts } from './hour-parts.ts';
 import { hourMs } from './history-decide.ts';
 
 type Parts = Pick<Store, 'db' | 'kind'>;

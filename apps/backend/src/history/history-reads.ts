@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { StationError } from '@station/kit/station-error';
 import type { Store } from '../store/database.ts';
-import { statusCapability } from '../store/transition-fold.ts';
+import { statusCapability } from './transition-fold.ts';
 import type { Stretch } from './downsampling.ts';
 import { gapsIn, type Run, type Span, type Transition } from './history-decide.ts';
 

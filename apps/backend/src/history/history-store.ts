@@ -4,9 +4,9 @@ import { ownValue } from '@station/protocol/own-value';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 import type { Store } from '../store/database.ts';
-import { statusCapability, transitionValue } from '../store/transition-fold.ts';
+import { statusCapability, transitionValue } from './transition-fold.ts';
 import { readState } from '../core/device-state.ts';
-import { deleteRows } from '../store/history-rows.ts';
+import { deleteRows } from './history-rows.ts';
 import { isSummedUp, samplesOf, startOfHour, type Stretch, sumUpHours } from './downsampling.ts';
 import {
   type Frame,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { newestTime, pullWaits, shiftHistory, shiftTimes } from './correct-times.ts';
-import type { Store } from './database.ts';
-import type { ClockPeriodsTable, Database, DatabaseTransaction } from './schema.ts';
+import { newestTime, pullWaits, shiftHistory, shiftTimes } from '../history/correct-times.ts';
+import type { Store } from '../store/database.ts';
+import type { ClockPeriodsTable, Database, DatabaseTransaction } from '../store/schema.ts';
 
 export type ClockPeriod = ClockPeriodsTable;
 

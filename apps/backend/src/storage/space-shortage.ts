@@ -1,4 +1,4 @@
-import type { Database } from './schema.ts';
+import type { Database } from '../store/schema.ts';
 
 /** The row of `settings` with the history that there was when the disk became nearly full. A restart must not begin anew. */
 const shortageKey = 'history.shortage';

@@ -7,7 +7,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createHistoryStore, type NumberPoint } from './history-store.ts';
-import { writeReports } from '../store/report-store.ts';
+import { writeReports } from './report-store.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import type { Database } from './schema.ts';
+import type { Database } from '../store/schema.ts';
 
 const aliveEveryMs = 60_000;
 /** A shorter pause continues the previous run: a backend that restarts again and again does not fill the table. */

@@ -3,7 +3,7 @@ import type { DeviceReport, Written } from '../core/device-events.ts';
 import { countReports } from './device-storage.ts';
 import { insertTransitions } from './device-transitions.ts';
 import { type DeviceChange, type FoldedReports, foldReports, jsonRows, type StoredState } from './fold-reports.ts';
-import type { Database, DatabaseKind as Kind, DatabaseTransaction } from './schema.ts';
+import type { Database, DatabaseKind as Kind, DatabaseTransaction } from '../store/schema.ts';
 
 /** Writes further rows in the transaction of a batch, before the devices are updated. */
 export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;

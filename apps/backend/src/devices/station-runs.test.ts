@@ -4,7 +4,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { steppedClock } from '../testing/stepped-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import { createDeviceStore } from './device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { startStationRuns } from './station-runs.ts';
 
 const minute = 60_000;
