@@ -13,6 +13,7 @@ const words: readonly [banned: RegExp, instead: string][] = [
   [/\brelief\b|[rR]elief(?=[A-Z])|(?<=[a-z])Relief\b/, 'space shortage'],
   [/candidate[ -]?book/i, 'candidates'],
   [/\brefresh_tokens\b/, 'sessions'],
+  [/told[- ]?radio/i, 'radio broadcast'],
 ];
 
 const files = globSync(

@@ -58,7 +58,7 @@ type Session = {
   ending: 'idle' | 'killed' | null;
   isScanning: boolean;
   /** Whether it was told to scan. */
-  isToldToScan: boolean;
+  isAskedToScan: boolean;
   radio: RadioState | null;
   /** Addresses that this helper spells in another way, as it does. */
   spellings: Map<string, string>;
@@ -193,8 +193,8 @@ function setDesired(supervision: Supervision, desired: DesiredState): void {
 
 function sendDesired(supervision: Supervision): void {
   const { session, desired, serviceUuid } = supervision;
-  if (session === null || session.readyAtMs === null || session.isToldToScan === desired.isScanning) return;
-  session.isToldToScan = desired.isScanning;
+  if (session === null || session.readyAtMs === null || session.isAskedToScan === desired.isScanning) return;
+  session.isAskedToScan = desired.isScanning;
   send(supervision, desired.isScanning ? { event: 'start_scan', service_uuid: serviceUuid } : { event: 'stop_scan' });
 }
 
@@ -229,7 +229,7 @@ function startSession(supervision: Supervision): void {
     readyAtMs: null,
     ending: null,
     isScanning: false,
-    isToldToScan: false,
+    isAskedToScan: false,
     radio: null,
     hasSecrets: false,
     spellings: new Map(),

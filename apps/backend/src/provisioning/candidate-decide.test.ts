@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Discovered, improvServiceDataUuid, improvServiceUuid } from '@station/protocol/ble-frames';
 import { advertisement } from '../testing/remote-helper.ts';
-import { byWorth, isLost, isToldNow, type Kept, type Known, toCandidate } from './candidate-decide.ts';
+import { byWorth, isLost, isBroadcastNow, type Kept, type Known, toCandidate } from './candidate-decide.ts';
 
 const serviceUuid = advertisement().service_uuids[0]!;
 const battery = '0000180f-0000-1000-8000-00805f9b34fb';
@@ -106,17 +106,17 @@ const kept: Kept = {
   firstHeardAtMs: 100_000,
   heardSeconds: 1,
   rssi: -60,
-  toldAtMs: 100_000,
-  changeToldAtMs: null,
+  broadcastAtMs: 100_000,
+  changeBroadcastAtMs: null,
 };
 
 test('the first news and a change are told at once, a signal and further changes once a second', () => {
-  assert.equal(isToldNow({ ...kept, toldAtMs: null }, true, 100_000), true);
-  assert.equal(isToldNow(kept, true, 100_005), true, 'the name follows in the scan response');
-  assert.equal(isToldNow({ ...kept, changeToldAtMs: 100_005 }, true, 100_900), false);
-  assert.equal(isToldNow({ ...kept, changeToldAtMs: 100_005 }, true, 101_005), true);
-  assert.equal(isToldNow(kept, false, 100_999), false);
-  assert.equal(isToldNow(kept, false, 101_000), true);
+  assert.equal(isBroadcastNow({ ...kept, broadcastAtMs: null }, true, 100_000), true);
+  assert.equal(isBroadcastNow(kept, true, 100_005), true, 'the name follows in the scan response');
+  assert.equal(isBroadcastNow({ ...kept, changeBroadcastAtMs: 100_005 }, true, 100_900), false);
+  assert.equal(isBroadcastNow({ ...kept, changeBroadcastAtMs: 100_005 }, true, 101_005), true);
+  assert.equal(isBroadcastNow(kept, false, 100_999), false);
+  assert.equal(isBroadcastNow(kept, false, 101_000), true);
 });
 
 test('a device is lost after 30 s of listening, or two minutes in which the radio was busy', () => {

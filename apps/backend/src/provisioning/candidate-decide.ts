@@ -17,8 +17,8 @@ export type Known = {
 const lostAfterMs = 30_000;
 /** The same when the radio does not listen, because it writes or is paused. */
 const lostWithoutListeningMs = 120_000;
-/** Changes of the signal, and further changes of a restless device, are told this often. */
-const toldEveryMs = 1_000;
+/** Changes of the signal, and further changes of a restless device, are sent this often. */
+const broadcastEveryMs = 1_000;
 export const maxCandidates = 500;
 
 /** What a single advertisement can carry at most (Bluetooth Core, extended advertising). */
@@ -123,17 +123,17 @@ export type Kept = {
   /** Seconds in which it was heard. */
   heardSeconds: number;
   rssi: number | null;
-  /** When it was last told; null: not yet told since it was found. */
-  toldAtMs: number | null;
-  /** When a change was told at once. */
-  changeToldAtMs: number | null;
+  /** When it was last sent; null: not yet sent since it was found. */
+  broadcastAtMs: number | null;
+  /** When a change was sent at once. */
+  changeBroadcastAtMs: number | null;
 };
 
-/** Whether to tell about it now. The first news and a change are told at once, but a restless device does not flood the browsers. */
-export function isToldNow(kept: Kept, isChanged: boolean, nowMs: number): boolean {
-  if (kept.toldAtMs === null) return true;
-  const sinceMs = nowMs - (isChanged ? (kept.changeToldAtMs ?? -Infinity) : kept.toldAtMs);
-  return sinceMs >= toldEveryMs;
+/** Whether to send it now. The first report and a change are sent at once, but a restless device does not flood the browsers. */
+export function isBroadcastNow(kept: Kept, isChanged: boolean, nowMs: number): boolean {
+  if (kept.broadcastAtMs === null) return true;
+  const sinceMs = nowMs - (isChanged ? (kept.changeBroadcastAtMs ?? -Infinity) : kept.broadcastAtMs);
+  return sinceMs >= broadcastEveryMs;
 }
 
 /** @param listeningSinceMs null: the radio does not listen. */

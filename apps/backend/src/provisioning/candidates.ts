@@ -1,6 +1,14 @@
 import type { Discovered } from '@station/protocol/ble-frames';
 import type { Candidate } from '@station/protocol/provisioning';
-import { byWorth, isLost, isSameDevice, isSettled, isToldNow, type Kept, maxCandidates } from './candidate-decide.ts';
+import {
+  byWorth,
+  isLost,
+  isSameDevice,
+  isSettled,
+  isBroadcastNow,
+  type Kept,
+  maxCandidates,
+} from './candidate-decide.ts';
 
 /** The cache of candidates of the replica that scans. */
 export type Candidates = {
@@ -9,45 +17,45 @@ export type Candidates = {
   /**
    * Drops silent candidates and tells what waits.
    * @param listeningSinceMs null: the radio does not listen.
-   * @returns whether something waits to be told.
+   * @returns whether something waits to be sent.
    */
   sweep(listeningSinceMs: number | null): boolean;
   /** Tells nothing: nobody watches. */
   clear(): void;
-  /** Takes over what another replica found, and told. */
+  /** Takes over what another replica found, and sent. */
   seed(candidate: Candidate, ageMs: number): void;
   /** Tells all of them again, for a replica that started later. */
-  retell(): void;
+  sendWaiting(): void;
   candidates(): readonly Candidate[];
   has(address: string): boolean;
 };
 
 type Entry = Kept & { candidate: Candidate; isDirty: boolean; countedAtMs: number };
 
-/** What is told beyond this many at once is told little by little: each is a message to every browser. */
-const toldAtOnce = 50;
-const toldPerSecond = 10;
+/** What is sent beyond this many at once is sent little by little: each is a message to every browser. */
+const sentAtOnce = 50;
+const sentPerSecond = 10;
 
 /** Nearly a second: advertisements do not come to the millisecond. */
 const countEveryMs = 900;
 
-/** Which is told first: one that is there to stay, then what was never told, then what was told longest ago. */
+/** Which is sent first: one that is there to stay, then what was never sent, then what was sent longest ago. */
 const byUrgency = (a: Entry, b: Entry): number =>
-  Number(isSettled(b)) - Number(isSettled(a)) || (a.toldAtMs ?? -Infinity) - (b.toldAtMs ?? -Infinity) || 0;
+  Number(isSettled(b)) - Number(isSettled(a)) || (a.broadcastAtMs ?? -Infinity) - (b.broadcastAtMs ?? -Infinity) || 0;
 
 export function createCandidates(parts: {
-  tell: (candidate: Candidate) => void;
-  tellLost: (address: string) => void;
+  send: (candidate: Candidate) => void;
+  sendLost: (address: string) => void;
   monotonic: () => number;
 }): Candidates {
-  const { tell, tellLost, monotonic } = parts;
+  const { send, sendLost, monotonic } = parts;
   const entries = new Map<string, Entry>();
 
-  let allowance = toldAtOnce;
+  let allowance = sentAtOnce;
   let allowedAtMs = monotonic();
   const mayTell = (): boolean => {
     const nowMs = monotonic();
-    allowance = Math.min(toldAtOnce, allowance + ((nowMs - allowedAtMs) / 1_000) * toldPerSecond);
+    allowance = Math.min(sentAtOnce, allowance + ((nowMs - allowedAtMs) / 1_000) * sentPerSecond);
     allowedAtMs = nowMs;
     if (allowance < 1) return false;
     allowance -= 1;
@@ -55,14 +63,14 @@ export function createCandidates(parts: {
   };
   const tellNow = (entry: Entry, isChanged: boolean): void => {
     entry.isDirty = false;
-    if (isChanged && entry.toldAtMs !== null) entry.changeToldAtMs = monotonic();
-    entry.toldAtMs = monotonic();
-    tell(entry.candidate);
+    if (isChanged && entry.broadcastAtMs !== null) entry.changeBroadcastAtMs = monotonic();
+    entry.broadcastAtMs = monotonic();
+    send(entry.candidate);
   };
   const drop = (address: string): void => {
     const entry = entries.get(address);
     entries.delete(address);
-    if (entry !== undefined && entry.toldAtMs !== null) tellLost(address);
+    if (entry !== undefined && entry.broadcastAtMs !== null) sendLost(address);
   };
   const makeRoom = (kept: Kept): boolean => {
     if (entries.size < maxCandidates) return true;
@@ -71,19 +79,19 @@ export function createCandidates(parts: {
     drop(address);
     return true;
   };
-  const add = (candidate: Candidate, heardAtMs: number, toldAtMs: number | null): void => {
+  const add = (candidate: Candidate, heardAtMs: number, broadcastAtMs: number | null): void => {
     const kept: Kept = {
       heardAtMs,
       firstHeardAtMs: heardAtMs,
       heardSeconds: 1,
       rssi: candidate.rssi,
-      toldAtMs,
-      changeToldAtMs: null,
+      broadcastAtMs,
+      changeBroadcastAtMs: null,
     };
     if (!makeRoom(kept)) return;
     const entry: Entry = { ...kept, candidate, isDirty: false, countedAtMs: heardAtMs };
     entries.set(candidate.address, entry);
-    if (toldAtMs !== null) return;
+    if (broadcastAtMs !== null) return;
     if (mayTell()) tellNow(entry, true);
     else entry.isDirty = true;
   };
@@ -97,7 +105,7 @@ export function createCandidates(parts: {
     // An unknown signal does not replace a known one.
     entry.candidate = { ...candidate, rssi: candidate.rssi ?? entry.rssi };
     entry.rssi = entry.candidate.rssi;
-    if (isToldNow(entry, isChanged, monotonic()) && mayTell()) tellNow(entry, isChanged);
+    if (isBroadcastNow(entry, isChanged, monotonic()) && mayTell()) tellNow(entry, isChanged);
     else entry.isDirty = true;
   };
   return {
@@ -112,7 +120,7 @@ export function createCandidates(parts: {
       for (const [address, entry] of entries) if (isLost(entry, listeningSinceMs, monotonic())) drop(address);
       const dirty = [...entries.values()].filter((entry) => entry.isDirty).sort(byUrgency);
       for (const entry of dirty) {
-        if (isToldNow(entry, false, monotonic()) && mayTell()) tellNow(entry, false);
+        if (isBroadcastNow(entry, false, monotonic()) && mayTell()) tellNow(entry, false);
         isWaiting ||= entry.isDirty;
       }
       return isWaiting;
@@ -121,7 +129,7 @@ export function createCandidates(parts: {
     seed: (candidate, ageMs) => {
       if (!entries.has(candidate.address)) add(candidate, monotonic() - Math.max(0, ageMs), monotonic());
     },
-    retell: () => {
+    sendWaiting: () => {
       for (const entry of entries.values()) tellNow(entry, false);
     },
     has: (address) => entries.has(address),

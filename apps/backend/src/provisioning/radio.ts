@@ -18,7 +18,7 @@ import { type BleHelper, startBleHelper, type WriteOptions, type WriteOutcome } 
 import { type Candidates, createCandidates } from './candidates.ts';
 import { type Known, toCandidate } from './candidate-decide.ts';
 import { decideScan, type PausedBy, type ScanDecision } from './scan-decide.ts';
-import { createToldRadio, type ToldRadio } from './told-radio.ts';
+import { createRadioBroadcast, type RadioBroadcast } from './radio-broadcast.ts';
 
 export type BleConfig = {
   /** Path of the helper program, or `off`; null: the one that comes with the backend. */
@@ -66,8 +66,8 @@ export type RadioOptions = {
 };
 
 type RunningRadio = RadioOptions & {
-  told: ToldRadio;
-  book: Candidates;
+  broadcast: RadioBroadcast;
+  candidates: Candidates;
   helper: BleHelper | null;
   known: Known;
   /** Ids of the station's devices by external id. */
@@ -79,8 +79,8 @@ type RunningRadio = RadioOptions & {
   /** A write keeps the radio from listening. */
   isWriting: boolean;
   decision: ScanDecision | null;
-  /** What this replica told while it leads. */
-  toldReport: RadioReport | null;
+  /** What this replica sent while it leads. */
+  sentReport: RadioReport | null;
   askedAtMs: number;
   /** Null: it does not listen for advertisements. */
   listeningSinceMs: number | null;
@@ -89,7 +89,7 @@ type RunningRadio = RadioOptions & {
 
 /** Between two questions to the agent. */
 const askEveryMs = 5_000;
-/** Often while much is told: hundreds of messages at once would delay the answers to people. */
+/** Often while much is sent: hundreds of messages at once would delay the answers to people. */
 const sweepEveryMs = { idle: 1_000, busy: 50 };
 
 /**
@@ -98,7 +98,7 @@ const sweepEveryMs = { idle: 1_000, busy: 50 };
 export async function startRadio(options: RadioOptions): Promise<StartedRadio> {
   await using opened = new AsyncDisposableStack();
   const radio = createRadio(options);
-  opened.use(radio.told);
+  opened.use(radio.broadcast);
   if (radio.helper !== null) opened.use(radio.helper);
   opened.use(
     options.events.subscribe((event) => {
@@ -117,9 +117,9 @@ export async function startRadio(options: RadioOptions): Promise<StartedRadio> {
   update(radio);
   const running = opened.move();
   return {
-    report: radio.told.report,
-    candidates: radio.told.candidates,
-    find: (externalId) => radio.told.candidates().filter((candidate) => candidate.externalId === externalId),
+    report: radio.broadcast.report,
+    candidates: radio.broadcast.candidates,
+    find: (externalId) => radio.broadcast.candidates().filter((candidate) => candidate.externalId === externalId),
     write: (command, writeOptions) => write(radio, command, writeOptions),
     recheck: () => recheck(radio),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -130,12 +130,16 @@ function createRadio(options: RadioOptions): RunningRadio {
   const { serviceUuid, startProcess, hub, events, types, clock, random, logger } = options;
   const initial: RadioReport =
     startProcess === null ? { state: 'unavailable', reason: 'disabled' } : { state: 'off', reason: null };
-  const told = createToldRadio({ initial, hub, events, clock });
+  const broadcast = createRadioBroadcast({ initial, hub, events, clock });
   const deviceIds = new Map<string, string>();
   const radio: RunningRadio = {
     ...options,
-    told,
-    book: createCandidates({ tell: told.tell, tellLost: told.tellLost, monotonic: () => clock.monotonic() }),
+    broadcast,
+    candidates: createCandidates({
+      send: broadcast.send,
+      sendLost: broadcast.sendLost,
+      monotonic: () => clock.monotonic(),
+    }),
     helper: null,
     known: {
       serviceUuid,
@@ -152,7 +156,7 @@ function createRadio(options: RadioOptions): RunningRadio {
     writes: 0,
     isWriting: false,
     decision: null,
-    toldReport: null,
+    sentReport: null,
     askedAtMs: -Infinity,
     listeningSinceMs: null,
     stopping: new AbortController(),
@@ -162,7 +166,7 @@ function createRadio(options: RadioOptions): RunningRadio {
   radio.helper = startBleHelper({
     serviceUuid,
     start: startProcess,
-    admits: (address) => filter.admits(address, clock.monotonic(), radio.book.has(address)),
+    admits: (address) => filter.admits(address, clock.monotonic(), radio.candidates.has(address)),
     onDiscovered: (frame) => onDiscovered(radio, frame),
     onChanged: () => update(radio),
     clock,
@@ -178,12 +182,12 @@ async function readDevices({ devices, deviceIds }: RunningRadio): Promise<void> 
 
 /** Asks the agent, and keeps the candidates in order, while somebody needs the radio. */
 async function loop(radio: RunningRadio): Promise<void> {
-  const { clock, waker, book, logger, stopping } = radio;
+  const { clock, waker, candidates, logger, stopping } = radio;
   await runLoop({
     turn: async () => {
       if (radio.decision?.isAsking !== true) return Infinity;
       if (clock.monotonic() - radio.askedAtMs >= askEveryMs) await ask(radio);
-      const isWaiting = radio.decision.isKeeping && book.sweep(radio.listeningSinceMs);
+      const isWaiting = radio.decision.isKeeping && candidates.sweep(radio.listeningSinceMs);
       return isWaiting ? sweepEveryMs.busy : sweepEveryMs.idle;
     },
     waker,
@@ -208,29 +212,29 @@ async function ask(radio: RunningRadio): Promise<void> {
 function onWatchers(radio: RunningRadio, { hasJoined }: { hasJoined: boolean }): void {
   update(radio);
   if (!hasJoined || !radio.leadership.isLeader() || radio.decision === null) return;
-  radio.told.tellReport(radio.decision.report);
-  radio.book.retell();
+  radio.broadcast.sendReport(radio.decision.report);
+  radio.candidates.sendWaiting();
 }
 
 function onDiscovered(radio: RunningRadio, frame: Discovered): void {
-  const { decision, known, clock, book } = radio;
+  const { decision, known, clock, candidates } = radio;
   // A frame that was under way when the scan ended.
   if (decision?.isKeeping !== true) return;
-  book.hear(frame.address, toCandidate(frame, known, isoTime(clock.now())));
+  candidates.hear(frame.address, toCandidate(frame, known, isoTime(clock.now())));
 }
 
 /** It waits no more. If it does, its next advertisement shows it as a device of the station. */
-function onAdded({ deviceIds, book }: RunningRadio, device: { externalId: string; deviceId: string }): void {
+function onAdded({ deviceIds, candidates }: RunningRadio, device: { externalId: string; deviceId: string }): void {
   deviceIds.set(device.externalId, device.deviceId);
-  const its = book.candidates().filter(({ externalId }) => externalId === device.externalId);
-  for (const { address } of its) book.hear(address, null);
+  const its = candidates.candidates().filter(({ externalId }) => externalId === device.externalId);
+  for (const { address } of its) candidates.hear(address, null);
 }
 
 const noHelper = { isScanning: false, isFailing: false, radio: null };
 
 /** Recomputes everything from the facts. */
 function update(radio: RunningRadio): void {
-  const { startProcess, watchers, leadership, pausedBy, writes, helper, book, decision: before } = radio;
+  const { startProcess, watchers, leadership, pausedBy, writes, helper, candidates, decision: before } = radio;
   const isLeader = leadership.isLeader();
   const report = helper?.report() ?? noHelper;
   const isWatched = watchers.isWatched();
@@ -245,24 +249,24 @@ function update(radio: RunningRadio): void {
   radio.decision = decision;
   if (!decision.isAsking) radio.pausedBy = 'unknown';
   if (decision.isKeeping && before?.isKeeping !== true) seed(radio);
-  if (!decision.isKeeping) book.clear();
+  if (!decision.isKeeping) candidates.clear();
   const isListening = report.isScanning && decision.isScanning && !radio.isWriting;
   radio.listeningSinceMs = isListening ? (radio.listeningSinceMs ?? radio.clock.monotonic()) : null;
   helper?.want({ isNeeded: decision.isNeeded, isScanning: decision.isScanning });
-  tellReport(radio, decision.report, isLeader);
+  sendReport(radio, decision.report, isLeader);
   if (decision.isAsking && before?.isAsking !== true) recheck(radio);
 }
 
-/** Takes over what the previous leader told. */
-function seed({ told, book, clock }: RunningRadio): void {
-  for (const candidate of told.all()) book.seed(candidate, clock.now() - Date.parse(candidate.lastSeenAt));
+/** Takes over what the previous leader sent. */
+function seed({ broadcast, candidates, clock }: RunningRadio): void {
+  for (const candidate of broadcast.all()) candidates.seed(candidate, clock.now() - Date.parse(candidate.lastSeenAt));
 }
 
 /** The leader tells the replicas, each of which tells its clients. */
-function tellReport(radio: RunningRadio, report: RadioReport, isLeader: boolean): void {
-  const known = radio.toldReport ?? radio.told.report();
-  radio.toldReport = isLeader ? report : null;
-  if (isLeader && (known.state !== report.state || known.reason !== report.reason)) radio.told.tellReport(report);
+function sendReport(radio: RunningRadio, report: RadioReport, isLeader: boolean): void {
+  const known = radio.sentReport ?? radio.broadcast.report();
+  radio.sentReport = isLeader ? report : null;
+  if (isLeader && (known.state !== report.state || known.reason !== report.reason)) radio.broadcast.sendReport(report);
 }
 
 function write(radio: RunningRadio, command: Write, { onStart, signal }: WriteOptions): Promise<WriteOutcome> {

@@ -25,62 +25,62 @@ const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
   {
     story: 'a new station takes the time that it finds',
     facts: { ...booted, kept: null, newestMs: null },
-    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+    is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
   },
   {
     story: 'a new station in 1970 begins with the oldest possible time',
     facts: { ...booted, wallMs: 5_000, kept: null, newestMs: null },
-    is: { lineMs: earliestMs, judgedOffsetMs: 5_000 - earliestMs, holdMs: dayMs },
+    is: { timelineMs: earliestMs, judgedOffsetMs: 5_000 - earliestMs, holdMs: dayMs },
   },
   {
     story: 'a short pause is believed',
     facts: booted,
-    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+    is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
   },
   {
     story: 'a pause of a month is believed, and nothing is deleted for a day',
     facts: { ...booted, wallMs: now + 30 * dayMs },
-    is: { lineMs: now + 30 * dayMs, judgedOffsetMs: 0, holdMs: dayMs },
+    is: { timelineMs: now + 30 * dayMs, judgedOffsetMs: 0, holdMs: dayMs },
   },
   {
     story: 'a boot in 1970 continues after the last time',
     facts: { ...booted, wallMs: 5_000 },
-    is: { lineMs: now + 1, judgedOffsetMs: 5_000 - now - 1, holdMs: dayMs },
+    is: { timelineMs: now + 1, judgedOffsetMs: 5_000 - now - 1, holdMs: dayMs },
   },
   {
     story: 'a boot in 1970 continues after the newest row',
     facts: { ...booted, wallMs: 5_000, newestMs: now + 30_000 },
-    is: { lineMs: now + 30_001, judgedOffsetMs: 5_000 - now - 30_001, holdMs: dayMs },
+    is: { timelineMs: now + 30_001, judgedOffsetMs: 5_000 - now - 30_001, holdMs: dayMs },
   },
   {
     story: 'a boot at an old saved time continues after the last time',
     facts: { ...booted, wallMs: now - 11 * minute },
-    is: { lineMs: now + 1, judgedOffsetMs: -11 * minute - 1, holdMs: dayMs },
+    is: { timelineMs: now + 1, judgedOffsetMs: -11 * minute - 1, holdMs: dayMs },
   },
   {
     story: 'a clock that NTP had corrected back a little is believed',
     facts: { ...booted, wallMs: now - 9 * minute },
-    is: { lineMs: now - 9 * minute, judgedOffsetMs: 0, holdMs: 0 },
+    is: { timelineMs: now - 9 * minute, judgedOffsetMs: 0, holdMs: 0 },
   },
   {
     story: 'a clock that is years ahead is not believed',
     facts: { ...booted, wallMs: now + 5 * year },
-    is: { lineMs: now + 1, judgedOffsetMs: 5 * year - 1, holdMs: dayMs },
+    is: { timelineMs: now + 1, judgedOffsetMs: 5 * year - 1, holdMs: dayMs },
   },
   {
     story: 'a restart within a boot goes on',
     facts: sameBoot,
-    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+    is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
   },
   {
     story: 'a clock that was set while the backend did not run is judged anew',
     facts: { ...sameBoot, wallMs: now + year },
-    is: { lineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
+    is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
   },
   {
     story: 'a restart within an unsure boot keeps the time of the station',
     facts: { ...sameBoot, kept: unsure, wallMs: 5_000 + minute },
-    is: { lineMs: now + minute, judgedOffsetMs: 5_000 - now, holdMs: dayMs },
+    is: { timelineMs: now + minute, judgedOffsetMs: 5_000 - now, holdMs: dayMs },
   },
 ];
 
@@ -91,7 +91,7 @@ for (const { story, facts, is } of starts) {
 const steady: TimeFacts = {
   word: 'unknown',
   wallMs: now,
-  lineMs: now,
+  timelineMs: now,
   knownMs: now,
   judgedOffsetMs: 0,
   steadyMs: 0,
@@ -146,12 +146,12 @@ const steps: { story: string; facts: TimeFacts; is: TimeStep }[] = [
   },
   {
     story: 'somebody took back a jump of a year',
-    facts: { ...steady, lineMs: now + year, wallMs: now + minute },
+    facts: { ...steady, timelineMs: now + year, wallMs: now + minute },
     is: { kind: 'trust', stepMs: minute - year },
   },
   {
     story: 'somebody took back half of a jump of a year',
-    facts: { ...steady, lineMs: now + year, wallMs: now + 180 * dayMs },
+    facts: { ...steady, timelineMs: now + year, wallMs: now + 180 * dayMs },
     is: { kind: 'follow', stepMs: 180 * dayMs - year, holdMs: dayMs },
   },
   { story: 'somebody set it to 1980', facts: { ...steady, wallMs: 10 * year }, is: { kind: 'wait' } },

@@ -1,5 +1,5 @@
 /**
- * Is the clock right, and what time is it until then? All times are milliseconds. `line` is the time of the station while the clock is not
+ * Is the clock right, and what time is it until then? All times are milliseconds. `timeline` is the time of the station while the clock is not
  * known to be right: it begins after everything that is stored, and runs with the monotonic clock.
  */
 
@@ -37,8 +37,8 @@ export type StartFacts = {
 };
 
 export type TimeStart = {
-  lineMs: number;
-  /** Difference between wall clock and line that nobody has caused since it was judged. */
+  timelineMs: number;
+  /** Difference between wall clock and timeline that nobody has caused since it was judged. */
   judgedOffsetMs: number;
   /** Without a word of the agent, the clock must run this long without a jump before something is deleted because of its age. */
   holdMs: number;
@@ -47,21 +47,21 @@ export type TimeStart = {
 /** The station's time when the backend starts. */
 export function decideStart({ wallMs, bootId, uptimeMs, kept, newestMs }: StartFacts): TimeStart {
   if (kept !== null && kept.bootId === bootId && uptimeMs >= kept.uptimeMs) {
-    const lineMs = kept.atMs + uptimeMs - kept.uptimeMs;
+    const timelineMs = kept.atMs + uptimeMs - kept.uptimeMs;
     const holdMs = kept.isTrusted ? 0 : dayMs;
     // Slow drift while the backend did not run; the monotonic clock is no more exact.
-    if (kept.isTrusted && Math.abs(wallMs - lineMs) <= stepLimitMs) {
-      return { lineMs: wallMs, judgedOffsetMs: 0, holdMs };
+    if (kept.isTrusted && Math.abs(wallMs - timelineMs) <= stepLimitMs) {
+      return { timelineMs: wallMs, judgedOffsetMs: 0, holdMs };
     }
-    return { lineMs, judgedOffsetMs: kept.wallMs - kept.atMs, holdMs };
+    return { timelineMs, judgedOffsetMs: kept.wallMs - kept.atMs, holdMs };
   }
   const known = kept === null && newestMs === null ? null : Math.max(kept?.atMs ?? 0, newestMs ?? 0);
   if (isPlausible(wallMs, known)) {
     const isLong = known !== null && wallMs - known > dayMs;
-    return { lineMs: wallMs, judgedOffsetMs: 0, holdMs: isLong ? dayMs : 0 };
+    return { timelineMs: wallMs, judgedOffsetMs: 0, holdMs: isLong ? dayMs : 0 };
   }
-  const lineMs = Math.max((known ?? 0) + 1, earliestMs);
-  return { lineMs, judgedOffsetMs: wallMs - lineMs, holdMs: dayMs };
+  const timelineMs = Math.max((known ?? 0) + 1, earliestMs);
+  return { timelineMs, judgedOffsetMs: wallMs - timelineMs, holdMs: dayMs };
 }
 
 const isPlausible = (wallMs: number, known: number | null): boolean =>
@@ -73,9 +73,9 @@ export type ClockWord = 'right' | 'wrong' | 'unknown';
 export type TimeFacts = {
   word: ClockWord;
   wallMs: number;
-  lineMs: number;
+  timelineMs: number;
   judgedOffsetMs: number;
-  /** What the line would be without the jumps that nobody confirmed. */
+  /** What the timeline would be without the jumps that nobody confirmed. */
   knownMs: number;
   /** Time since the last jump, or since the start. */
   steadyMs: number;
@@ -93,15 +93,15 @@ const wait: TimeStep = { kind: 'wait' };
 
 /** What happens while the clock is not known to be right. */
 export function decideTime(facts: TimeFacts): TimeStep {
-  const { word, wallMs, lineMs, judgedOffsetMs, knownMs, steadyMs, holdMs } = facts;
-  const stepMs = wallMs - lineMs;
+  const { word, wallMs, timelineMs, judgedOffsetMs, knownMs, steadyMs, holdMs } = facts;
+  const stepMs = wallMs - timelineMs;
   if (word === 'right') return { kind: 'trust', stepMs };
   if (word === 'wrong') return wait;
   // A clock never jumps by itself: NTP or a person set it.
   const wasSet = Math.abs(stepMs - judgedOffsetMs) > stepLimitMs;
   if (wasSet && wallMs >= earliestMs) {
     // Somebody took back a jump that nobody had confirmed.
-    if (knownMs !== lineMs && Math.abs(wallMs - knownMs) <= toleranceMs) return { kind: 'trust', stepMs };
+    if (knownMs !== timelineMs && Math.abs(wallMs - knownMs) <= toleranceMs) return { kind: 'trust', stepMs };
     // Before what is stored, the clock is rather wrong; and its rows would be among those of that time.
     if (wallMs < knownMs - dayMs) return wait;
     return Math.abs(stepMs) > dayMs ? { kind: 'follow', stepMs, holdMs: dayMs } : { kind: 'trust', stepMs };

@@ -55,10 +55,10 @@ const defaultSettleMs = 5_000;
 const lateMs = 2_000;
 
 type State = StationTimeParts & {
-  line: { atMs: number; monotonicMs: number };
+  timeline: { atMs: number; monotonicMs: number };
   isTrusted: boolean;
   judgedOffsetMs: number;
-  /** Monotonic time since which the line goes on without a gap: since the machine, or this process, started. */
+  /** Monotonic time since which the timeline goes on without a gap: since the machine, or this process, started. */
   beganMs: number;
   /** Sum of the jumps that were followed without a word of the agent or a person. */
   followedMs: number;
@@ -132,11 +132,11 @@ async function readState(parts: StationTimeParts): Promise<State> {
   const newestMs = await store.newest();
   const periods = await store.periods();
   const facts = { wallMs: machine.now(), bootId: boot.id, uptimeMs: boot.uptimeMs(), kept, newestMs };
-  const { lineMs, judgedOffsetMs, holdMs } = decideStart(facts);
+  const { timelineMs, judgedOffsetMs, holdMs } = decideStart(facts);
   const monotonicMs = machine.monotonic();
   return {
     ...parts,
-    line: { atMs: lineMs, monotonicMs },
+    timeline: { atMs: timelineMs, monotonicMs },
     isTrusted: false,
     isConfirmed: false,
     judgedOffsetMs,
@@ -163,37 +163,38 @@ function trustedOf(state: State): TrustedTime {
     areAgesTrue: () => state.isTrusted && state.periods.length === 0,
     unsureSince: () => {
       const from = state.periods.map(({ from_at, step_ms }) => from_at + Math.min(0, step_ms ?? 0));
-      if (!state.isTrusted && state.period === null) from.push(state.line.atMs);
+      if (!state.isTrusted && state.period === null) from.push(state.timeline.atMs);
       return from.length === 0 ? null : Math.min(...from);
     },
     subscribe: (listener) => state.steps.subscribe(listener),
   };
 }
 
-const lineOf = ({ line, machine }: State): number => Math.floor(line.atMs + machine.monotonic() - line.monotonicMs);
+const timelineOf = ({ timeline, machine }: State): number =>
+  Math.floor(timeline.atMs + machine.monotonic() - timeline.monotonicMs);
 
 /** A jump of the wall clock is noticed here, before anything is written with its time. */
 function now(state: State): number {
-  const lineMs = lineOf(state);
-  if (!state.isTrusted) return lineMs;
+  const timelineMs = timelineOf(state);
+  if (!state.isTrusted) return timelineMs;
   const wallMs = state.machine.now();
-  if (Math.abs(wallMs - lineMs) <= stepLimitMs) return wallMs;
-  doubt(state, lineMs);
-  return lineMs;
+  if (Math.abs(wallMs - timelineMs) <= stepLimitMs) return wallMs;
+  doubt(state, timelineMs);
+  return timelineMs;
 }
 
 /** The clock was set, or the agent does not trust it any more. */
-function doubt(state: State, lineMs: number): void {
-  setLine(state, lineMs);
+function doubt(state: State, timelineMs: number): void {
+  setTimeline(state, timelineMs);
   state.isTrusted = false;
   state.isConfirmed = false;
   state.judgedOffsetMs = 0;
-  state.hold = { sinceMs: state.line.monotonicMs, ms: 0, isJump: false };
+  state.hold = { sinceMs: state.timeline.monotonicMs, ms: 0, isJump: false };
   state.waker.wake();
 }
 
-function setLine(state: State, atMs: number): void {
-  state.line = { atMs, monotonicMs: state.machine.monotonic() };
+function setTimeline(state: State, atMs: number): void {
+  state.timeline = { atMs, monotonicMs: state.machine.monotonic() };
 }
 
 async function turn(state: State): Promise<void> {
@@ -207,7 +208,7 @@ async function turn(state: State): Promise<void> {
   // The clock was set meanwhile: the answer may be about the time before.
   if (Math.abs(offsetMs() - askedAtMs) > stepLimitMs) return state.waker.wake();
   if (state.isTrusted && word === 'wrong' && !state.isConfirmed) doubt(state, nowMs);
-  if (state.isTrusted) setLine(state, nowMs);
+  if (state.isTrusted) setTimeline(state, nowMs);
   else await judge(state, state.isConfirmed ? 'right' : word);
   const isChanged = before.wasTrusted !== state.isTrusted || before.word !== word;
   if (isChanged || machine.monotonic() - state.keptMs >= keepEveryMs) await keep(state);
@@ -216,27 +217,27 @@ async function turn(state: State): Promise<void> {
 
 async function judge(state: State, word: ClockWord): Promise<void> {
   const { machine, store, boot, hold, judgedOffsetMs, logger } = state;
-  const lineMs = lineOf(state);
-  const facts = { word, wallMs: machine.now(), lineMs, judgedOffsetMs, knownMs: lineMs - state.followedMs };
+  const timelineMs = timelineOf(state);
+  const facts = { word, wallMs: machine.now(), timelineMs, judgedOffsetMs, knownMs: timelineMs - state.followedMs };
   const step = decideTime({ ...facts, steadyMs: machine.monotonic() - hold.sinceMs, holdMs: hold.ms });
   if (step.kind === 'wait') {
     if (state.period !== null) return;
-    state.period = await store.begin(boot.id, state.line.atMs, timeOf(state));
+    state.period = await store.begin(boot.id, state.timeline.atMs, timeOf(state));
     state.periods = await store.periods();
-    logger.event('clock_untrusted', { stationTimeMs: lineOf(state), wallMs: facts.wallMs });
+    logger.event('clock_untrusted', { stationTimeMs: timelineOf(state), wallMs: facts.wallMs });
     return;
   }
   await beginAhead(state, step.stepMs);
   await endPeriods(state, step.stepMs);
-  const jumpMs = machine.now() - lineOf(state);
-  setLine(state, machine.now());
+  const jumpMs = machine.now() - timelineOf(state);
+  setTimeline(state, machine.now());
   state.judgedOffsetMs = 0;
   state.isTrusted = step.kind === 'trust';
-  if (Math.abs(jumpMs) > stepLimitMs) state.aheadFromMs = jumpMs > 0 ? state.line.atMs : null;
+  if (Math.abs(jumpMs) > stepLimitMs) state.aheadFromMs = jumpMs > 0 ? state.timeline.atMs : null;
   state.followedMs = word === 'right' ? 0 : state.followedMs + jumpMs;
   if (step.kind === 'follow') {
     state.hold = { sinceMs: machine.monotonic(), ms: step.holdMs, isJump: true };
-    state.period = await store.begin(boot.id, state.line.atMs, timeOf(state));
+    state.period = await store.begin(boot.id, state.timeline.atMs, timeOf(state));
     state.periods = await store.periods();
   }
   if (Math.abs(jumpMs) > stepLimitMs) {
@@ -249,7 +250,7 @@ async function judge(state: State, word: ClockWord): Promise<void> {
 /** The clock was ahead, although somebody had said that it is right: what was written since then is a period, too. */
 async function beginAhead(state: State, stepMs: number): Promise<void> {
   const { store, boot, period, aheadFromMs } = state;
-  if (period !== null || aheadFromMs === null || lineOf(state) + stepMs >= aheadFromMs) return;
+  if (period !== null || aheadFromMs === null || timelineOf(state) + stepMs >= aheadFromMs) return;
   state.period = await store.begin(boot.id, aheadFromMs, timeOf(state));
   state.periods = await store.periods();
 }
@@ -261,7 +262,7 @@ async function endPeriods(state: State, stepMs: number): Promise<void> {
   if (open.length === 0 && Math.abs(stepMs) < stepLimitMs) return;
   // Whole seconds, rounded down: the samples of a second share a row, and corrected rows never follow those of the right time.
   const wholeMs = Math.floor(stepMs / 1000) * 1000;
-  const toMs = lineOf(state) + lateMs;
+  const toMs = timelineOf(state) + lateMs;
   const earlier = open.filter(({ id }) => id !== period?.id);
   const newest = earlier.length === 0 ? null : await store.newest();
   const periods = earlier.map(({ id, from_at, to_at }) => ({
@@ -269,11 +270,11 @@ async function endPeriods(state: State, stepMs: number): Promise<void> {
     fromMs: from_at,
     toMs: to_at ?? Math.max(from_at, newest ?? 0),
   }));
-  const beganMs = (period?.from_at ?? state.line.atMs) + wholeMs;
+  const beganMs = (period?.from_at ?? state.timeline.atMs) + wholeMs;
   const steps = decideEarlierSteps(beganMs, periods);
   const ofEarlier = periods.map(({ id, toMs: endMs }) => ({ id, toMs: endMs, stepMs: steps.get(id) ?? 0 }));
   // Whole, as the columns of PostgreSQL are.
-  const waitsFromMs = Math.floor(lineOf(state) - (machine.monotonic() - state.beganMs));
+  const waitsFromMs = Math.floor(timelineOf(state) - (machine.monotonic() - state.beganMs));
   const ends = [
     ...ofEarlier.map((end) => ({ ...end, waitsFromMs: null })),
     { id: period?.id ?? null, toMs, stepMs: wholeMs, waitsFromMs },

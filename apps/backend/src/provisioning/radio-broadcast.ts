@@ -4,46 +4,46 @@ import type { ServerMessage } from '@station/protocol/socket';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 
-/** What the clients were told: the replica that scans tells all replicas, and each replays it to its new clients. */
-export type ToldRadio = Disposable & {
+/** What the radio reports to clients: the replica that scans sends it to all replicas, and each replays it to its new clients. */
+export type RadioBroadcast = Disposable & {
   report(): RadioReport;
   candidates(): readonly Candidate[];
   /** Also those whose loss was perhaps not received. */
   all(): readonly Candidate[];
-  tellReport(report: RadioReport): void;
-  tell(candidate: Candidate): void;
-  tellLost(address: string): void;
+  sendReport(report: RadioReport): void;
+  send(candidate: Candidate): void;
+  sendLost(address: string): void;
 };
 
 /** The leader refreshes what it still hears, so an older candidate is one whose loss was not received. */
 const staleAfterMs = 150_000;
 
-export function createToldRadio(parts: {
+export function createRadioBroadcast(parts: {
   initial: RadioReport;
   hub: Pick<SocketHub, 'replay'>;
   events: DeviceEvents;
   clock: Clock;
-}): ToldRadio {
+}): RadioBroadcast {
   const { hub, events, clock } = parts;
-  const told = new Map<string, Candidate>();
+  const sent = new Map<string, Candidate>();
   let report = parts.initial;
 
   const now = (): string => isoTime(clock.now());
   const candidates = (): Candidate[] => {
     const oldest = isoTime(clock.now() - staleAfterMs);
-    return [...told.values()].filter(({ lastSeenAt }) => lastSeenAt >= oldest);
+    return [...sent.values()].filter(({ lastSeenAt }) => lastSeenAt >= oldest);
   };
   const candidateMessage = (candidate: Candidate) =>
     ({ type: 'provisioning_candidate', at: now(), candidate }) as const;
   const radioMessage = () => ({ type: 'provisioning_radio', at: now(), radio: report }) as const;
   const emit = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
   const received = (message: ServerMessage): void => {
-    if (message.type === 'provisioning_candidate') told.set(message.candidate.address, message.candidate);
-    else if (message.type === 'provisioning_candidate_lost') told.delete(message.address);
+    if (message.type === 'provisioning_candidate') sent.set(message.candidate.address, message.candidate);
+    else if (message.type === 'provisioning_candidate_lost') sent.delete(message.address);
     else if (message.type === 'provisioning_radio') {
       report = message.radio;
       // Nobody watches: the cache is cleared (specification, "BLE scan lifecycle").
-      if (report.state === 'off') told.clear();
+      if (report.state === 'off') sent.clear();
     }
   };
   const opened = new DisposableStack();
@@ -56,11 +56,11 @@ export function createToldRadio(parts: {
   return {
     report: () => report,
     candidates,
-    all: () => [...told.values()],
-    tellReport: (next) => emit({ type: 'provisioning_radio', at: now(), radio: next }, 'provisioning_radio'),
+    all: () => [...sent.values()],
+    sendReport: (next) => emit({ type: 'provisioning_radio', at: now(), radio: next }, 'provisioning_radio'),
     // One key for found and lost: a slow client gets the latest of both.
-    tell: (candidate) => emit(candidateMessage(candidate), candidateKey(candidate.address)),
-    tellLost: (address) => emit({ type: 'provisioning_candidate_lost', at: now(), address }, candidateKey(address)),
+    send: (candidate) => emit(candidateMessage(candidate), candidateKey(candidate.address)),
+    sendLost: (address) => emit({ type: 'provisioning_candidate_lost', at: now(), address }, candidateKey(address)),
     [Symbol.dispose]: () => opened.dispose(),
   };
 }
