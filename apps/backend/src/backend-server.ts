@@ -14,6 +14,7 @@ import { collectRoutes, type DescribedRoute, registerDocsRoutes } from './http/d
 import { registerHealthRoute } from './http/health.ts';
 import { createMetrics, registerMetrics } from './http/metrics.ts';
 import { queueHeavyReads } from './http/read-queue.ts';
+import { requireHandlers } from './http/serve.ts';
 import { closingSignal, type HttpServer } from './http/server.ts';
 import { registerWebApp } from './http/web-app.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
@@ -73,6 +74,7 @@ export async function registerRoutes(app: HttpServer, served: Served): Promise<r
   };
   await registerSocketRoute(app, { hub, tokens, findSight, clock, logger, describe });
   await registerDocsRoutes(app, { routes, version });
+  requireHandlers(app, routes);
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);
   return routes;

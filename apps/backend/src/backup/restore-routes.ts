@@ -1,23 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
-import {
-  BackupInspection,
-  InspectRequest,
-  RestoreAnswer,
-  type RestoreDoubt,
-  RestoreRequest,
-  SetupFound,
-  SetupInspectRequest,
-  SetupRestoreRequest,
-  SetupUploadStart,
-  UploadId,
-  UploadStart,
-  UploadStarted,
-  UploadState,
-} from '@station/protocol/backup-api';
+import type { BackupInspection, RestoreDoubt } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
 import { backupRefusals, type RestorePart } from '@station/protocol/backups';
+import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { BackupEngine } from './backup-engine.ts';
 import type { BackupOutcome } from './backup-job.ts';
@@ -47,97 +33,67 @@ export type RestoreRoutesParts = {
   onRestart: () => void;
 };
 
-const tags = ['backup'];
-const forOwner = { access: { station: 'owner' } } as const;
-const forAnyone = { access: 'public' } as const;
-const Params = Type.Object({ id: UploadId });
-const Offset = Type.Object({ offset: Type.Integer({ minimum: 0 }) }, { additionalProperties: false });
-
 /**
  * Upload and restore: `/api/backup` for the owner, and `/api/setup/backup` for whoever has the set-up code of a station without an owner.
  * The id of an upload, which nobody can guess, is the permission to send its pieces.
  */
 export async function registerRestoreRoutes(app: HttpServer, parts: RestoreRoutesParts): Promise<void> {
   registerUploads(app, parts);
-  app.post(
-    '/api/backup/restore',
-    { config: forOwner, schema: { tags, body: RestoreRequest, response: { 200: RestoreAnswer } } },
-    async (request, reply) => {
-      const { passphrase, parts: chosen = null, accept = [] } = request.body;
-      const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
-      return reply.send(await restore(parts, reply, { file, passphrase, chosen, accept }));
-    },
-  );
-  app.post(
-    '/api/backup/inspect',
-    { config: forOwner, schema: { tags, body: InspectRequest, response: { 200: BackupInspection } } },
-    async (request) => {
-      const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
-      return inspect(parts, file, request.body.passphrase);
-    },
-  );
-  app.post(
-    '/api/setup/backup/inspect',
-    { config: forAnyone, schema: { tags, body: SetupInspectRequest, response: { 200: BackupInspection } } },
-    async (request) => {
-      await parts.requireSetup();
-      const file = { ...(await findFile(parts, request.body)), own: null };
-      return inspect(parts, file, request.body.passphrase);
-    },
-  );
-  app.post(
-    '/api/setup/backup/restore',
-    { config: forAnyone, schema: { tags, body: SetupRestoreRequest, response: { 200: RestoreAnswer } } },
-    async (request, reply) => {
-      const { passphrase, accept = [] } = request.body;
-      const answer = await parts.restoreFirst(
-        () => findFile(parts, request.body),
-        (found) => restore(parts, reply, { file: { ...found, own: null }, passphrase, chosen: null, accept }),
-      );
-      return reply.send(answer);
-    },
-  );
+  serve(app, 'POST /api/backup/restore', async (request, reply) => {
+    const { passphrase, parts: chosen = null, accept = [] } = request.body;
+    const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
+    return reply.send(await restore(parts, reply, { file, passphrase, chosen, accept }));
+  });
+  serve(app, 'POST /api/backup/inspect', async (request) => {
+    const file = { ...(await findFile(parts, request.body)), own: parts.stationId };
+    return inspect(parts, file, request.body.passphrase);
+  });
+  serve(app, 'POST /api/setup/backup/inspect', async (request) => {
+    await parts.requireSetup();
+    const file = { ...(await findFile(parts, request.body)), own: null };
+    return inspect(parts, file, request.body.passphrase);
+  });
+  serve(app, 'POST /api/setup/backup/restore', async (request, reply) => {
+    const { passphrase, accept = [] } = request.body;
+    const answer = await parts.restoreFirst(
+      () => findFile(parts, request.body),
+      (found) => restore(parts, reply, { file: { ...found, own: null }, passphrase, chosen: null, accept }),
+    );
+    return reply.send(answer);
+  });
 }
 
 function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
   const { uploads } = parts;
-  const response = { 200: UploadStarted };
-  app.post(
-    '/api/backup/uploads',
-    { config: forOwner, schema: { tags, body: UploadStart, response } },
-    async (request) => ({ id: await uploads.begin(request.body.bytes, request.body.name) }),
-  );
-  app.post(
-    '/api/setup/backup/uploads',
-    { config: forAnyone, schema: { tags, body: SetupUploadStart, response } },
-    async (request) => {
-      const { bytes, code, name } = request.body;
-      await parts.checkSetupCode(code, request.ip);
-      return { id: await uploads.begin(bytes, name) };
-    },
-  );
-  app.post(
-    '/api/setup/backup/found',
-    { config: forAnyone, schema: { tags, body: SetupFound, response } },
-    async (request) => {
-      await parts.checkSetupCode(request.body.code, request.ip);
-      const file = await asAnswer(() => parts.lost.fetch(parts.keeper.transfers()));
-      if (file === null) throw new StationError('not_found', 'There is no such backup.');
-      return { id: await uploads.adopt(file) };
-    },
-  );
+  serve(app, 'POST /api/backup/uploads', async (request) => ({
+    id: await uploads.begin(request.body.bytes, request.body.name),
+  }));
+  serve(app, 'POST /api/setup/backup/uploads', async (request) => {
+    const { bytes, code, name } = request.body;
+    await parts.checkSetupCode(code, request.ip);
+    return { id: await uploads.begin(bytes, name) };
+  });
+  serve(app, 'POST /api/setup/backup/found', async (request) => {
+    await parts.checkSetupCode(request.body.code, request.ip);
+    const file = await asAnswer(() => parts.lost.fetch(parts.keeper.transfers()));
+    if (file === null) throw new StationError('not_found', 'There is no such backup.');
+    return { id: await uploads.adopt(file) };
+  });
   // A scope of its own: only these routes read bodies of this type, and they read them themselves.
   void app.register(async (scope: HttpServer) => {
     scope.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null));
-    const schema = { tags, params: Params, querystring: Offset, response: { 200: UploadState } };
     // The path is the permission, so it is checked before anything arrives.
     const onRequest = async ({ params }: FastifyRequest): Promise<void> => uploads.check((params as { id: string }).id);
-    const route = { config: forAnyone, bodyLimit: uploadPieceBytes, onRequest, schema };
-    scope.put('/api/backup/uploads/:id', route, async (request) => {
-      const { id } = request.params;
-      const { offset } = request.query;
-      return { received: await uploads.append(id, offset, await readPiece(request)) };
-    });
+    serve(
+      scope,
+      'PUT /api/backup/uploads/:id',
+      async (request) => {
+        const { id } = request.params;
+        const { offset } = request.query;
+        return { received: await uploads.append(id, offset, await readPiece(request)) };
+      },
+      { bodyLimit: uploadPieceBytes, onRequest },
+    );
   });
 }
 

@@ -1,8 +1,5 @@
-import { Type } from 'typebox';
-import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import { commonActions } from '@station/protocol/common-commands';
-import { DeviceTypes as DeviceTypesBody, type StationDeviceType } from '@station/protocol/device-types';
-import { Id, PageQuery } from '@station/protocol/rest';
+import { type StationDeviceType } from '@station/protocol/device-types';
 import { isManager } from '@station/protocol/roles';
 import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
@@ -10,7 +7,8 @@ import type { Sight } from '../core/sight.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { sightOf, userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import { type CommandResult, type Commands, maxCommandBytes } from '../core/commands.ts';
 import { announcedBody, type DeviceTypes } from '../core/device-types.ts';
@@ -23,11 +21,11 @@ export type CommandRoutesParts = {
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
 export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
-  app.get('/api/device-types', typesRoute, async (request, reply) => {
+  serve(app, 'GET /api/device-types', async (request, reply) => {
     const types: StationDeviceType[] = [...parts.types.list(), ...(await announcedTo(parts, sightOf(request)))];
     return pageOf({ request, reply }, types, ({ type, deviceIds }) => `${type} ${deviceIds?.[0] ?? ''}`);
   });
-  app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
+  serve(app, 'POST /api/devices/:id/command', (request, reply) => sendCommand(parts, request, reply));
 }
 
 /** What the devices that somebody sees say about themselves. */
@@ -41,23 +39,10 @@ async function announcedTo({ devices, types }: CommandRoutesParts, sight: Sight)
   });
 }
 
-const tags = ['devices'];
-const forGuests = { access: 'guest' } as const;
-
-const typesRoute = {
-  config: forGuests,
-  schema: { tags, querystring: PageQuery, response: { 200: DeviceTypesBody } },
-};
-
-const commandRoute = {
-  config: forGuests,
-  schema: { tags, params: Type.Object({ id: Id }), body: CommandRequest, response: { 202: DeviceCommand } },
-};
-
 async function sendCommand(
   { devices, commands }: CommandRoutesParts,
-  request: RequestOf<typeof commandRoute>,
-  reply: ReplyOf<typeof commandRoute>,
+  request: RequestOf<'POST /api/devices/:id/command'>,
+  reply: ReplyOf<'POST /api/devices/:id/command'>,
 ) {
   const { userId, role } = userOf(request);
   const { action, params = {} } = request.body;

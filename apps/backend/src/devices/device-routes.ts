@@ -1,7 +1,3 @@
-import { Type } from 'typebox';
-import { ActivityQuery } from '@station/protocol/activity';
-import { Device, DeviceEvents, DevicePatch, DeviceRemoval, Devices, EventsQuery } from '@station/protocol/devices';
-import { Id, PageQuery } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
@@ -16,7 +12,8 @@ import type { ZoneStore } from './zones.ts';
 import { removeDevice } from './removed-devices.ts';
 import { sightOf, userOf } from '../http/access.ts';
 import { sendLarge } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 
 export type DeviceRoutesParts = {
@@ -35,31 +32,19 @@ export type DeviceRoutesParts = {
 
 /** /api/devices and /api/activity (contracts, section 9). */
 export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesParts): Promise<void> {
-  app.get('/api/devices', listRoute, (request, reply) => listDevices(parts, request, reply));
-  app.get('/api/devices/:id', getRoute, (request) => getDevice(parts, request));
-  app.patch('/api/devices/:id', changeRoute, (request) => changeDevice(parts, request));
-  app.delete('/api/devices/:id', removeRoute, (request) => remove(parts, request));
-  app.get('/api/devices/:id/events', eventsRoute, (request, reply) => getEvents(parts, request, reply));
-  app.get('/api/activity', activityRoute, (request, reply) => getActivity(parts, request, reply));
+  serve(app, 'GET /api/devices', (request, reply) => listDevices(parts, request, reply));
+  serve(app, 'GET /api/devices/:id', (request) => getDevice(parts, request));
+  serve(app, 'PATCH /api/devices/:id', (request) => changeDevice(parts, request));
+  serve(app, 'DELETE /api/devices/:id', (request) => remove(parts, request));
+  serve(app, 'GET /api/devices/:id/events', (request, reply) => getEvents(parts, request, reply));
+  serve(app, 'GET /api/activity', (request, reply) => getActivity(parts, request, reply));
 }
-
-const Params = Type.Object({ id: Id });
 const defaultLimit = 50;
-const forGuests = { access: 'guest' } as const;
-/** A guest has no history. */
-const forLimited = { access: 'limited', heavy: 'answer' } as const;
-const forAdmins = { access: { station: 'admin' } } as const;
-const tags = ['devices'];
-
-const listRoute = {
-  config: { ...forGuests, heavy: 'answer' } as const,
-  schema: { tags, querystring: PageQuery, response: { 200: Devices } },
-};
 
 async function listDevices(
   { reads }: DeviceRoutesParts,
-  request: RequestOf<typeof listRoute>,
-  reply: ReplyOf<typeof listRoute>,
+  request: RequestOf<'GET /api/devices'>,
+  reply: ReplyOf<'GET /api/devices'>,
 ) {
   const answer = await reads({
     kind: 'devices',
@@ -81,18 +66,11 @@ function readCursor(cursor: string | undefined): { name: string; id: string } | 
   throw new StationError('bad_request', '"after" must come from the previous page.');
 }
 
-const getRoute = { config: forGuests, schema: { tags, params: Params, response: { 200: Device } } };
-
-async function getDevice(parts: DeviceRoutesParts, request: RequestOf<typeof getRoute>) {
+async function getDevice(parts: DeviceRoutesParts, request: RequestOf<'GET /api/devices/:id'>) {
   return toDevice(await find(parts, sightOf(request), request.params.id));
 }
 
-const changeRoute = {
-  config: forAdmins,
-  schema: { tags, params: Params, body: DevicePatch, response: { 200: Device } },
-};
-
-async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<typeof changeRoute>) {
+async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<'PATCH /api/devices/:id'>) {
   const { devices, zones, events } = parts;
   const { id } = request.params;
   const { name, zoneId } = request.body;
@@ -109,9 +87,7 @@ async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<typeof 
   return toDevice(device);
 }
 
-const removeRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: DeviceRemoval } } };
-
-async function remove(parts: DeviceRoutesParts, request: RequestOf<typeof removeRoute>) {
+async function remove(parts: DeviceRoutesParts, request: RequestOf<'DELETE /api/devices/:id'>) {
   const device = await find(parts, wholeStation, request.params.id);
   const removal = await removeDevice(parts, device);
   if (removal === null) throw noSuchDevice();
@@ -120,30 +96,20 @@ async function remove(parts: DeviceRoutesParts, request: RequestOf<typeof remove
   return removal;
 }
 
-const eventsRoute = {
-  config: forLimited,
-  schema: { tags, params: Params, querystring: EventsQuery, response: { 200: DeviceEvents } },
-};
-
 async function getEvents(
   parts: DeviceRoutesParts,
-  request: RequestOf<typeof eventsRoute>,
-  reply: ReplyOf<typeof eventsRoute>,
+  request: RequestOf<'GET /api/devices/:id/events'>,
+  reply: ReplyOf<'GET /api/devices/:id/events'>,
 ) {
   const { id: deviceId } = await find(parts, sightOf(request), request.params.id);
   const { before = null, limit = defaultLimit } = request.query;
   return sendLarge({ request, reply }, await parts.reads({ kind: 'events', deviceId, before, limit }), 'before');
 }
 
-const activityRoute = {
-  config: forLimited,
-  schema: { tags, querystring: ActivityQuery, response: { 200: DeviceEvents } },
-};
-
 async function getActivity(
   { reads }: DeviceRoutesParts,
-  request: RequestOf<typeof activityRoute>,
-  reply: ReplyOf<typeof activityRoute>,
+  request: RequestOf<'GET /api/activity'>,
+  reply: ReplyOf<'GET /api/activity'>,
 ) {
   const { before = null, limit = defaultLimit, about = null, deviceId = null, userId = null } = request.query;
   const { userId: readerId, role } = userOf(request);

@@ -1,6 +1,6 @@
-import { Favourites } from '@station/protocol/devices';
 import type { Sight } from '../core/sight.ts';
 import { sightOf, userOf } from '../http/access.ts';
+import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
@@ -42,20 +42,14 @@ function createFavouriteStore({ db, devices }: Parts): FavouriteStore {
 /** /api/favourites: everybody has their own. */
 export async function registerFavouriteRoutes(app: HttpServer, parts: Parts): Promise<void> {
   const favourites = createFavouriteStore(parts);
-  const config = { access: 'guest' } as const;
-  const tags = ['devices'];
 
-  app.get('/api/favourites', { config, schema: { tags, response: { 200: Favourites } } }, async (request) => ({
+  serve(app, 'GET /api/favourites', async (request) => ({
     deviceIds: await favourites.list(userOf(request).userId, sightOf(request)),
   }));
 
-  app.put(
-    '/api/favourites',
-    { config, schema: { tags, body: Favourites, response: { 200: Favourites } } },
-    async (request) => {
-      const { userId } = userOf(request);
-      await favourites.replace(userId, sightOf(request), request.body.deviceIds);
-      return { deviceIds: await favourites.list(userId, sightOf(request)) };
-    },
-  );
+  serve(app, 'PUT /api/favourites', async (request) => {
+    const { userId } = userOf(request);
+    await favourites.replace(userId, sightOf(request), request.body.deviceIds);
+    return { deviceIds: await favourites.list(userId, sightOf(request)) };
+  });
 }

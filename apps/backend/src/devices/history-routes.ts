@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream';
-import { Type } from 'typebox';
-import { DeviceHistory, HistoryExportQuery, HistoryQuery } from '@station/protocol/device-history';
-import { Id } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { Sight } from '../core/sight.ts';
 import { sightOf } from '../http/access.ts';
 import { sendLarge } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { Store } from '../store/database.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import { historyLines } from './history-csv.ts';
@@ -25,28 +23,26 @@ type Parts = {
 
 /** /api/devices/:id/history and its export (contracts, section 9). */
 export async function registerHistoryRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/devices/:id/history', historyRoute, (request, reply) => getHistory(parts, request, reply));
-  app.get('/api/devices/:id/history.csv', exportRoute, (request, reply) => exportHistory(parts, request, reply));
+  serve(app, 'GET /api/devices/:id/history', (request, reply) => getHistory(parts, request, reply));
+  serve(app, 'GET /api/devices/:id/history.csv', (request, reply) => exportHistory(parts, request, reply));
 }
 
-const shared = { tags: ['devices'], params: Type.Object({ id: Id }) };
-const config = { access: 'limited', heavy: 'answer' } as const;
-
-const historyRoute = { config, schema: { ...shared, querystring: HistoryQuery, response: { 200: DeviceHistory } } };
-
-async function getHistory(parts: Parts, request: RequestOf<typeof historyRoute>, reply: ReplyOf<typeof historyRoute>) {
+async function getHistory(
+  parts: Parts,
+  request: RequestOf<'GET /api/devices/:id/history'>,
+  reply: ReplyOf<'GET /api/devices/:id/history'>,
+) {
   const { capability, resolution: resolutionMs } = request.query;
   const { id: deviceId } = await find(parts, sightOf(request), request.params.id);
   const query = { deviceId, capability, ...rangeOf(parts, request.query), resolutionMs };
   return sendLarge({ request, reply }, await parts.reads({ kind: 'history', query }));
 }
 
-const exportRoute = {
-  config: { access: 'limited', heavy: 'stream' } as const,
-  schema: { ...shared, querystring: HistoryExportQuery, description: 'text/csv (RFC 4180), for spreadsheets.' },
-};
-
-async function exportHistory(parts: Parts, request: RequestOf<typeof exportRoute>, reply: ReplyOf<typeof exportRoute>) {
+async function exportHistory(
+  parts: Parts,
+  request: RequestOf<'GET /api/devices/:id/history.csv'>,
+  reply: ReplyOf<'GET /api/devices/:id/history.csv'>,
+) {
   const { capability } = request.query;
   const { id: deviceId, external_id: externalId } = await find(parts, sightOf(request), request.params.id);
   const stretch = { deviceId, capability, ...rangeOf(parts, request.query) };

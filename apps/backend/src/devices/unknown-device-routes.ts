@@ -1,16 +1,9 @@
-import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
-import { Device } from '@station/protocol/devices';
-import {
-  AcceptUnknownDevice,
-  UnknownDevice,
-  UnknownDevices as UnknownDevicesBody,
-} from '@station/protocol/unknown-devices';
-import { PageQuery } from '@station/protocol/rest';
 import { userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { UnknownDevices } from './unknown-devices.ts';
 import type { ZoneStore } from './zones.ts';
@@ -28,43 +21,22 @@ export type UnknownDeviceRoutesParts = {
 /** /api/unknown-devices (contracts, sections 8 and 9). */
 export async function registerUnknownDeviceRoutes(app: HttpServer, parts: UnknownDeviceRoutesParts): Promise<void> {
   const { unknown } = parts;
-  app.get('/api/unknown-devices', listRoute, async (request, reply) =>
+  serve(app, 'GET /api/unknown-devices', async (request, reply) =>
     pageOf({ request, reply }, await unknown.list(), ({ externalId }) => externalId),
   );
-  app.post('/api/unknown-devices/:externalId/accept', acceptRoute, (request, reply) => accept(parts, request, reply));
-  app.post('/api/unknown-devices/:externalId/block', blockRoute, (request) => block(parts, request, true));
-  app.delete('/api/unknown-devices/:externalId/block', blockRoute, (request) => block(parts, request, false));
-  app.delete('/api/unknown-devices/:externalId', forgetRoute, async (request, reply) => {
+  serve(app, 'POST /api/unknown-devices/:externalId/accept', (request, reply) => accept(parts, request, reply));
+  serve(app, 'POST /api/unknown-devices/:externalId/block', (request) => block(parts, request, true));
+  serve(app, 'DELETE /api/unknown-devices/:externalId/block', (request) => block(parts, request, false));
+  serve(app, 'DELETE /api/unknown-devices/:externalId', async (request, reply) => {
     if (!(await unknown.forget(request.params.externalId))) throw noSuchDevice();
     return reply.code(204).send(null);
   });
 }
 
-const Params = Type.Object({ externalId: Type.String({ minLength: 1, maxLength: 64 }) });
-const forAdmins = { access: { station: 'admin' } } as const;
-const tags = ['devices'];
-
-const listRoute = {
-  config: forAdmins,
-  schema: { tags, querystring: PageQuery, response: { 200: UnknownDevicesBody } },
-};
-
-const acceptRoute = {
-  config: forAdmins,
-  schema: {
-    tags,
-    description:
-      '201: added, with the type of its handshake and the login that the broker has. 202: its type is not known; it is added with its next handshake. If only its login was seen (`loginRefused`), it may log in within 10 minutes with the token that it presented. 409: different tokens were presented for this id.',
-    params: Params,
-    body: AcceptUnknownDevice,
-    response: { 201: Device, 202: UnknownDevice },
-  },
-};
-
 async function accept(
   { unknown, devices, zones, answerHandshake, reconnect }: UnknownDeviceRoutesParts,
-  request: RequestOf<typeof acceptRoute>,
-  reply: ReplyOf<typeof acceptRoute>,
+  request: RequestOf<'POST /api/unknown-devices/:externalId/accept'>,
+  reply: ReplyOf<'POST /api/unknown-devices/:externalId/accept'>,
 ) {
   const { externalId } = request.params;
   const { name, zoneId = null } = request.body;
@@ -94,14 +66,14 @@ async function accept(
   }
 }
 
-const blockRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: UnknownDevice } } };
-
-async function block({ unknown }: UnknownDeviceRoutesParts, request: RequestOf<typeof blockRoute>, isBlocked: boolean) {
+async function block(
+  { unknown }: UnknownDeviceRoutesParts,
+  request: RequestOf<'POST /api/unknown-devices/:externalId/block'>,
+  isBlocked: boolean,
+) {
   const device = await unknown.block(request.params.externalId, isBlocked);
   if (device === null) throw noSuchDevice();
   return device;
 }
-
-const forgetRoute = { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } };
 
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');

@@ -1,13 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
-import { Type } from 'typebox';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { NewZone, Zone, ZoneOrder, type Zone as ZoneBody, Zones } from '@station/protocol/devices';
-import { Id, PageQuery } from '@station/protocol/rest';
+import type { Zone } from '@station/protocol/devices';
 import { sees } from '../core/sight.ts';
 import { sightOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
+import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database, DatabaseTransaction, ZonesTable } from '../store/schema.ts';
@@ -89,8 +88,6 @@ async function isTaken(transaction: DatabaseTransaction, name: string, exceptId:
 
 const sameName = (name: string): string => name.trim().normalize('NFKC').toLowerCase();
 
-const Params = Type.Object({ id: Id });
-
 /** /api/zones (contracts, section 9). */
 export async function registerZoneRoutes(
   app: HttpServer,
@@ -107,64 +104,42 @@ export async function registerZoneRoutes(
   },
 ): Promise<void> {
   const tellChanged = (): void => hub.broadcast({ type: 'zones_changed', at: isoTime(clock.now()) }, 'zones_changed');
-  const forAdmins = { access: { station: 'admin' } } as const;
-  const tags = ['zones'];
 
-  app.get(
-    '/api/zones',
-    { config: { access: 'guest' }, schema: { tags, querystring: PageQuery, response: { 200: Zones } } },
-    async (request, reply) => {
-      const seen = (await zones.list()).filter(({ id }) => sees(sightOf(request), id));
-      return pageOf({ request, reply }, seen.map(toZone), ({ id }) => id);
-    },
-  );
+  serve(app, 'GET /api/zones', async (request, reply) => {
+    const seen = (await zones.list()).filter(({ id }) => sees(sightOf(request), id));
+    return pageOf({ request, reply }, seen.map(toZone), ({ id }) => id);
+  });
 
-  app.post(
-    '/api/zones',
-    { config: forAdmins, schema: { tags, body: NewZone, response: { 201: Zone } } },
-    async (request, reply) => {
-      const zone = await zones.add(request.body.name);
-      if (zone === 'name_taken') throw nameTaken();
-      tellChanged();
-      return reply.code(201).send(toZone(zone));
-    },
-  );
+  serve(app, 'POST /api/zones', async (request, reply) => {
+    const zone = await zones.add(request.body.name);
+    if (zone === 'name_taken') throw nameTaken();
+    tellChanged();
+    return reply.code(201).send(toZone(zone));
+  });
 
-  app.put(
-    '/api/zones/order',
-    { config: forAdmins, schema: { tags, body: ZoneOrder, response: { 204: Type.Null() } } },
-    async (request, reply) => {
-      await zones.order(request.body.ids);
-      tellChanged();
-      return reply.code(204).send(null);
-    },
-  );
+  serve(app, 'PUT /api/zones/order', async (request, reply) => {
+    await zones.order(request.body.ids);
+    tellChanged();
+    return reply.code(204).send(null);
+  });
 
-  app.patch(
-    '/api/zones/:id',
-    { config: forAdmins, schema: { tags, params: Params, body: NewZone, response: { 200: Zone } } },
-    async (request) => {
-      const zone = await zones.rename(request.params.id, request.body.name);
-      if (zone === null) throw noSuchZone();
-      if (zone === 'name_taken') throw nameTaken();
-      tellChanged();
-      return toZone(zone);
-    },
-  );
+  serve(app, 'PATCH /api/zones/:id', async (request) => {
+    const zone = await zones.rename(request.params.id, request.body.name);
+    if (zone === null) throw noSuchZone();
+    if (zone === 'name_taken') throw nameTaken();
+    tellChanged();
+    return toZone(zone);
+  });
 
-  app.delete(
-    '/api/zones/:id',
-    { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } },
-    async (request, reply) => {
-      const limited = await zones.remove(request.params.id);
-      if (limited === null) throw noSuchZone();
-      tellChanged();
-      await onRemoved(limited);
-      return reply.code(204).send(null);
-    },
-  );
+  serve(app, 'DELETE /api/zones/:id', async (request, reply) => {
+    const limited = await zones.remove(request.params.id);
+    if (limited === null) throw noSuchZone();
+    tellChanged();
+    await onRemoved(limited);
+    return reply.code(204).send(null);
+  });
 }
 
 const noSuchZone = (): StationError => new StationError('not_found', 'There is no such zone.');
 const nameTaken = (): StationError => new StationError('conflict', 'There is a zone of this name already.');
-const toZone = ({ id, name }: ZoneRow): ZoneBody => ({ id, name });
+const toZone = ({ id, name }: ZoneRow): Zone => ({ id, name });

@@ -1,8 +1,9 @@
 import { Value } from 'typebox/value';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { parseJson } from '@station/kit/json';
-import { AgentLog, DoctorReport, SystemDoctor, type DoctorReport as Report } from '@station/protocol/doctor';
+import { AgentLog, DoctorReport, type SystemDoctor } from '@station/protocol/doctor';
 import type { AgentClient } from '../adapters/agent-client.ts';
+import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { createExaminer } from './doctor-job.ts';
 import { redact } from './redact-decide.ts';
@@ -17,23 +18,17 @@ type Parts = {
   knownSecrets: () => Promise<string[]>;
   clock: Pick<Clock, 'now'>;
 };
-
-const forOperators = { access: { roles: ['owner', 'admin'] } } as const;
-const tags = ['system'];
 /** The agent fetches the manifest and asks Compose. */
 const agentTimeoutMs = 60_000;
 const logTimeoutMs = 15_000;
 
-const doctorRoute = { config: forOperators, schema: { tags, response: { 200: SystemDoctor } } };
-const diagnosticsRoute = { config: forOperators, schema: { tags } };
-
 /** GET /api/system/doctor checks the station; GET /api/system/diagnostics is a file for support, without secrets. */
 export async function registerDoctorRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/system/doctor', doctorRoute, async () => {
+  serve(app, 'GET /api/system/doctor', async () => {
     const [{ report: backend }, agent] = await Promise.all([parts.examine(), askAgent(parts)]);
     return { backend, ...agent };
   });
-  app.get('/api/system/diagnostics', diagnosticsRoute, async (_request, reply) => {
+  serve(app, 'GET /api/system/diagnostics', async (_request, reply) => {
     const name = `station-diagnostics-${isoTime(parts.clock.now()).slice(0, 10)}.json`;
     void reply.header('content-disposition', `attachment; filename="${name}"`).type('application/json; charset=utf-8');
     return reply.serializer(String).send(await bundleOf(parts));
@@ -75,7 +70,7 @@ async function askAgent({ agent, hasAgent }: Parts): Promise<AgentAnswer> {
   try {
     const { statusCode, body } = await agent.call('GET', '/doctor', { timeoutMs: agentTimeoutMs });
     if (statusCode === 200 && Value.Check(DoctorReport, body))
-      return { agent: body satisfies Report, agentMissing: null };
+      return { agent: body satisfies DoctorReport, agentMissing: null };
     return { agent: null, agentMissing: statusCode === 404 ? 'outdated' : 'unreachable' };
   } catch {
     return { agent: null, agentMissing: 'unreachable' };

@@ -4,21 +4,18 @@ import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import { parseFirmwareName } from '@station/protocol/firmware';
 import {
-  Firmware as FirmwareBody,
-  FirmwareList,
-  FirmwarePatch,
-  NewRollout,
-  Rollout,
+  type Firmware as FirmwareBody,
+  type NewRollout,
+  type Rollout,
   rolloutActions,
   type RolloutAction,
-  RolloutDetails,
-  Rollouts,
+  type RolloutDetails,
 } from '@station/protocol/firmware-rollouts';
-import { Id, PageQuery } from '@station/protocol/rest';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { type Firmware, toRollout, toRolloutTarget } from './firmware.ts';
 import { type FirmwareImage, type ImageStore, orderVersions } from './image-store.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
@@ -27,26 +24,19 @@ type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'> };
 
 /** /api/firmware and /api/firmware/rollouts (contracts, section 9). */
 export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/firmware', typesRoute, async (request, reply) =>
+  serve(app, 'GET /api/firmware', async (request, reply) =>
     pageOf({ request, reply }, await listTypes(parts), ({ type }) => type),
   );
-  app.patch('/api/firmware/:type', modeRoute, (request) => setMode(parts, request));
-  app.get('/api/firmware/rollouts', rolloutsRoute, async (request, reply) =>
+  serve(app, 'PATCH /api/firmware/:type', (request) => setMode(parts, request));
+  serve(app, 'GET /api/firmware/rollouts', async (request, reply) =>
     pageOf({ request, reply }, await listRollouts(parts), ({ id }) => id),
   );
-  app.get('/api/firmware/rollouts/:id', rolloutRoute, (request, reply) => getRollout(parts, request, reply));
-  app.post('/api/firmware/rollouts', requestRoute, (request, reply) => requestRollout(parts, request, reply));
+  serve(app, 'GET /api/firmware/rollouts/:id', (request, reply) => getRollout(parts, request, reply));
+  serve(app, 'POST /api/firmware/rollouts', (request, reply) => requestRollout(parts, request, reply));
   for (const action of rolloutActions) {
-    app.post(`/api/firmware/rollouts/:id/${action}`, actionRoute, (request) => act(parts, action, request));
+    serve(app, `POST /api/firmware/rollouts/:id/${action}`, (request) => act(parts, action, request));
   }
 }
-
-const tags = ['firmware'];
-const forUsers = { access: 'user' } as const;
-const forAdmins = { access: { station: 'admin' } } as const;
-const Params = Type.Object({ id: Id });
-
-const typesRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: FirmwareList } } };
 
 async function listTypes({ firmware: { images }, agent }: Parts): Promise<FirmwareBody[]> {
   const [all, installed, isGone] = await Promise.all([images.list(), images.installed(), readRemovedFiles(agent)]);
@@ -83,17 +73,7 @@ function countVersions(rows: readonly { version: string | null; devices: number 
   }));
 }
 
-const modeRoute = {
-  config: forAdmins,
-  schema: {
-    tags,
-    params: Type.Object({ type: Type.String({ minLength: 1, maxLength: 128 }) }),
-    body: FirmwarePatch,
-    response: { 200: FirmwareBody },
-  },
-};
-
-async function setMode(parts: Parts, request: RequestOf<typeof modeRoute>): Promise<FirmwareBody> {
+async function setMode(parts: Parts, request: RequestOf<'PATCH /api/firmware/:type'>): Promise<FirmwareBody> {
   const { type } = request.params;
   const find = async (): Promise<FirmwareBody> => {
     const found = (await listTypes(parts)).find((one) => one.type === type);
@@ -104,35 +84,26 @@ async function setMode(parts: Parts, request: RequestOf<typeof modeRoute>): Prom
   await parts.firmware.images.setMode(type, request.body.mode);
   return find();
 }
-
-const rolloutsRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: Rollouts } } };
 const maxListed = 50;
 
 async function listRollouts({ firmware: { store } }: Parts): Promise<Rollout[]> {
   return Promise.all((await store.list(maxListed)).map((rollout) => summaryOf(store, rollout)));
 }
 
-const rolloutRoute = {
-  config: forUsers,
-  schema: { tags, params: Params, querystring: PageQuery, response: { 200: RolloutDetails } },
-};
-
 async function getRollout(
   { firmware: { store } }: Parts,
-  request: RequestOf<typeof rolloutRoute>,
-  reply: ReplyOf<typeof rolloutRoute>,
+  request: RequestOf<'GET /api/firmware/rollouts/:id'>,
+  reply: ReplyOf<'GET /api/firmware/rollouts/:id'>,
 ) {
   const { targets, ...rollout } = await detailsOf(store, await findRollout(store, request.params.id));
   const usedBytes = Buffer.byteLength(JSON.stringify({ ...rollout, targets: [] }));
   return { ...rollout, targets: pageOf({ request, reply }, targets, ({ deviceId }) => deviceId, usedBytes) };
 }
 
-const requestRoute = { config: forAdmins, schema: { tags, body: NewRollout, response: { 201: RolloutDetails } } };
-
 async function requestRollout(
   { firmware: { images, rollouts, store }, agent }: Parts,
-  request: RequestOf<typeof requestRoute>,
-  reply: ReplyOf<typeof requestRoute>,
+  request: RequestOf<'POST /api/firmware/rollouts'>,
+  reply: ReplyOf<'POST /api/firmware/rollouts'>,
 ) {
   const found = await findImages(images, request.body);
   if (found.length === 0) throw new StationError('not_found', 'There is no firmware of this version for this type.');
@@ -159,12 +130,10 @@ async function findImages(images: ImageStore, { type, version, chip }: NewRollou
   return wanted.sort((a, b) => Number(b.name === type) - Number(a.name === type));
 }
 
-const actionRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: Rollout } } };
-
 async function act(
   { firmware: { rollouts, store } }: Parts,
   action: RolloutAction,
-  request: RequestOf<typeof actionRoute>,
+  request: RequestOf<`POST /api/firmware/rollouts/:id/${RolloutAction}`>,
 ): Promise<Rollout> {
   const { id } = request.params;
   const { state } = await findRollout(store, id);

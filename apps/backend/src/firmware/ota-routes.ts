@@ -1,21 +1,17 @@
-import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
 import {
-  AnnouncedDeviceTypes,
   firmwareFileName,
   firmwareIdOf,
   firmwareNamesOf,
-  FirmwareReady,
-  OtaCheck,
-  OtaCheckQuery,
-  OtaDeviceTypes,
-  OtaReport,
+  type OtaCheck,
+  type OtaDeviceTypes,
 } from '@station/protocol/firmware';
 import { normalizeChip } from '@station/protocol/firmware-image';
 import { parseVersion } from '@station/protocol/version';
 import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/device-types.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Firmware } from './firmware.ts';
 
@@ -23,19 +19,12 @@ type Parts = { firmware: Firmware; devices: Pick<DeviceStore, 'findById'>; types
 
 /** /api/ota (contracts, section 9): images and device types from the agent, requests and results from devices. */
 export async function registerOtaRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/ota/device-types', typesRoute, () => listTypes(parts));
-  app.post('/api/ota/device-types', announceRoute, (request, reply) => announceTypes(parts, request, reply));
-  app.post('/api/ota/firmware-ready', readyRoute, (request, reply) => addImage(parts, request, reply));
-  app.get('/api/ota/check', checkRoute, (request) => checkForDevice(parts, request));
-  app.post('/api/ota/report', reportRoute, (request, reply) => addResult(parts, request, reply));
+  serve(app, 'GET /api/ota/device-types', () => listTypes(parts));
+  serve(app, 'POST /api/ota/device-types', (request, reply) => announceTypes(parts, request, reply));
+  serve(app, 'POST /api/ota/firmware-ready', (request, reply) => addImage(parts, request, reply));
+  serve(app, 'GET /api/ota/check', (request) => checkForDevice(parts, request));
+  serve(app, 'POST /api/ota/report', (request, reply) => addResult(parts, request, reply));
 }
-
-const tags = ['ota'];
-const forAgent = { access: 'agent' } as const;
-const forDevices = { access: 'device' } as const;
-const noContent = { 204: Type.Null() };
-
-const typesRoute = { config: forAgent, schema: { tags, response: { 200: OtaDeviceTypes } } };
 
 /** One entry for each type with a device and for each name of an image. */
 async function listTypes({ firmware: { images } }: Parts): Promise<OtaDeviceTypes> {
@@ -53,25 +42,21 @@ async function listTypes({ firmware: { images } }: Parts): Promise<OtaDeviceType
   });
 }
 
-const announceRoute = { config: forAgent, schema: { tags, body: AnnouncedDeviceTypes, response: noContent } };
-
 /** Takes the device types that the firmware manifest describes. */
 async function announceTypes(
   { types }: Parts,
-  request: RequestOf<typeof announceRoute>,
-  reply: ReplyOf<typeof announceRoute>,
+  request: RequestOf<'POST /api/ota/device-types'>,
+  reply: ReplyOf<'POST /api/ota/device-types'>,
 ) {
   for (const description of request.body.types) await types.announce(description);
   return reply.code(204).send(null);
 }
 
-const readyRoute = { config: forAgent, schema: { tags, body: FirmwareReady, response: noContent } };
-
 /** Adds an image that the agent has downloaded. */
 async function addImage(
   { firmware: { images, rollouts } }: Parts,
-  request: RequestOf<typeof readyRoute>,
-  reply: ReplyOf<typeof readyRoute>,
+  request: RequestOf<'POST /api/ota/firmware-ready'>,
+  reply: ReplyOf<'POST /api/ota/firmware-ready'>,
 ) {
   const { name, version, file, path = null, checksum, size, chip, minVersion, needsApproval = false } = request.body;
   if (parseVersion(version)?.text !== version) throw fault('body', '/version', 'must be SemVer');
@@ -91,13 +76,8 @@ async function addImage(
   return reply.code(204).send(null);
 }
 
-const checkRoute = {
-  config: forDevices,
-  schema: { tags, querystring: OtaCheckQuery, response: { 200: OtaCheck } },
-};
-
 /** A device asks whether there is an update for it. */
-async function checkForDevice(parts: Parts, request: RequestOf<typeof checkRoute>): Promise<OtaCheck> {
+async function checkForDevice(parts: Parts, request: RequestOf<'GET /api/ota/check'>): Promise<OtaCheck> {
   const { rollouts, pathOf } = parts.firmware;
   const { device_id: claimed, device_type: reported, chip: named, current_version: current } = request.query;
   const version = current ?? request.query.version;
@@ -123,10 +103,12 @@ async function checkForDevice(parts: Parts, request: RequestOf<typeof checkRoute
   };
 }
 
-const reportRoute = { config: forDevices, schema: { tags, body: OtaReport, response: noContent } };
-
 /** A device reports the result of an update. */
-async function addResult(parts: Parts, request: RequestOf<typeof reportRoute>, reply: ReplyOf<typeof reportRoute>) {
+async function addResult(
+  parts: Parts,
+  request: RequestOf<'POST /api/ota/report'>,
+  reply: ReplyOf<'POST /api/ota/report'>,
+) {
   const { deviceId: claimed, firmwareId, status } = request.body;
   const { id: deviceId } = await findCaller(parts, request.deviceId, claimed);
   const [name = '', version = ''] = firmwareId.split('@');

@@ -3,33 +3,14 @@ import { strangerBodyBytes } from '@station/kit/bounded-requests';
 import { StationError } from '@station/kit/station-error';
 import { NoBody, NoQuery } from '@station/kit/validation';
 import type { Role } from '@station/protocol/roles';
+import type { AccessRule } from '@station/protocol/route';
 import type { AccessClaims } from '../core/access-tokens.ts';
 import type { Sight } from '../core/sight.ts';
 import { authorize, type RequestHook } from './caller.ts';
 
-/**
- * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
- * - `public`: anyone, also without a token
- * - `user`: any logged-in user who may see the whole station; `{ roles }`: any user with one of these global roles
- * - `limited`: also limited members, `guest`: also guests. The handler must then ask `sightOf` for what the caller sees
- * - `{ station }`: any user with at least this role on the station (owner, admin, member); `orFormerOwner`: also the user who was the owner
- *   before the cloud named another
- * - `agent`, `device`: a caller with the agent's token, or with a device's token
- * - `metrics`: the program that has METRICS_TOKEN; without that variable there is no such address
- */
-export type AccessRule =
-  | 'public'
-  | 'user'
-  | 'limited'
-  | 'guest'
-  | 'agent'
-  | 'device'
-  | 'metrics'
-  | { roles: readonly Role[] }
-  | { station: Role; orFormerOwner?: true };
-
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** A route that has none stops the start (deny by default). */
     access?: AccessRule;
   }
   interface FastifyRequest {

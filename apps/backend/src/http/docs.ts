@@ -1,5 +1,6 @@
-import type { RouteOptions } from 'fastify';
-import type { AccessRule } from './access.ts';
+import type { FastifyReply, RouteOptions } from 'fastify';
+import type { AccessRule } from '@station/protocol/route';
+import { serve } from './serve.ts';
 import { compilersFactory, type HttpServer } from './server.ts';
 
 /** A route with the fields that documentation and tests need. */
@@ -14,14 +15,11 @@ export async function registerDocsRoutes(
   { routes, version }: { routes: readonly DescribedRoute[]; version: string },
 ): Promise<void> {
   let document: Promise<string> | null = null;
-  app.get(
-    '/api/openapi.json',
-    { config: { access: 'public' }, exposeHeadRoute: true, schema: { tags: ['docs'] } },
-    async (_request, reply) => {
-      document ??= writeOpenApi(routes, version);
-      return reply.type('application/json; charset=utf-8').send(await document);
-    },
-  );
+  const answer = async (reply: FastifyReply) => {
+    document ??= writeOpenApi(routes, version);
+    return reply.type('application/json; charset=utf-8').send(await document);
+  };
+  serve(app, 'GET /api/openapi.json', (_request, reply) => answer(reply), { exposeHeadRoute: true });
 }
 
 /** Records every route that is registered from now on. */

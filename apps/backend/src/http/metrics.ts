@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { serve } from './serve.ts';
 import type { HttpServer } from './server.ts';
 
 export type Metrics = {
@@ -48,7 +49,7 @@ export async function registerMetrics(app: HttpServer, { registry }: Metrics): P
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
   let hasDefaults = false;
-  app.get('/metrics', { config: { access: 'metrics' }, schema: { tags: ['system'] } }, async (_request, reply) => {
+  serve(app, 'GET /metrics', async (_request, reply) => {
     // The process metrics need a running observer, so it starts at the first request.
     if (!hasDefaults) collectDefaultMetrics({ register: registry });
     hasDefaults = true;

@@ -1,16 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { StationError } from '@station/kit/station-error';
+import type { Route } from '@station/protocol/route';
 import { userOf } from './access.ts';
 import { isStream } from './stalled-readers.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route reads much, at once or as a stream. Few such requests are answered at a time; the others wait. */
-    heavy?: HeavyRead;
+    heavy?: Route['heavy'];
   }
 }
-
-type HeavyRead = 'answer' | 'stream';
 
 /** Who reads. Turns are shared by people, then by the sessions of one person. */
 export type Reader = { person: string; session: string };

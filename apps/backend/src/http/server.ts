@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
-  type ContextConfigDefault,
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifySchema,
   type FastifyServerOptions,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
-  type RouteGenericInterface,
 } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -29,28 +26,6 @@ export type HttpServer = FastifyInstance<
   RawRequestDefaultExpression,
   RawReplyDefaultExpression,
   FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
-
-type Route = { schema: FastifySchema };
-
-/** The request of a route, typed by its schema: for handlers that are functions of their own. */
-export type RequestOf<R extends Route> = FastifyRequest<
-  RouteGenericInterface,
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  R['schema'],
-  TypeBoxTypeProvider
->;
-
-/** The reply of a route: `code` and `send` take only what its schema declares. */
-export type ReplyOf<R extends Route> = FastifyReply<
-  RouteGenericInterface,
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  ContextConfigDefault,
-  R['schema'],
   TypeBoxTypeProvider
 >;
 

@@ -1,22 +1,13 @@
 import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { RetryDetails } from '@station/kit/http-errors';
 import { StationError } from '@station/kit/station-error';
-import {
-  LoginRequest,
-  PasswordChange,
-  Session,
-  SessionList,
-  type Session as SessionBody,
-  SetupRequest,
-  SetupState,
-  User,
-} from '@station/protocol/rest';
+import type { Session, SetupState } from '@station/protocol/rest';
 import { refuseForeignOrigin, userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { type StationStore, toUser, type UserStore } from '../store/station-store.ts';
 import type { AuthService, CodeRefused, Limited, OpenedSession } from './auth-service.ts';
 import type { FirstRun } from './first-run.ts';
@@ -30,15 +21,19 @@ type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock
 /** /api/auth: first run, log in and out, the session's renewal (contracts, section 9). */
 export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise<void> {
   await app.register(cookie);
-  app.get('/api/auth/setup', setupStateRoute, () => readSetupState(parts));
-  app.post('/api/auth/setup', setupRoute, (request, reply) => setUp(parts, request, reply));
-  app.post('/api/auth/login', loginRoute, (request, reply) => logIn(parts, request, reply));
-  app.post('/api/auth/refresh', refreshRoute, (request, reply) => refresh(parts, request, reply));
-  app.post('/api/auth/logout', logoutRoute, (request, reply) => logOut(parts, request, reply));
-  app.get('/api/auth/me', meRoute, (request) => getMe(parts, request));
-  app.post('/api/auth/password', passwordRoute, (request, reply) => changePassword(parts, request, reply));
-  app.get('/api/auth/sessions', sessionsRoute, (request) => listSessions(parts, request));
-  app.delete('/api/auth/sessions/:id', endSessionRoute, (request, reply) => endSession(parts, request, reply));
+  serve(app, 'GET /api/auth/setup', () => readSetupState(parts));
+  serve(app, 'POST /api/auth/setup', (request, reply) => setUp(parts, request, reply));
+  serve(app, 'POST /api/auth/login', (request, reply) => logIn(parts, request, reply));
+  serve(app, 'POST /api/auth/refresh', (request, reply) => refresh(parts, request, reply), {
+    onRequest: refuseForeignOrigin,
+  });
+  serve(app, 'POST /api/auth/logout', (request, reply) => logOut(parts, request, reply), {
+    onRequest: refuseForeignOrigin,
+  });
+  serve(app, 'GET /api/auth/me', (request) => getMe(parts, request));
+  serve(app, 'POST /api/auth/password', (request, reply) => changePassword(parts, request, reply));
+  serve(app, 'GET /api/auth/sessions', (request) => listSessions(parts, request));
+  serve(app, 'DELETE /api/auth/sessions/:id', (request, reply) => endSession(parts, request, reply));
 }
 
 export const clientOf = ({ ip, headers, cookies }: FastifyRequest): Client => ({
@@ -46,17 +41,11 @@ export const clientOf = ({ ip, headers, cookies }: FastifyRequest): Client => ({
   userAgent: headers['user-agent'] ?? null,
   device: cookies[deviceCookie] ?? null,
 });
-
-const tags = ['auth'];
 const cookieName = 'station_refresh';
 /** Stays after the log-out: whoever knows it has a budget of their own for wrong passwords, and nothing else. */
 const deviceCookie = 'station_device';
 const deviceCookieSeconds = 400 * 24 * 60 * 60;
 const cookiePath = '/api/auth';
-const forAnyone = { access: 'public' } as const;
-const forEveryone = { access: 'guest' } as const;
-
-const setupStateRoute = { config: forAnyone, schema: { tags, response: { 200: SetupState } } };
 
 async function readSetupState({ auth, station, lost }: Parts): Promise<SetupState> {
   const needed = await auth.isSetupNeeded();
@@ -65,12 +54,10 @@ async function readSetupState({ auth, station, lost }: Parts): Promise<SetupStat
   return { needed, stationName: null, ...(loss && { lost: loss }) };
 }
 
-const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, response: { 201: Session } } };
-
 async function setUp(
   { auth, clock, lost }: Parts,
-  request: RequestOf<typeof setupRoute>,
-  reply: ReplyOf<typeof setupRoute>,
+  request: RequestOf<'POST /api/auth/setup'>,
+  reply: ReplyOf<'POST /api/auth/setup'>,
 ) {
   const result = await auth.setup(request.body, clientOf(request));
   if (result.kind !== 'opened') throw refusedCode(result);
@@ -132,9 +119,11 @@ export function setupGateOf(auth: AuthService, firstRun: FirstRun): SetupGate {
   };
 }
 
-const loginRoute = { config: forAnyone, schema: { tags, body: LoginRequest, response: { 200: Session } } };
-
-async function logIn({ auth, clock }: Parts, request: RequestOf<typeof loginRoute>, reply: ReplyOf<typeof loginRoute>) {
+async function logIn(
+  { auth, clock }: Parts,
+  request: RequestOf<'POST /api/auth/login'>,
+  reply: ReplyOf<'POST /api/auth/login'>,
+) {
   const result = await auth.login(request.body.email, request.body.password, clientOf(request));
   switch (result.kind) {
     case 'opened':
@@ -148,16 +137,10 @@ async function logIn({ auth, clock }: Parts, request: RequestOf<typeof loginRout
   }
 }
 
-const refreshRoute = {
-  config: forAnyone,
-  onRequest: refuseForeignOrigin,
-  schema: { tags, response: { 200: Session } },
-};
-
 async function refresh(
   { auth, clock }: Parts,
-  request: RequestOf<typeof refreshRoute>,
-  reply: ReplyOf<typeof refreshRoute>,
+  request: RequestOf<'POST /api/auth/refresh'>,
+  reply: ReplyOf<'POST /api/auth/refresh'>,
 ) {
   const token = request.cookies[cookieName];
   const result = token === undefined ? null : await auth.refresh(token, clientOf(request));
@@ -166,32 +149,26 @@ async function refresh(
   throw new StationError('session_expired', 'The session has ended. Log in again.');
 }
 
-const logoutRoute = {
-  config: forAnyone,
-  onRequest: refuseForeignOrigin,
-  schema: { tags, response: { 204: Type.Null() } },
-};
-
-async function logOut({ auth }: Parts, request: RequestOf<typeof logoutRoute>, reply: ReplyOf<typeof logoutRoute>) {
+async function logOut(
+  { auth }: Parts,
+  request: RequestOf<'POST /api/auth/logout'>,
+  reply: ReplyOf<'POST /api/auth/logout'>,
+) {
   const token = request.cookies[cookieName];
   if (token !== undefined) await auth.logout(token);
   return reply.clearCookie(cookieName, { path: cookiePath }).code(204).send(null);
 }
 
-const meRoute = { config: forEveryone, schema: { tags, response: { 200: User } } };
-
-async function getMe({ users }: Parts, request: RequestOf<typeof meRoute>) {
+async function getMe({ users }: Parts, request: RequestOf<'GET /api/auth/me'>) {
   const user = await users.findById(userOf(request).userId);
   if (user === null) throw unauthorized('This user does not exist any more.');
   return toUser(user);
 }
 
-const passwordRoute = { config: forEveryone, schema: { tags, body: PasswordChange, response: { 204: Type.Null() } } };
-
 async function changePassword(
   { auth }: Parts,
-  request: RequestOf<typeof passwordRoute>,
-  reply: ReplyOf<typeof passwordRoute>,
+  request: RequestOf<'POST /api/auth/password'>,
+  reply: ReplyOf<'POST /api/auth/password'>,
 ) {
   const { currentPassword: current, newPassword: next } = request.body;
   const context = { client: clientOf(request), refreshToken: request.cookies[cookieName] };
@@ -208,9 +185,7 @@ async function changePassword(
   }
 }
 
-const sessionsRoute = { config: forEveryone, schema: { tags, response: { 200: SessionList } } };
-
-async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsRoute>) {
+async function listSessions({ auth }: Parts, request: RequestOf<'GET /api/auth/sessions'>) {
   const { userId, sessionId } = userOf(request);
   const known = await auth.listSessions(userId);
   return {
@@ -225,15 +200,10 @@ async function listSessions({ auth }: Parts, request: RequestOf<typeof sessionsR
   };
 }
 
-const endSessionRoute = {
-  config: forEveryone,
-  schema: { tags, params: Type.Object({ id: Type.String({ maxLength: 64 }) }), response: { 204: Type.Null() } },
-};
-
 async function endSession(
   { auth }: Parts,
-  request: RequestOf<typeof endSessionRoute>,
-  reply: ReplyOf<typeof endSessionRoute>,
+  request: RequestOf<'DELETE /api/auth/sessions/:id'>,
+  reply: ReplyOf<'DELETE /api/auth/sessions/:id'>,
 ) {
   const isEnded = await auth.endSession(userOf(request).userId, request.params.id);
   if (!isEnded) throw new StationError('not_found', 'This session has ended already.');
@@ -246,7 +216,7 @@ export function sendSession(
   session: OpenedSession,
   clock: Clock,
 ): FastifyReply {
-  const body: SessionBody = {
+  const body: Session = {
     accessToken: session.accessToken,
     expiresAt: isoTime(session.accessExpiresAt),
     user: toUser(session.user),

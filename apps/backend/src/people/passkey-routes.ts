@@ -1,21 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import {
-  NewPasskey,
-  Passkey,
-  type Passkey as PasskeyBody,
-  PasskeyCreation,
-  PasskeyCreationRequest,
-  PasskeyList,
-  PasskeyLogin,
-  PasskeyPatch,
-  PasskeyRequest,
-} from '@station/protocol/passkeys';
-import { Id, Session } from '@station/protocol/rest';
+import type { Passkey } from '@station/protocol/passkeys';
 import { refuseForeignOrigin, userOf } from '../http/access.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import { clientOf, sendSession, tooMany } from './auth-routes.ts';
 import type { PasskeyService } from './passkey-service.ts';
 import { maxPasskeys, type PasskeyRow } from './passkey-store.ts';
@@ -26,32 +15,20 @@ type Parts = { passkeys: PasskeyService; clock: Clock };
 /** /api/auth/passkeys: after `registerAuthRoutes`, whose cookie a log-in sets. */
 export function registerPasskeyRoutes(app: HttpServer, parts: Parts): void {
   const { passkeys } = parts;
-  app.get('/api/auth/passkeys', listRoute, async (request) => ({
+  serve(app, 'GET /api/auth/passkeys', async (request) => ({
     passkeys: (await passkeys.list(userOf(request).userId)).map(toPasskey),
   }));
-  app.post('/api/auth/passkeys/options', creationRoute, (request) => makeOptions(parts, request));
-  app.post('/api/auth/passkeys', addRoute, (request, reply) => add(parts, request, reply));
-  app.patch('/api/auth/passkeys/:id', renameRoute, (request) => rename(parts, request));
-  app.delete('/api/auth/passkeys/:id', removeRoute, (request, reply) => remove(parts, request, reply));
-  app.post('/api/auth/passkeys/login-options', loginOptionsRoute, async (request) =>
-    passkeys.loginOptions(partyOf(request)),
-  );
-  app.post('/api/auth/passkeys/login', loginRoute, (request, reply) => logIn(parts, request, reply));
+  serve(app, 'POST /api/auth/passkeys/options', (request) => makeOptions(parts, request));
+  serve(app, 'POST /api/auth/passkeys', (request, reply) => add(parts, request, reply));
+  serve(app, 'PATCH /api/auth/passkeys/:id', (request) => rename(parts, request));
+  serve(app, 'DELETE /api/auth/passkeys/:id', (request, reply) => remove(parts, request, reply));
+  serve(app, 'POST /api/auth/passkeys/login-options', async (request) => passkeys.loginOptions(partyOf(request)));
+  serve(app, 'POST /api/auth/passkeys/login', (request, reply) => logIn(parts, request, reply), {
+    onRequest: refuseForeignOrigin,
+  });
 }
 
-const tags = ['auth'];
-const forAnyone = { access: 'public' } as const;
-const forEveryone = { access: 'guest' } as const;
-const params = Type.Object({ id: Id });
-
-const listRoute = { config: forEveryone, schema: { tags, response: { 200: PasskeyList } } };
-
-const creationRoute = {
-  config: forEveryone,
-  schema: { tags, body: PasskeyCreationRequest, response: { 200: PasskeyCreation } },
-};
-
-async function makeOptions({ passkeys }: Parts, request: RequestOf<typeof creationRoute>) {
+async function makeOptions({ passkeys }: Parts, request: RequestOf<'POST /api/auth/passkeys/options'>) {
   const place = { party: partyOf(request), client: clientOf(request) };
   const result = await passkeys.creationOptions(userOf(request).userId, request.body.currentPassword, place);
   switch (result.kind) {
@@ -66,9 +43,11 @@ async function makeOptions({ passkeys }: Parts, request: RequestOf<typeof creati
   }
 }
 
-const addRoute = { config: forEveryone, schema: { tags, body: NewPasskey, response: { 201: Passkey } } };
-
-async function add({ passkeys }: Parts, request: RequestOf<typeof addRoute>, reply: ReplyOf<typeof addRoute>) {
+async function add(
+  { passkeys }: Parts,
+  request: RequestOf<'POST /api/auth/passkeys'>,
+  reply: ReplyOf<'POST /api/auth/passkeys'>,
+) {
   const result = await passkeys.add(userOf(request).userId, request.body, partyOf(request));
   switch (result.kind) {
     case 'added':
@@ -82,33 +61,25 @@ async function add({ passkeys }: Parts, request: RequestOf<typeof addRoute>, rep
   }
 }
 
-const renameRoute = { config: forEveryone, schema: { tags, params, body: PasskeyPatch, response: { 200: Passkey } } };
-
-async function rename({ passkeys }: Parts, request: RequestOf<typeof renameRoute>) {
+async function rename({ passkeys }: Parts, request: RequestOf<'PATCH /api/auth/passkeys/:id'>) {
   const renamed = await passkeys.rename(userOf(request).userId, request.params.id, request.body.name.trim());
   if (renamed === null) throw noSuchPasskey();
   return toPasskey(renamed);
 }
 
-const removeRoute = { config: forEveryone, schema: { tags, params, response: { 204: Type.Null() } } };
-
-async function remove({ passkeys }: Parts, request: RequestOf<typeof removeRoute>, reply: ReplyOf<typeof removeRoute>) {
+async function remove(
+  { passkeys }: Parts,
+  request: RequestOf<'DELETE /api/auth/passkeys/:id'>,
+  reply: ReplyOf<'DELETE /api/auth/passkeys/:id'>,
+) {
   if (!(await passkeys.remove(userOf(request).userId, request.params.id))) throw noSuchPasskey();
   return reply.code(204).send(null);
 }
 
-const loginOptionsRoute = { config: forAnyone, schema: { tags, response: { 200: PasskeyRequest } } };
-
-const loginRoute = {
-  config: forAnyone,
-  onRequest: refuseForeignOrigin,
-  schema: { tags, body: PasskeyLogin, response: { 200: Session } },
-};
-
 async function logIn(
   { passkeys, clock }: Parts,
-  request: RequestOf<typeof loginRoute>,
-  reply: ReplyOf<typeof loginRoute>,
+  request: RequestOf<'POST /api/auth/passkeys/login'>,
+  reply: ReplyOf<'POST /api/auth/passkeys/login'>,
 ) {
   const place = { party: partyOf(request), client: clientOf(request) };
   const result = await passkeys.logIn(request.body, place);
@@ -135,7 +106,7 @@ const noSuchPasskey = (): StationError => new StationError('not_found', 'There i
 const tooManyPasskeys = (): StationError =>
   new StationError('conflict', `A user has at most ${maxPasskeys} passkeys. Remove one that is not used.`);
 
-const toPasskey = ({ id, name, rp_id: host, created_at, used_at }: PasskeyRow): PasskeyBody => ({
+const toPasskey = ({ id, name, rp_id: host, created_at, used_at }: PasskeyRow): Passkey => ({
   id,
   name,
   host,

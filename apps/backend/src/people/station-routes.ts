@@ -1,18 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import {
-  AddedMember,
-  Id,
-  MadePassword,
-  Member,
-  MemberPatch,
-  Members,
-  NewMember,
-  PageQuery,
-  Station,
-  StationPatch,
-  type Station as StationBody,
-} from '@station/protocol/rest';
+import type { MemberPatch, Station } from '@station/protocol/rest';
 import type { Role } from '@station/protocol/roles';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
@@ -22,7 +9,8 @@ import type { MemberService, Refused } from './member-service.ts';
 import { isTimeZone, placeOf, type StationStore } from '../store/station-store.ts';
 import { sightOf, userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { Rights } from '../store/member-limits.ts';
 
 type Parts = {
@@ -36,44 +24,30 @@ type Parts = {
 
 /** /api/station and /api/station/members (contracts, section 9). */
 export async function registerStationRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/station', stationRoute, (request) => getStation(parts, request));
-  app.patch('/api/station', changeStationRoute, (request) => changeStation(parts, request));
-  app.get('/api/station/members', membersRoute, async (request, reply) =>
+  serve(app, 'GET /api/station', (request) => getStation(parts, request));
+  serve(app, 'PATCH /api/station', (request) => changeStation(parts, request));
+  serve(app, 'GET /api/station/members', async (request, reply) =>
     pageOf({ request, reply }, await parts.members.list(), ({ userId }) => userId),
   );
-  app.post('/api/station/members', addMemberRoute, (request, reply) => addMember(parts, request, reply));
-  app.patch('/api/station/members/:userId', changeRightsRoute, (request) => changeRights(parts, request));
-  app.delete('/api/station/members/:userId', removeMemberRoute, (request, reply) =>
-    removeMember(parts, request, reply),
-  );
-  app.post('/api/station/members/:userId/password', makePasswordRoute, (request, reply) =>
-    makePassword(parts, request, reply),
-  );
+  serve(app, 'POST /api/station/members', (request, reply) => addMember(parts, request, reply));
+  serve(app, 'PATCH /api/station/members/:userId', (request) => changeRights(parts, request));
+  serve(app, 'DELETE /api/station/members/:userId', (request, reply) => removeMember(parts, request, reply));
+  serve(app, 'POST /api/station/members/:userId/password', (request, reply) => makePassword(parts, request, reply));
 }
 
-const tags = ['station'];
-const UserParams = Type.Object({ userId: Id });
-const forUsers = { access: 'user' } as const;
-const forAdmins = { access: { station: 'admin' } } as const;
-const forGuests = { access: 'guest' } as const;
-
-const stationRoute = { config: forGuests, schema: { tags, response: { 200: Station } } };
-
 /** Somebody who sees a part of the station learns neither its place nor who owns it. */
-async function getStation(parts: Parts, request: RequestOf<typeof stationRoute>): Promise<StationBody> {
+async function getStation(parts: Parts, request: RequestOf<'GET /api/station'>): Promise<Station> {
   const station = await readStation(parts);
   return sightOf(request).zones === null ? station : { ...station, place: null, ownerId: null };
 }
 
-async function readStation({ station, version }: Parts): Promise<StationBody> {
+async function readStation({ station, version }: Parts): Promise<Station> {
   const row = await station.read();
   const { station_id: id, name, time_zone: timeZone, owner_id: ownerId } = row;
   return { id, name, timeZone, place: placeOf(row), ownerId, version };
 }
 
-const changeStationRoute = { config: forAdmins, schema: { tags, body: StationPatch, response: { 200: Station } } };
-
-async function changeStation(parts: Parts, request: RequestOf<typeof changeStationRoute>): Promise<StationBody> {
+async function changeStation(parts: Parts, request: RequestOf<'PATCH /api/station'>): Promise<Station> {
   const { timeZone } = request.body;
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     throw new StationError('bad_request', 'The time zone is not known. It must be an IANA name such as Europe/Kyiv.');
@@ -83,14 +57,10 @@ async function changeStation(parts: Parts, request: RequestOf<typeof changeStati
   return readStation(parts);
 }
 
-const membersRoute = { config: forUsers, schema: { tags, querystring: PageQuery, response: { 200: Members } } };
-
-const addMemberRoute = { config: forAdmins, schema: { tags, body: NewMember, response: { 201: AddedMember } } };
-
 async function addMember(
   parts: Parts,
-  request: RequestOf<typeof addMemberRoute>,
-  reply: ReplyOf<typeof addMemberRoute>,
+  request: RequestOf<'POST /api/station/members'>,
+  reply: ReplyOf<'POST /api/station/members'>,
 ) {
   const rights = rightsOf(parts, request.body);
   const result = await parts.members.add(request.body, rights, await callerOf(parts, request));
@@ -124,12 +94,7 @@ function rightsOf({ clock }: Parts, { role, zoneIds, endsAt }: MemberPatch): Rig
 const invalid = (pointer: string, message: string): RequestInvalidError =>
   new RequestInvalidError([{ in: 'body', pointer, message }]);
 
-const changeRightsRoute = {
-  config: forAdmins,
-  schema: { tags, params: UserParams, body: MemberPatch, response: { 200: Member } },
-};
-
-async function changeRights(parts: Parts, request: RequestOf<typeof changeRightsRoute>) {
+async function changeRights(parts: Parts, request: RequestOf<'PATCH /api/station/members/:userId'>) {
   const rights = rightsOf(parts, request.body);
   const result = await parts.members.changeRights(request.params.userId, rights, await callerOf(parts, request));
   if (result.kind === 'no_such_zone') throw invalid('/zoneIds', 'must be ids of zones');
@@ -139,12 +104,10 @@ async function changeRights(parts: Parts, request: RequestOf<typeof changeRights
   return result.member;
 }
 
-const removeMemberRoute = { config: forAdmins, schema: { tags, params: UserParams, response: { 204: Type.Null() } } };
-
 async function removeMember(
   parts: Parts,
-  request: RequestOf<typeof removeMemberRoute>,
-  reply: ReplyOf<typeof removeMemberRoute>,
+  request: RequestOf<'DELETE /api/station/members/:userId'>,
+  reply: ReplyOf<'DELETE /api/station/members/:userId'>,
 ) {
   const result = await parts.members.remove(request.params.userId, await callerOf(parts, request));
   if (result.kind !== 'removed') throw errorOf(result);
@@ -153,12 +116,10 @@ async function removeMember(
   return reply.code(204).send(null);
 }
 
-const makePasswordRoute = { config: forAdmins, schema: { tags, params: UserParams, response: { 200: MadePassword } } };
-
 async function makePassword(
   parts: Parts,
-  request: RequestOf<typeof makePasswordRoute>,
-  reply: ReplyOf<typeof makePasswordRoute>,
+  request: RequestOf<'POST /api/station/members/:userId/password'>,
+  reply: ReplyOf<'POST /api/station/members/:userId/password'>,
 ) {
   const result = await parts.members.makePassword(request.params.userId, await callerOf(parts, request));
   if (result.kind !== 'made') throw errorOf(result);

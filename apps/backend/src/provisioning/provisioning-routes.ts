@@ -1,22 +1,18 @@
-import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
 import {
   type Candidate,
-  DeviceLoginSheet,
-  ManualAdd,
+  type DeviceLoginSheet,
   manualHandshakeWithinMs,
-  ManualProvisionings,
-  Provisioning,
-  ProvisioningAdd,
-  ProvisioningStarted,
-  ProvisioningView,
+  type Provisioning,
+  type ProvisioningView,
 } from '@station/protocol/provisioning';
-import { AgentSettings, Id, maxAnswerBytes } from '@station/protocol/rest';
+import { AgentSettings, maxAnswerBytes } from '@station/protocol/rest';
 import { isExternalId } from '@station/protocol/topics';
 import { userOf } from '../http/access.ts';
 import { fitting } from '../http/pages.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { ProvisioningRow } from './provisioning-ends.ts';
 import type { Provisionings } from './provisioning-service.ts';
 import { type NewProvisioning, type ProvisioningStore, toProvisioning } from './provisioning-store.ts';
@@ -36,23 +32,14 @@ export type ProvisioningRoutesParts = Pick<WriteParts, 'stationId' | 'brokerAddr
 
 /** /api/provisioning: devices are added over radio, or with a login that a person enters (contracts, sections 9 to 11). */
 export async function registerProvisioningRoutes(app: HttpServer, parts: ProvisioningRoutesParts): Promise<void> {
-  app.get('/api/provisioning', viewRoute, () => view(parts));
-  for (const url of ['/provisioning/add', '/api/provisioning/add']) {
-    app.post(url, addRoute, async (request, reply) => add(parts, request, reply));
+  serve(app, 'GET /api/provisioning', () => view(parts));
+  for (const route of ['POST /provisioning/add', 'POST /api/provisioning/add'] as const) {
+    serve(app, route, async (request, reply) => add(parts, request, reply));
   }
-  app.post('/api/provisioning/manual', manualRoute, async (request, reply) => addManually(parts, request, reply));
-  app.delete('/api/provisioning/:id', cancelRoute, (request) => cancel(parts, request));
-  app.post('/api/provisioning/:id/login', loginRoute, (request) => makeLogin(parts, request));
+  serve(app, 'POST /api/provisioning/manual', async (request, reply) => addManually(parts, request, reply));
+  serve(app, 'DELETE /api/provisioning/:id', (request) => cancel(parts, request));
+  serve(app, 'POST /api/provisioning/:id/login', (request) => makeLogin(parts, request));
 }
-
-const tags = ['provisioning'];
-const config = { access: { station: 'admin' } } as const;
-const Params = Type.Object({ id: Id });
-const viewRoute = { config, schema: { tags, response: { 200: ProvisioningView } } };
-const addRoute = { config, schema: { tags, body: ProvisioningAdd, response: { 202: ProvisioningStarted } } };
-const manualRoute = { config, schema: { tags, body: ManualAdd, response: { 201: ManualProvisionings } } };
-const cancelRoute = { config, schema: { tags, params: Params, response: { 200: Provisioning } } };
-const loginRoute = { config, schema: { tags, params: Params, response: { 200: DeviceLoginSheet } } };
 
 /** IEEE 802.11, section 9.4.2.2. */
 const maxSsidBytes = 32;
@@ -82,8 +69,8 @@ async function view(parts: ProvisioningRoutesParts): Promise<ProvisioningView> {
 
 async function add(
   parts: ProvisioningRoutesParts,
-  request: RequestOf<typeof addRoute>,
-  reply: ReplyOf<typeof addRoute>,
+  request: RequestOf<'POST /api/provisioning/add'>,
+  reply: ReplyOf<'POST /api/provisioning/add'>,
 ) {
   const { store, radio, provisionings } = parts;
   const { externalId, name, zoneId, wifi: given } = request.body;
@@ -132,8 +119,8 @@ function chosen(candidates: readonly Candidate[], address: string | undefined): 
 
 async function addManually(
   parts: ProvisioningRoutesParts,
-  request: RequestOf<typeof manualRoute>,
-  reply: ReplyOf<typeof manualRoute>,
+  request: RequestOf<'POST /api/provisioning/manual'>,
+  reply: ReplyOf<'POST /api/provisioning/manual'>,
 ) {
   const { store, provisionings } = parts;
   const { devices } = request.body;
@@ -162,7 +149,7 @@ async function addManually(
 
 async function cancel(
   { store, provisionings }: ProvisioningRoutesParts,
-  request: RequestOf<typeof cancelRoute>,
+  request: RequestOf<'DELETE /api/provisioning/:id'>,
 ): Promise<Provisioning> {
   const row = await findRow(store, request.params.id);
   if (!(await provisionings.cancel(row))) throw new StationError('conflict', 'It has ended.');
@@ -171,7 +158,7 @@ async function cancel(
 
 async function makeLogin(
   parts: ProvisioningRoutesParts,
-  request: RequestOf<typeof loginRoute>,
+  request: RequestOf<'POST /api/provisioning/:id/login'>,
 ): Promise<DeviceLoginSheet> {
   const row = await findRow(parts.store, request.params.id);
   if (row.method !== 'improv' || row.status !== 'waiting') {

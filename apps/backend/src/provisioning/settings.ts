@@ -1,13 +1,6 @@
-import { Type } from 'typebox';
 import { isoTime } from '@station/kit/clock';
-import {
-  AgentSettings,
-  AgentWifi,
-  type AgentWifi as AgentWifiBody,
-  DeviceWifi,
-  type DeviceWifi as DeviceWifiBody,
-  DeviceWifiPut,
-} from '@station/protocol/rest';
+import { AgentSettings, type AgentWifi, type DeviceWifi } from '@station/protocol/rest';
+import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import { type SettingsStore, wifiSetting } from './settings-store.ts';
 import type { WifiOffers } from './wifi-offer.ts';
@@ -25,9 +18,8 @@ export async function registerSettingsRoutes(
   app: HttpServer,
   { settings, offers, checkPassword, onOffer }: SettingsParts,
 ): Promise<void> {
-  const agentSchema = { tags: ['settings'], body: AgentSettings, response: { 204: Type.Null() } };
-  for (const url of ['/api/settings/agent', '/api/agent/wifi']) {
-    app.post(url, { config: { access: 'agent' }, schema: agentSchema }, async (request, reply) => {
+  for (const route of ['POST /api/settings/agent', 'POST /api/agent/wifi'] as const) {
+    serve(app, route, async (request, reply) => {
       const { wifi } = request.body;
       checkJoinedPassword(wifi);
       const isChanged = await offers.noteStationWifi(wifi);
@@ -35,15 +27,11 @@ export async function registerSettingsRoutes(
       return reply.code(204).send(null);
     });
   }
-  app.get(
-    '/api/agent/wifi',
-    { config: { access: 'agent' }, schema: { tags: ['settings'], response: { 200: AgentWifi } } },
-    async () => ({ wifi: await readAgentWifi(settings) }),
-  );
+  serve(app, 'GET /api/agent/wifi', async () => ({ wifi: await readAgentWifi(settings) }));
   registerWifiRoutes(app, settings, checkPassword);
 }
 
-async function readAgentWifi(settings: SettingsStore): Promise<AgentWifiBody['wifi']> {
+async function readAgentWifi(settings: SettingsStore): Promise<AgentWifi['wifi']> {
   const wifi = await settings.readSecret(wifiSetting, AgentSettings.properties.wifi);
   if (wifi === null) return null;
   const updatedAt = await settings.updatedAt(wifiSetting);
@@ -56,30 +44,20 @@ async function readAgentWifi(settings: SettingsStore): Promise<AgentWifiBody['wi
 
 /** /api/settings/wifi: the password goes in and never comes out. */
 function registerWifiRoutes(app: HttpServer, settings: SettingsStore, checkPassword: CheckWifiPassword): void {
-  const schema = { tags: ['settings'] };
-  const access = { station: 'admin' } as const;
-  const read = async (): Promise<DeviceWifiBody> => {
+  const read = async (): Promise<DeviceWifi> => {
     const wifi = await settings.readSecret(wifiSetting, AgentSettings.properties.wifi);
     if (wifi === null) return { ssid: null, isOpen: false, updatedAt: null };
     const updatedAt = await settings.updatedAt(wifiSetting);
     return { ssid: wifi.ssid, isOpen: wifi.password === '', updatedAt: updatedAt === null ? null : isoTime(updatedAt) };
   };
-  app.get('/api/settings/wifi', { config: { access }, schema: { ...schema, response: { 200: DeviceWifi } } }, read);
-  app.put(
-    '/api/settings/wifi',
-    { config: { access }, schema: { ...schema, body: DeviceWifiPut, response: { 200: DeviceWifi } } },
-    async (request) => {
-      await checkPassword(request.body);
-      await settings.writeSecret(wifiSetting, request.body);
-      return read();
-    },
-  );
-  app.delete(
-    '/api/settings/wifi',
-    { config: { access }, schema: { ...schema, response: { 204: Type.Null() } } },
-    async (_request, reply) => {
-      await settings.remove(wifiSetting);
-      return reply.code(204).send(null);
-    },
-  );
+  serve(app, 'GET /api/settings/wifi', read);
+  serve(app, 'PUT /api/settings/wifi', async (request) => {
+    await checkPassword(request.body);
+    await settings.writeSecret(wifiSetting, request.body);
+    return read();
+  });
+  serve(app, 'DELETE /api/settings/wifi', async (_request, reply) => {
+    await settings.remove(wifiSetting);
+    return reply.code(204).send(null);
+  });
 }

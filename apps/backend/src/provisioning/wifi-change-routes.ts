@@ -1,9 +1,9 @@
-import { Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
-import { DevicesWifi, DevicesWifiRequest } from '@station/protocol/devices-wifi';
+import type { DevicesWifiRequest } from '@station/protocol/devices-wifi';
 import { userOf } from '../http/access.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { WifiChanges } from './wifi-change.ts';
 import type { WifiOffers } from './wifi-offer.ts';
 import type { CheckWifiPassword } from './wifi-password.ts';
@@ -17,35 +17,26 @@ export type WifiChangeRoutesParts = {
 /** /api/devices/wifi: brings the devices to another Wi-Fi (contracts, section 9). */
 export async function registerWifiChangeRoutes(app: HttpServer, parts: WifiChangeRoutesParts): Promise<void> {
   const { changes, offers } = parts;
-  app.get('/api/devices/wifi', viewRoute, () => changes.view());
-  app.post('/api/devices/wifi', startRoute, (request, reply) => startChange(parts, request, reply));
-  app.post('/api/devices/wifi/cancel', viewRoute, async () => {
+  serve(app, 'GET /api/devices/wifi', () => changes.view());
+  serve(app, 'POST /api/devices/wifi', (request, reply) => startChange(parts, request, reply));
+  serve(app, 'POST /api/devices/wifi/cancel', async () => {
     if (!(await changes.cancel())) throw new StationError('conflict', 'No change of the Wi-Fi is running.');
     return changes.view();
   });
-  app.delete('/api/devices/wifi/offer', dismissRoute, async (_request, reply) => {
+  serve(app, 'DELETE /api/devices/wifi/offer', async (_request, reply) => {
     await offers.withdraw();
     await changes.notify();
     return reply.code(204).send(null);
   });
 }
 
-const tags = ['devices'];
-const config = { access: { station: 'admin' } } as const;
-const viewRoute = { config, schema: { tags, response: { 200: DevicesWifi } } };
-const dismissRoute = { config, schema: { tags, response: { 204: Type.Null() } } };
-const startRoute = {
-  config,
-  schema: { tags, body: Type.Union([Type.Null(), DevicesWifiRequest]), response: { 202: DevicesWifi } },
-};
-
 /** IEEE 802.11, section 9.4.2.2. */
 const maxSsidBytes = 32;
 
 async function startChange(
   { changes, offers, checkPassword }: WifiChangeRoutesParts,
-  request: RequestOf<typeof startRoute>,
-  reply: ReplyOf<typeof startRoute>,
+  request: RequestOf<'POST /api/devices/wifi'>,
+  reply: ReplyOf<'POST /api/devices/wifi'>,
 ) {
   const network = request.body ?? (await stationNetwork(offers));
   if (Buffer.byteLength(network.ssid) > maxSsidBytes) {

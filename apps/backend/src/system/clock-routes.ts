@@ -1,9 +1,9 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { ErrorBody } from '@station/protocol/errors';
-import { StationClock, StationClockRequest } from '@station/protocol/rest';
+import type { StationClock } from '@station/protocol/rest';
 import type { AgentClient } from '../adapters/agent-client.ts';
-import type { HttpServer, RequestOf } from '../http/server.ts';
+import { type RequestOf, serve } from '../http/serve.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { StationTime } from './station-time.ts';
 
 type Parts = {
@@ -15,21 +15,10 @@ type Parts = {
   machine: Pick<Clock, 'now'>;
 };
 
-const tags = ['system'];
-const getRoute = { config: { access: 'user' } as const, schema: { tags, response: { 200: StationClock } } };
-const setRoute = {
-  config: { access: { roles: ['owner', 'admin'] } } as const,
-  schema: {
-    tags,
-    body: StationClockRequest,
-    response: { 200: StationClock, 400: ErrorBody, 409: ErrorBody, 502: ErrorBody },
-  },
-};
-
 /** Whether the clock is right, and how a person sets it when there is no internet. */
 export async function registerClockRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  app.get('/api/system/clock', getRoute, () => toClock(parts));
-  app.post('/api/system/clock', setRoute, (request) => setClock(parts, request));
+  serve(app, 'GET /api/system/clock', () => toClock(parts));
+  serve(app, 'POST /api/system/clock', (request) => setClock(parts, request));
 }
 
 /** The agent may have to stop and start the service of NTP. */
@@ -37,7 +26,7 @@ const answerTimeoutMs = 20_000;
 /** A clock of this machine that differs less from the person's device is confirmed, not set. */
 const sameMs = 30_000;
 
-async function setClock(parts: Parts, { body }: RequestOf<typeof setRoute>): Promise<StationClock> {
+async function setClock(parts: Parts, { body }: RequestOf<'POST /api/system/clock'>): Promise<StationClock> {
   const { agent, time, machine } = parts;
   const givenMs = Date.parse(body.now);
   if (!Number.isFinite(givenMs)) throw new StationError('bad_request', '"now" must be a time.');
