@@ -235,7 +235,6 @@ export const AutomationSummary = Type.Object({
 export type AutomationSummary = Static<typeof AutomationSummary>;
 export const AutomationSummaries = Type.Array(AutomationSummary);
 
-/** GET /api/automations/:id (user). */
 export const Automation = Type.Object({
   ...AutomationSummary.properties,
   flow: Type.Object(Flow.properties, { description: 'The draft.' }),

@@ -124,7 +124,6 @@ export const BackupTrouble = Type.Object({
 });
 export type BackupTrouble = Static<typeof BackupTrouble>;
 
-/** GET /api/backup (owner). */
 export const BackupView = Type.Object({
   settings: BackupSettings,
   backups: Type.Array(StoredBackupView, { description: 'Newest first.' }),
@@ -188,7 +187,6 @@ export const InspectRequest = Type.Object(
   { upload: Type.Optional(UploadId), backup: Type.Optional(BackupId), passphrase: Passphrase },
   closed,
 );
-/** POST /api/setup/backup/inspect. */
 export const SetupInspectRequest = Type.Object({ upload: UploadId, passphrase: Passphrase }, closed);
 export const BackupInspection = Type.Object({
   stationId: Type.String(),
@@ -211,7 +209,6 @@ export const RestoreRequest = Type.Object(
   closed,
 );
 export type RestoreRequest = Static<typeof RestoreRequest>;
-/** POST /api/setup/backup/restore. */
 export const SetupRestoreRequest = Type.Object(
   { upload: UploadId, passphrase: Passphrase, accept: Type.Optional(AcceptedDoubts) },
   closed,

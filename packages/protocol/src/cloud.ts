@@ -38,7 +38,6 @@ export const CloudCondition = Type.Object({
 });
 export type CloudCondition = Static<typeof CloudCondition>;
 
-/** GET /api/cloud/status (user). */
 export const CloudStatus = Type.Object({
   state: Type.Enum([...cloudStates]),
   host: Nullable(Type.String()),

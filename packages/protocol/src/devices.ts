@@ -81,7 +81,6 @@ export const Device = Type.Object({
 export type Device = Static<typeof Device>;
 export const Devices = Type.Array(Device);
 
-/** PATCH /api/devices/:id (station role admin) → Device. */
 export const DevicePatch = Type.Object(
   { name: Type.Optional(DeviceName), zoneId: Type.Optional(Nullable(Id)) },
   { ...closed, minProperties: 1 },

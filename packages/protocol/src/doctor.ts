@@ -39,7 +39,6 @@ export type DoctorReport = Static<typeof DoctorReport>;
 /** Why there is no report of the agent. `outdated`: an older agent without `GET /doctor`. */
 const agentGaps = ['not_configured', 'unreachable', 'outdated'] as const;
 
-/** GET /api/system/doctor (owner, admin). */
 export const SystemDoctor = Type.Object({
   backend: DoctorReport,
   agent: Type.Union([DoctorReport, Type.Null()]),

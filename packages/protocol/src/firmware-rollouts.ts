@@ -102,7 +102,6 @@ export const Firmware = Type.Object({
 export type Firmware = Static<typeof Firmware>;
 export const FirmwareList = Type.Array(Firmware);
 
-/** PATCH /api/firmware/:type (station role admin) → Firmware. */
 export const FirmwarePatch = Type.Object({ mode: Type.Enum([...firmwareModes]) }, closed);
 export type FirmwarePatch = Static<typeof FirmwarePatch>;
 

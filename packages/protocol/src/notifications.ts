@@ -64,7 +64,6 @@ const ChannelState = Type.Object({
 });
 export type ChannelState = Static<typeof ChannelState>;
 
-/** GET /api/notifications (member). */
 export const NotificationsView = Type.Object({
   preferences: NotificationPreferences,
   email: Type.String({ description: 'The e-mail address of the account.' }),

@@ -198,7 +198,6 @@ export const Station = Type.Object({
 });
 export type Station = Static<typeof Station>;
 
-/** PATCH /api/station (station role owner or admin) → 200 Station. */
 export const StationPatch = Type.Object(
   { name: Type.Optional(StationName), timeZone: Type.Optional(TimeZone), place: Type.Optional(Nullable(Place)) },
   { ...closed, minProperties: 1 },

@@ -1,3 +1,4 @@
+import type { Static, TSchema } from 'typebox';
 import { automationRoutes } from './automation-routes.ts';
 import { backupRoutes } from './backup-routes.ts';
 import { cloudRoutes } from './cloud-routes.ts';
@@ -28,3 +29,26 @@ export const routes = {
 export type Routes = typeof routes;
 /** Method and path, e.g. `GET /api/devices/:id`. */
 export type RouteKey = keyof Routes;
+
+type Declared<Key extends RouteKey, Part extends 'params' | 'querystring' | 'body'> =
+  Routes[Key] extends Record<Part, infer Schema extends TSchema> ? Static<Schema> : never;
+
+/** What a caller sends: parameters of the path, query and body, as far as the route declares them. */
+export type SentTo<Key extends RouteKey> = ([Declared<Key, 'params'>] extends [never]
+  ? unknown
+  : { params: Declared<Key, 'params'> }) &
+  ([Declared<Key, 'querystring'>] extends [never] ? unknown : OptionalIfEmpty<Declared<Key, 'querystring'>>) &
+  ([Declared<Key, 'body'>] extends [never]
+    ? unknown
+    : null extends Declared<Key, 'body'>
+      ? { body?: NonNullable<Declared<Key, 'body'>> }
+      : { body: Declared<Key, 'body'> });
+
+type OptionalIfEmpty<Query> = Partial<Query> extends Query ? { query?: Query } : { query: Query };
+
+/** What is answered when the route succeeds; `void` without a body, `unknown` for a file or a stream. */
+export type AnswerOf<Key extends RouteKey> =
+  Routes[Key] extends Record<'response', infer Answers> ? StaticAnswer<Answers[keyof Answers & Success]> : unknown;
+
+type Success = 200 | 201 | 202 | 204;
+type StaticAnswer<Schema> = Schema extends TSchema ? (Static<Schema> extends null ? void : Static<Schema>) : never;

@@ -9,12 +9,12 @@ import { useServices } from './services.ts';
 
 /** Without devices it is `shown` with an empty list. */
 export const useDevices = (): Reading<readonly Device[]> =>
-  useReading<readonly Device[]>(devicesKey, '/api/devices', { merge: withRead });
+  useReading(devicesKey, 'GET /api/devices', { merge: withRead });
 
 /** The list, drawn again only when the tiles of home would stand elsewhere or its headline changes. Their states may be old. */
 export function useDeviceOutline(): Reading<readonly Device[]> {
   const [select] = useState(outlining);
-  return useReading<readonly Device[], readonly Device[]>(devicesKey, '/api/devices', { merge: withRead, select });
+  return useReading(devicesKey, 'GET /api/devices', { merge: withRead, select });
 }
 
 /** One device, and only its own changes; undefined when there is none of this id. */
@@ -58,7 +58,7 @@ export function useDeviceTypes(): DeviceTypeMap | null {
   const { session } = useServices();
   const { data, failureCount } = useQuery({
     queryKey: deviceTypesKey,
-    queryFn: ({ signal }) => session.call<StationDeviceType[]>('GET', '/api/device-types', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/device-types', { signal }),
     staleTime: seldomMs,
     retry: 5,
     select: deviceTypesOf,
@@ -98,7 +98,7 @@ export function useZones(): readonly Zone[] | null {
   const { session } = useServices();
   const { data } = useQuery({
     queryKey: zonesKey,
-    queryFn: ({ signal }) => session.call<Zone[]>('GET', '/api/zones', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/zones', { signal }),
     staleTime: seldomMs,
     retry: 5,
   });
@@ -109,8 +109,7 @@ export function useZones(): readonly Zone[] | null {
 export const devicesKey = ['devices'] as const;
 const deviceTypesKey = ['device-types'] as const;
 export const zonesKey = ['zones'] as const;
-/** @param path of the first page, with its filter */
-export const activityKey = (path: string) => ['activity', path] as const;
+export const activityKey = (filter: Readonly<Record<string, string>>) => ['activity', filter] as const;
 export const historyKey = (deviceId: string, capability: string) => ['history', deviceId, capability] as const;
 
 /** Messages within this time are drawn together: a hundred devices that report at once are one change of the page. */
@@ -225,7 +224,7 @@ function withMessage(
  * The devices that were read, with every state and status that is known to be later: the answer to a read that began before a
  * message may come after it.
  */
-export function withRead(known: readonly Device[] | undefined, read: readonly Device[]): readonly Device[] {
+export function withRead(known: readonly Device[] | undefined, read: Device[]): Device[] {
   if (known === undefined) return read;
   const before = new Map(known.map((device) => [device.id, device]));
   return read.map((device) => {

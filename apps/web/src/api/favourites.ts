@@ -12,7 +12,7 @@ export function useFavourites(): readonly string[] | null {
   const { session } = useServices();
   const { data, failureCount } = useQuery({
     queryKey: favouritesKey,
-    queryFn: ({ signal }) => session.call<Favourites>('GET', '/api/favourites', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/favourites', { signal }),
     staleTime: seldomMs,
     retry: 5,
   });
@@ -28,7 +28,7 @@ export function useSetFavourite(): UseMutationResult<Favourites, Problem, { id: 
       const others = before.filter((one) => one !== id);
       const body: Favourites = { deviceIds: isFavourite ? [...others, id] : others };
       queries.setQueryData<Favourites>(favouritesKey, body);
-      return session.call<Favourites>('PUT', '/api/favourites', { body });
+      return session.call('PUT /api/favourites', { body });
     },
     onSuccess: (saved) => queries.setQueryData<Favourites>(favouritesKey, saved),
     onError: () => queries.invalidateQueries({ queryKey: favouritesKey }),

@@ -11,11 +11,11 @@ const user = { id: 'u', email: 'olena@example.org', name: 'Olena', role: 'owner'
 function service(answers: (() => Promise<unknown>)[]) {
   const state = createStore<State>({ kind: 'checking' });
   const asked: string[] = [];
-  const call = (method: string, path: string): Promise<unknown> => {
-    asked.push(`${method} ${path}`);
+  const call = (route: string): Promise<unknown> => {
+    asked.push(route);
     return (answers.length > 1 ? answers.shift() : answers[0])!();
   };
-  const session = withReadAhead({ state, call } as unknown as SessionService, ['/api/devices']);
+  const session = withReadAhead({ state, call } as unknown as SessionService, ['GET /api/devices']);
   return { session, asked, logIn: () => state.set({ kind: 'signed_in', user }), state };
 }
 
@@ -24,8 +24,8 @@ test('what home shows is read at the log-in, and each answer is used once', asyn
   assert.deepEqual(asked, []);
   logIn();
   assert.deepEqual(asked, ['GET /api/devices']);
-  assert.equal(await session.call('GET', '/api/devices'), 'early');
-  assert.equal(await session.call('GET', '/api/devices'), 'later');
+  assert.equal(await session.call('GET /api/devices'), 'early');
+  assert.equal(await session.call('GET /api/devices'), 'later');
   assert.deepEqual(asked, ['GET /api/devices', 'GET /api/devices']);
 });
 
@@ -33,7 +33,7 @@ test('after an early failure the page asks itself', async () => {
   const { session, logIn } = service([() => Promise.reject(new Error('away')), async () => 'later']);
   logIn();
   await Promise.resolve();
-  assert.equal(await session.call('GET', '/api/devices'), 'later');
+  assert.equal(await session.call('GET /api/devices'), 'later');
 });
 
 test('nobody gets what was read for another person', async () => {
@@ -41,6 +41,6 @@ test('nobody gets what was read for another person', async () => {
   logIn();
   state.set({ kind: 'signed_out', because: 'left' });
   logIn();
-  assert.equal(await session.call('GET', '/api/devices'), 'of the second');
+  assert.equal(await session.call('GET /api/devices'), 'of the second');
   assert.equal(asked.length, 2);
 });

@@ -1,33 +1,44 @@
-import type { Method } from './request.ts';
+import type { RouteKey } from '@station/protocol/routes';
 import type { SessionService } from './session.ts';
+
+/** What home waits for, the largest first. None of them needs parameters. */
+export const homeReads = [
+  'GET /api/devices',
+  'GET /api/device-types',
+  'GET /api/system/status',
+  'GET /api/zones',
+  'GET /api/favourites',
+  'GET /api/scenes',
+  'GET /api/station',
+] as const satisfies readonly RouteKey[];
 
 /** An answer that nobody asked for within this time is not used any more. */
 const keepMs = 10_000;
 
 /**
- * The session, which reads these paths as soon as somebody is logged in: the code that shows them may still be loading. Each answer is
- * used once, by the first call with the same path; after a failure the call asks itself.
+ * The session, which reads these routes as soon as somebody is logged in: the code that shows them may still be loading. Each answer is
+ * used once, by the first call of the same route; after a failure the call asks itself.
  */
-export function withReadAhead(session: SessionService, paths: readonly string[]): SessionService {
-  const answers = new Map<string, Promise<unknown>>();
+export function withReadAhead(session: SessionService, routes: readonly (typeof homeReads)[number][]): SessionService {
+  const answers = new Map<RouteKey, Promise<unknown>>();
   let isDone = false;
   session.state.subscribe(() => {
     answers.clear();
     if (isDone || session.state.get().kind !== 'signed_in') return;
     isDone = true;
-    for (const path of paths) {
-      const answer = session.call('GET', path);
-      answers.set(path, answer);
-      answer.catch(() => answers.delete(path));
+    for (const route of routes) {
+      const answer = session.call(route);
+      answers.set(route, answer);
+      answer.catch(() => answers.delete(route));
     }
     setTimeout(() => answers.clear(), keepMs);
   });
   return {
     ...session,
-    call: <T>(method: Method, path: string, options?: Parameters<SessionService['call']>[2]) => {
-      const answer = method === 'GET' ? answers.get(path) : undefined;
-      answers.delete(path);
-      return (answer as Promise<T> | undefined) ?? session.call<T>(method, path, options);
+    call: (route, ...options) => {
+      const answer = answers.get(route);
+      answers.delete(route);
+      return (answer ?? session.call(route, ...options)) as never;
     },
   };
 }

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useRef, useSyncExternalStore } from 'react';
+import type { AnswerOf, RouteKey, SentTo } from '@station/protocol/routes';
 import type { LiveState } from './live.ts';
-import { asProblem, type Problem } from './request.ts';
+import { type AnyOptions, type AnySend, type Arguments, asProblem, type Problem } from './request.ts';
 import { everySecond } from './second-clock.ts';
 import { useServices, useStore } from './services.ts';
 
@@ -24,15 +25,20 @@ export type ReadingOptions<T, Shown = T> = {
   isBusy?: (value: T | undefined) => boolean;
 };
 
+type ReadKey = Extract<RouteKey, `GET ${string}`>;
+
 /**
- * Reads a path of the API, and reads it again automatically: often without the socket, rarely with it. It draws the view again when
+ * Reads a route, and reads it again automatically: often without the socket, rarely with it. It draws the view again when
  * the value or its freshness is another one, never for the time alone.
  */
-export function useReading<T, Shown = T>(
+export function useReading<Route extends ReadKey, Shown = AnswerOf<Route>>(
   key: readonly unknown[],
-  path: string,
-  options: ReadingOptions<T, Shown> = {},
+  route: Route,
+  options: ReadingOptions<AnswerOf<Route>, Shown> = {},
+  ...sent: Arguments<SentTo<Route>>
 ): Reading<Shown> {
+  type T = AnswerOf<Route>;
+  const [parts] = sent as [AnyOptions?];
   const { session, live, queries } = useServices();
   const state = useStore(live.state);
   const { link, silence } = state;
@@ -41,7 +47,7 @@ export function useReading<T, Shown = T>(
   const query = useQuery<T, Problem, Shown>({
     queryKey: key,
     queryFn: async ({ signal }) => {
-      const read = await session.call<T>('GET', path, { signal });
+      const read = (await (session.call as AnySend)(route, { ...parts, signal })) as T;
       return merge ? merge(queries.getQueryData<T>(key), read) : read;
     },
     ...(select && { select }),

@@ -1,4 +1,6 @@
 import type { ErrorCode } from '@station/protocol/errors';
+import { ownValue } from '@station/protocol/own-value';
+import type { AnswerOf, RouteKey, SentTo } from '@station/protocol/routes';
 
 /** What can go wrong on this side of the connection, beside the codes of the station. */
 type LocalCode = 'no_answer' | 'timed_out' | 'bad_answer';
@@ -52,18 +54,40 @@ export const isOutage = (problem: Problem): boolean =>
   problem.code === 'unavailable' ||
   problem.code === 'agent_unreachable';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-export type SendOptions = {
-  body?: unknown;
-  token?: string;
-  signal?: AbortSignal;
-  timeoutMs?: number;
-  /** `one`: the answer is a `Page`. Otherwise all pages of a list are read. */
-  pages?: 'one';
-};
+/** The arguments behind the key of a route: none are needed when nothing has to be sent. */
+export type Arguments<Options> = Partial<Options> extends Options ? [options?: Options] : [options: Options];
+export type SendOptions = { token?: string; signal?: AbortSignal; timeoutMs?: number };
+/** A request of a declared route. A list is read to its last page. */
+export type Send = <Key extends RouteKey>(
+  route: Key,
+  ...options: Arguments<SentTo<Key> & SendOptions>
+) => Promise<AnswerOf<Key>>;
+
 /** A part of a list. `next`: path of the next page; undefined: this is the last one. */
-export type Page<T> = { items: T[]; next: string | undefined };
-export type Send = <T>(method: Method, path: string, options?: SendOptions) => Promise<T>;
+export type ListPage<T> = { items: T[]; next: string | undefined };
+/** What every request may have, whatever its route. */
+export type AnyOptions = SendOptions & {
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number>>;
+  body?: unknown;
+  /** The answer is a `ListPage`: the first one, or the one at this path. */
+  page?: { at: string | undefined };
+};
+
+/** A `Send` that does not know what a route takes and answers. */
+export type AnySend = (route: RouteKey, options?: AnyOptions) => Promise<unknown>;
+
+/** Path and query of a request. */
+export function pathOf<Key extends RouteKey>(route: Key, ...[sent]: Arguments<PathParts<Key>>): string {
+  const { params = {}, query = {} } = (sent ?? {}) as AnyOptions;
+  const path = route
+    .slice(route.indexOf('/'))
+    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ownValue(params, name) ?? ''));
+  const search = Object.entries(query).map(([name, value]) => [name, String(value)]);
+  return search.length === 0 ? path : `${path}?${new URLSearchParams(search)}`;
+}
+
+type PathParts<Key extends RouteKey> = Omit<SentTo<Key>, 'body'>;
 
 /** A request that the reverse proxy holds during a backend restart is cancelled after this time; then the next one is sent. */
 const defaultTimeoutMs = 15_000;
@@ -73,7 +97,7 @@ const defaultTimeoutMs = 15_000;
  * caller's own signal rejects with that signal's reason.
  */
 export function createSend(fetchImpl: typeof fetch, onServerTime: (date: string) => void): Send {
-  const send = async (method: Method, path: string, options: SendOptions = {}): Promise<unknown> => {
+  const ask = async (method: string, path: string, options: AnyOptions): Promise<unknown> => {
     const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const headers: Record<string, string> = { accept: 'application/json' };
     if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`;
@@ -100,9 +124,11 @@ export function createSend(fetchImpl: typeof fetch, onServerTime: (date: string)
     if (!response.ok) throw problemOf(response, text);
     const body = parseBody(text, response);
     const next = /^<(\/.*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-    if (options.pages) return { items: body, next };
-    return next ? withMore(body as object, (await send(method, next, options)) as object) : body;
+    if (options.page) return { items: body, next };
+    return next ? withMore(body as object, (await ask(method, next, options)) as object) : body;
   };
+  const send: AnySend = (route, options = {}) =>
+    ask(route.slice(0, route.indexOf(' ')), options.page?.at ?? pathOf(route, options as never), options);
   return send as Send;
 }
 

@@ -12,7 +12,7 @@ export function useScenes(): readonly Scene[] | null {
   const { session } = useServices();
   const { data, failureCount } = useQuery({
     queryKey: scenesKey,
-    queryFn: ({ signal }) => session.call<Scene[]>('GET', '/api/scenes', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/scenes', { signal }),
     staleTime: seldomMs,
     retry: 5,
   });

@@ -135,41 +135,44 @@ describe('a session', () => {
   test('a token that is about to end is replaced once for all who ask at the same time', async () => {
     answers = {
       'POST /api/auth/refresh': [session('short', 5_000), session('long')],
-      'GET /api/x': [{ status: 200, body: { ok: true } }],
+      'GET /api/conditions': [{ status: 200, body: { ok: true } }],
     };
     const it = service();
     await it.start();
-    await Promise.all([it.call('GET', '/api/x'), it.call('GET', '/api/x')]);
+    await Promise.all([it.call('GET /api/conditions'), it.call('GET /api/conditions')]);
     assert.deepEqual(asked, [
       'POST /api/auth/refresh',
       'POST /api/auth/refresh',
-      'GET /api/x Bearer long',
-      'GET /api/x Bearer long',
+      'GET /api/conditions Bearer long',
+      'GET /api/conditions Bearer long',
     ]);
   });
 
   test('a refused token is replaced silently, and the request is made again', async () => {
     answers = {
       'POST /api/auth/refresh': [session('a'), session('b')],
-      'GET /api/x': [refused('unauthorized'), { status: 200, body: 7 }],
+      'GET /api/conditions': [refused('unauthorized'), { status: 200, body: 7 }],
     };
     const it = service();
     await it.start();
-    assert.equal(await it.call('GET', '/api/x'), 7);
-    assert.equal(asked.at(-1), 'GET /api/x Bearer b');
+    assert.equal(await it.call('GET /api/conditions'), 7);
+    assert.equal(asked.at(-1), 'GET /api/conditions Bearer b');
   });
 
   test('only the station’s own "no" ends a session', async () => {
     answers = {
       'POST /api/auth/refresh': [session('a'), { status: 503, body: '' }, refused('session_expired')],
-      'GET /api/x': [refused('unauthorized')],
+      'GET /api/conditions': [refused('unauthorized')],
     };
     const it = service();
     await it.start();
-    await assert.rejects(it.call('GET', '/api/x'), (error) => error instanceof Problem && error.code === 'no_answer');
+    await assert.rejects(
+      it.call('GET /api/conditions'),
+      (error) => error instanceof Problem && error.code === 'no_answer',
+    );
     assert.equal(it.state.get().kind, 'signed_in');
     await assert.rejects(
-      it.call('GET', '/api/x'),
+      it.call('GET /api/conditions'),
       (error) => error instanceof Problem && error.code === 'session_expired',
     );
     assert.deepEqual(it.state.get(), { kind: 'signed_out', because: 'expired' });

@@ -1,8 +1,19 @@
 import type { PasskeyLogin, PasskeyRequest } from '@station/protocol/passkeys';
 import type { LoginRequest, Session, SetupRequest, SetupState, User } from '@station/protocol/rest';
+import type { AnswerOf, RouteKey, SentTo } from '@station/protocol/routes';
 import type { Memory } from './memory.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
-import { asProblem, isOutage, type Method, Problem, type Send, type SendOptions } from './request.ts';
+import {
+  type AnyOptions,
+  type AnySend,
+  type Arguments,
+  asProblem,
+  isOutage,
+  type ListPage,
+  Problem,
+  type Send,
+  type SendOptions,
+} from './request.ts';
 import type { StationClock } from './station-clock.ts';
 import { createStore, type Store, type WritableStore } from './store.ts';
 
@@ -34,10 +45,17 @@ export type SessionService = {
   /** The current token was refused: the next `token()` fetches another one. */
   tokenRefused(token: string): void;
   /** A request of the user; a refused token is refreshed once, silently. */
-  call<T>(method: Method, path: string, options?: CallOptions): Promise<T>;
+  call<Key extends RouteKey>(route: Key, ...options: Arguments<SentTo<Key> & CallOptions>): Promise<AnswerOf<Key>>;
+  /** One page of a list: the first one, or the one at this path. */
+  page<Key extends RouteKey>(
+    route: Key,
+    at: string | undefined,
+    ...options: Arguments<SentTo<Key> & CallOptions>
+  ): Promise<ListPage<ItemOf<Key>>>;
 };
 
 type CallOptions = Omit<SendOptions, 'token'>;
+type ItemOf<Key extends RouteKey> = AnswerOf<Key> extends readonly (infer Item)[] ? Item : never;
 
 /** A token with less left than this is replaced before it is used. */
 const marginMs = 30_000;
@@ -61,8 +79,8 @@ export function createSessionService(parts: SessionParts): SessionService {
   const state = createStore<SessionState>({ kind: 'checking' });
   const page: Page = { ...parts, state, current: null, refreshing: null, isAssumed: false };
   turns.onAnnounced((session) => (session ? adopt(page, session) : leave(page, 'left')));
-  const enter = async (path: string, body: SetupRequest | LoginRequest | PasskeyLogin): Promise<void> => {
-    const session = await send<Session>('POST', path, { body });
+  const enter = async (opened: Promise<Session>): Promise<void> => {
+    const session = await opened;
     turns.announce(session);
     adopt(page, session);
   };
@@ -74,19 +92,21 @@ export function createSessionService(parts: SessionParts): SessionService {
       page.isAssumed = true;
       state.set({ kind: 'signed_in', user });
     },
-    stationName: async () => (await send<SetupState>('GET', '/api/auth/setup')).stationName,
-    setUp: (request) => enter('/api/auth/setup', request),
-    logIn: (request) => enter('/api/auth/login', request),
-    passkeyRequest: () => send('POST', '/api/auth/passkeys/login-options'),
-    logInWithPasskey: (login) => enter('/api/auth/passkeys/login', login),
+    stationName: async () => (await send('GET /api/auth/setup')).stationName,
+    setUp: (body) => enter(send('POST /api/auth/setup', { body })),
+    logIn: (body) => enter(send('POST /api/auth/login', { body })),
+    passkeyRequest: () => send('POST /api/auth/passkeys/login-options'),
+    logInWithPasskey: (body) => enter(send('POST /api/auth/passkeys/login', { body })),
     logOut: async () => {
-      await turns.exclusively(() => send<void>('POST', '/api/auth/logout'));
+      await turns.exclusively(() => send('POST /api/auth/logout'));
       turns.announce(null);
       leave(page, 'left');
     },
     token: () => token(page),
     tokenRefused: (refused) => dropToken(page, refused),
-    call: (method, path, options = {}) => call(page, method, path, options),
+    // The types of `SessionService` have checked what belongs to the route.
+    call: (route, ...[options]) => call(page, route, options ?? {}) as never,
+    page: (route, at, ...[options]) => call(page, route, { ...options, page: { at } }) as never,
   };
 }
 
@@ -129,23 +149,24 @@ async function find(page: Page): Promise<SessionState> {
       memory.set('signed-in-before', null);
     }
   }
-  const setup = await send<SetupState>('GET', '/api/auth/setup');
+  const setup = await send('GET /api/auth/setup');
   return setup.needed
     ? { kind: 'setup_needed', lost: setup.lost ?? null }
     : { kind: 'signed_out', because: 'never_in' };
 }
 
-async function call<T>(page: Page, method: Method, path: string, options: CallOptions): Promise<T> {
+async function call(page: Page, route: RouteKey, options: AnyOptions): Promise<unknown> {
+  const send = page.send as AnySend;
   const first = await token(page);
   try {
-    return await page.send(method, path, { ...options, token: first });
+    return await send(route, { ...options, token: first });
   } catch (error) {
     const problem = asProblem(error);
     options.signal?.throwIfAborted();
     // A wrong password does not concern the token.
     if (problem.status !== 401 || problem.code === 'invalid_credentials') throw problem;
     dropToken(page, first);
-    return page.send(method, path, { ...options, token: await token(page) });
+    return send(route, { ...options, token: await token(page) });
   }
 }
 
@@ -169,7 +190,7 @@ function refresh(page: Page): Promise<Session> {
       // Another tab may have refreshed while this one waited for its turn.
       const handed = fresh(page);
       if (handed) return handed;
-      const session = await send<Session>('POST', '/api/auth/refresh', { timeoutMs: refreshTimeoutMs });
+      const session = await send('POST /api/auth/refresh', { timeoutMs: refreshTimeoutMs });
       turns.announce(session);
       return adopt(page, session);
     })

@@ -16,7 +16,7 @@ export const statusKey = ['system', 'status'] as const;
 
 /** The agent's state of the station; never known to somebody who sees some zones only. */
 export const useStatus = (): Reading<Status> =>
-  useReading<Status>(statusKey, '/api/system/status', {
+  useReading(statusKey, 'GET /api/system/status', {
     isFromAgent: true,
     isRefused: isLimited(useUser().role),
     isBusy: (status) => status?.operation != null || status?.stack.restart?.endedAt === null,
@@ -103,7 +103,7 @@ export function useBackendConditions(): readonly BackendCondition[] {
   const { role } = useUser();
   const { data } = useQuery({
     queryKey: conditionsKey,
-    queryFn: ({ signal }) => session.call<BackendCondition[]>('GET', '/api/conditions', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/conditions', { signal }),
     enabled: !isLimited(role),
     refetchInterval: 60_000,
   });
@@ -125,4 +125,4 @@ export function followConditions(live: LiveService, queries: QueryClient): void 
 export const membersKey = ['members'];
 
 /** Who has access to the station. */
-export const useMembers = (): Reading<Member[]> => useReading<Member[]>(membersKey, '/api/station/members');
+export const useMembers = (): Reading<Member[]> => useReading(membersKey, 'GET /api/station/members');

@@ -1,5 +1,5 @@
 import { createMemory, type Memory } from '../api/memory.ts';
-import { withReadAhead } from '../api/read-ahead.ts';
+import { homeReads, withReadAhead } from '../api/read-ahead.ts';
 import { createRefreshTurns } from '../api/refresh-turns.ts';
 import { createSend } from '../api/request.ts';
 import { createSessionService, type SessionService } from '../api/session.ts';
@@ -8,9 +8,6 @@ import { preferredLanguage, texts } from '../i18n/languages.ts';
 
 /** The services that work before the rest of the page is there. */
 export type Early = { clock: StationClock; memory: Memory; session: SessionService };
-
-/** What home waits for, the largest first. */
-const homeReads = ['devices', 'device-types', 'system/status', 'zones', 'favourites', 'scenes', 'station'] as const;
 
 /** Asks who is logged in, reads what home shows, and fetches the texts: all of it while the code of the page is loading. */
 export function startEarly(): Early {
@@ -27,12 +24,7 @@ export function startEarly(): Early {
   const early = {
     clock,
     memory,
-    session: isHome
-      ? withReadAhead(
-          session,
-          homeReads.map((name) => `/api/${name}`),
-        )
-      : session,
+    session: isHome ? withReadAhead(session, homeReads) : session,
   };
   void session.start();
   // Loaded again later; then it is there already, or the failure is told.

@@ -1,6 +1,5 @@
 import { notifyManager, QueryClient } from '@tanstack/react-query';
 import { operationPath } from '@station/protocol/operation-file';
-import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
@@ -37,7 +36,7 @@ export function createServices({ clock, memory, session }: Early): AppServices {
   const always = { networkMode: 'always', retry: false } as const;
   const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
   const control = createDeviceControl({
-    send: (id, body) => session.call<DeviceCommand>('POST', `/api/devices/${id}/command`, { body }),
+    send: (id, body) => session.call('POST /api/devices/:id/command', { params: { id }, body }),
     onConfirmed: (id, values) => {
       const confirm = (device: Device): Device =>
         device.id === id ? { ...device, state: { ...device.state, ...values } } : device;

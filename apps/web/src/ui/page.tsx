@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Unplug } from 'lucide-react';
 import { Component, createContext, type ReactNode, useContext, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Station } from '@station/protocol/rest';
 import type { Freshness } from '../api/reading.ts';
 import { useServices, useStore } from '../api/services.ts';
 import { formatMoment } from '../i18n/format.ts';
@@ -82,7 +81,7 @@ function useStationName(): string | null {
   const { session } = useServices();
   const { data } = useQuery({
     queryKey: ['station'],
-    queryFn: ({ signal }) => session.call<Station>('GET', '/api/station', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/station', { signal }),
     staleTime: 60_000,
     retry: 5,
   });

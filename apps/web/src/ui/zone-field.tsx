@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Zone } from '@station/protocol/devices';
 import { useZones, zonesKey } from '../api/devices.ts';
 import { useServices } from '../api/services.ts';
 import { Field, Select } from './fields.tsx';
@@ -41,7 +40,7 @@ export function useZoneChoice(initial: string | null): ZoneChoice {
     },
     resolve: async () => {
       if (value !== newZone) return value === '' ? null : value;
-      const made = await session.call<Zone>('POST', '/api/zones', { body: { name: newName } });
+      const made = await session.call('POST /api/zones', { body: { name: newName } });
       await queries.invalidateQueries({ queryKey: zonesKey });
       // If the rest fails, a second try must not create a second zone.
       setChosen(made.id);

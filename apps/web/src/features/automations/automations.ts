@@ -13,7 +13,6 @@ import type {
 import type { Flow } from '@station/protocol/automation-flow';
 import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
-import type { Station } from '@station/protocol/rest';
 import type { Scene } from '@station/protocol/scenes';
 import { type DeviceTypeMap, useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
@@ -23,11 +22,10 @@ import { useServices } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { automationKey, automationsKey, runsKey } from './follow-automations.ts';
 
-export const useAutomations = (): Reading<AutomationSummary[]> =>
-  useReading<AutomationSummary[]>(automationsKey, '/api/automations');
+export const useAutomations = (): Reading<AutomationSummary[]> => useReading(automationsKey, 'GET /api/automations');
 
 export const useAutomation = (id: string): Reading<Automation> =>
-  useReading<Automation>(automationKey(id), `/api/automations/${id}`);
+  useReading(automationKey(id), 'GET /api/automations/:id', {}, { params: { id } });
 
 /** The flow of each automation, by its id; the list does not contain it. Read once for each revision. */
 export function useDetails(summaries: readonly AutomationSummary[]): ReadonlyMap<string, Automation> {
@@ -36,7 +34,7 @@ export function useDetails(summaries: readonly AutomationSummary[]): ReadonlyMap
     queries: summaries.map(({ id, revision, status }) => ({
       queryKey: ['automation-details', id, revision, status],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        session.call<Automation>('GET', `/api/automations/${id}`, { signal }),
+        session.call('GET /api/automations/:id', { params: { id }, signal }),
       staleTime: Infinity,
       retry: 5,
     })),
@@ -55,7 +53,7 @@ export function useSurroundings(): Surroundings | null {
   const types = useDeviceTypes();
   const zones = useZones();
   const scenes = useScenes();
-  const station = useReading<Station>(['station'], '/api/station');
+  const station = useReading(['station'], 'GET /api/station');
   if (view.kind === 'loading' || types === null || zones === null || scenes === null) return null;
   if (station.kind === 'loading') return null;
   const hasPlace = station.kind === 'shown' && station.value.place !== null;
@@ -79,13 +77,14 @@ export function useSave(
       const before = kept.current;
       const saved =
         before === null
-          ? await session.call<Automation>('POST', '/api/automations', { body: change })
-          : await session.call<Automation>('PATCH', `/api/automations/${before.id}`, {
+          ? await session.call('POST /api/automations', { body: change })
+          : await session.call('PATCH /api/automations/:id', {
+              params: { id: before.id },
               body: { ...change, revision: before.revision },
             });
       kept.current = saved;
       if (!publish || saved.faults.some(({ severity }) => severity === 'error')) return saved;
-      return session.call<Automation>('POST', `/api/automations/${saved.id}/publish`);
+      return session.call('POST /api/automations/:id/publish', { params: { id: saved.id } });
     },
     onSuccess: (saved) => queries.setQueryData(automationKey(saved.id), saved),
     onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
@@ -96,7 +95,7 @@ export function useSave(
 export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automation> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', `/api/automations/${id}/${to}`),
+    mutationFn: () => session.call(`POST /api/automations/:id/${to}`, { params: { id } }),
     onSuccess: (changed: Automation) => queries.setQueryData(automationKey(id), changed),
     onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
   });
@@ -105,7 +104,7 @@ export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automati
 export function useRunNow(id: string): Command<RunSummary> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', `/api/automations/${id}/run`),
+    mutationFn: () => session.call('POST /api/automations/:id/run', { params: { id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: runsKey(id) }),
   });
 }
@@ -117,7 +116,7 @@ export function useDuplicate({ name, mode, flow }: Automation): Command<Automati
   const copied = name === '' ? '' : t('automations.page.copyName', { name }).slice(0, longestName);
   return useMutation({
     mutationFn: () =>
-      session.call<Automation>('POST', '/api/automations', {
+      session.call('POST /api/automations', {
         body: { name: copied, mode, flow },
       }),
     onSuccess: (made) => queries.setQueryData(automationKey(made.id), made),
@@ -128,13 +127,13 @@ export function useDuplicate({ name, mode, flow }: Automation): Command<Automati
 /** What a flow would do now. */
 export function useTest(): Command<TestTrace, Flow> {
   const { session } = useServices();
-  return useMutation({ mutationFn: (flow) => session.call('POST', '/api/automations/test', { body: { flow } }) });
+  return useMutation({ mutationFn: (flow) => session.call('POST /api/automations/test', { body: { flow } }) });
 }
 
 export function useDelete(id: string): Command<void> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('DELETE', `/api/automations/${id}`),
+    mutationFn: () => session.call('DELETE /api/automations/:id', { params: { id } }),
     onSuccess: () =>
       queries.setQueryData<readonly AutomationSummary[]>(automationsKey, (all) => all?.filter((one) => one.id !== id)),
   });

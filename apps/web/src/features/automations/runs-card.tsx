@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Automation, AutomationRun, RunStep } from '@station/protocol/automations';
-import { asProblem, type Page } from '../../api/request.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { spelled } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
@@ -25,11 +25,12 @@ const pageSize = 20;
 export function RunsCard({ automation, around }: { automation: Automation; around: Surroundings }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const path = `/api/automations/${automation.id}/runs?limit=${pageSize}`;
+  const { id } = automation;
   const query = useInfiniteQuery({
-    queryKey: runsKey(automation.id),
-    initialPageParam: path,
-    queryFn: ({ pageParam, signal }) => session.call<Page<AutomationRun>>('GET', pageParam, { signal, pages: 'one' }),
+    queryKey: runsKey(id),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      session.page('GET /api/automations/:id/runs', pageParam, { params: { id }, query: { limit: pageSize }, signal }),
     getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 30_000),
   });

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { BackupInspection, BackupView, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
+import type { BackupView } from '@station/protocol/backup-api';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
@@ -41,7 +41,7 @@ function Head({ freshness }: { freshness?: Freshness }) {
 
 function OwnerPage() {
   const { t } = useTranslation();
-  const view = useReading<BackupView>(backupKey, '/api/backup', { isBusy: (value) => value?.isWorking === true });
+  const view = useReading(backupKey, 'GET /api/backup', { isBusy: (value) => value?.isWorking === true });
   if (view.kind !== 'shown')
     return (
       <>
@@ -70,14 +70,14 @@ function Cards({ view, stale }: { view: BackupView; stale: boolean }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const calls: RestoreCalls = {
-    begin: (file) => session.call<UploadStarted>('POST', '/api/backup/uploads', { body: file }),
+    begin: (file) => session.call('POST /api/backup/uploads', { body: file }),
     inspect: (upload, passphrase) =>
-      session.call<BackupInspection>('POST', '/api/backup/inspect', {
+      session.call('POST /api/backup/inspect', {
         body: { upload, passphrase },
         timeoutMs: inspectTimeoutMs,
       }),
     restore: (upload, passphrase, accept) =>
-      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+      session.call('POST /api/backup/restore', {
         body: { upload, passphrase, accept },
         timeoutMs: restoreTimeoutMs,
       }),

@@ -1,13 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type {
-  BackupInspection,
-  BackupLink,
-  BackupView,
-  RestoreAnswer,
-  StoredBackupView,
-} from '@station/protocol/backup-api';
+import type { BackupView, StoredBackupView } from '@station/protocol/backup-api';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { formatBytes, formatExact } from '../../i18n/format.ts';
@@ -67,7 +61,7 @@ function Row({
   const { session } = useServices();
   const { id, madeAt, bytes, place, verifiedAt } = backup;
   const download = useMutation({
-    mutationFn: () => session.call<BackupLink>('POST', `/api/backup/${encodeURIComponent(id)}/link`),
+    mutationFn: () => session.call('POST /api/backup/:id/link', { params: { id } }),
     onSuccess: ({ path }) => location.assign(path),
   });
   return (
@@ -101,7 +95,7 @@ function DeleteDialog({ backup, onClose }: { backup: StoredBackupView; onClose: 
   const locale = useLocale();
   const { session, queries } = useServices();
   const remove = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/backup/${encodeURIComponent(backup.id)}`),
+    mutationFn: () => session.call('DELETE /api/backup/:id', { params: { id: backup.id } }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['backup'] });
       onClose();
@@ -133,13 +127,12 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
   const [passphrase, setPassphrase] = useState('');
   const body = { backup: backup.id, passphrase };
   const inspect = useMutation({
-    mutationFn: () =>
-      session.call<BackupInspection>('POST', '/api/backup/inspect', { body, timeoutMs: inspectTimeoutMs }),
+    mutationFn: () => session.call('POST /api/backup/inspect', { body, timeoutMs: inspectTimeoutMs }),
   });
   const found = inspect.data;
   const restore = useMutation({
     mutationFn: () =>
-      session.call<RestoreAnswer>('POST', '/api/backup/restore', {
+      session.call('POST /api/backup/restore', {
         body: { ...body, accept: found?.doubts ?? [] },
         timeoutMs: restoreTimeoutMs,
       }),

@@ -21,14 +21,14 @@ export function MakeCard({ view, usable }: { view: BackupView; usable: boolean }
   const [fault, setFault] = useState<'short' | 'different' | null>(null);
   const refresh = () => queries.invalidateQueries({ queryKey: ['backup'] });
   const make = useMutation({
-    mutationFn: (body: { passphrase?: string }) => session.call<void>('POST', '/api/backup', { body }),
+    mutationFn: (body: { passphrase?: string }) => session.call('POST /api/backup', { body }),
     onSuccess: () => {
       setPassphrase({ first: '', again: '' });
       return refresh();
     },
   });
   const cancel = useMutation({
-    mutationFn: () => session.call<void>('POST', '/api/backup/cancel'),
+    mutationFn: () => session.call('POST /api/backup/cancel'),
     onSuccess: refresh,
   });
   const { hasPassphrase } = view.settings;

@@ -27,8 +27,7 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
   const [changing, setChanging] = useState(false);
   const [fault, setFault] = useState<'short' | 'different' | null>(null);
   const save = useMutation({
-    mutationFn: (body: BackupSettingsPut) =>
-      session.call<BackupView>('PUT', '/api/backup/settings', { body, timeoutMs: trialMs }),
+    mutationFn: (body: BackupSettingsPut) => session.call('PUT /api/backup/settings', { body, timeoutMs: trialMs }),
     onSuccess: (changed) => {
       queries.setQueryData(['backup'], changed);
       setPassphrase({ first: '', again: '' });

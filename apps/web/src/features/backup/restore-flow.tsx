@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
-import { asProblem } from '../../api/request.ts';
+import { asProblem, pathOf } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
@@ -144,7 +144,10 @@ export function RestoreEnd({ restored }: { restored: RestoreAnswer }) {
 /** The restored station has an owner. */
 async function isStationBack(): Promise<boolean> {
   try {
-    const response = await fetch('/api/auth/setup', { cache: 'no-store', signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(pathOf('GET /api/auth/setup'), {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(5_000),
+    });
     return response.ok && !((await response.json()) as { needed: boolean }).needed;
   } catch {
     return false;

@@ -1,5 +1,4 @@
 import { useTranslation } from 'react-i18next';
-import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
 import type { SetupState } from '@station/protocol/rest';
 import { createSend } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
@@ -18,22 +17,21 @@ export type FoundBackup = NonNullable<NonNullable<SetupState['lost']>['backup']>
 export function SetupRestore({ found, onRestored }: { found: FoundBackup | null; onRestored: () => void }) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const at = '/api/setup/backup';
   const calls: RestoreCalls = {
     begin: ({ bytes, name }, form) =>
-      send<UploadStarted>('POST', `${at}/uploads`, { body: { bytes, name, code: textOf(form, 'code').trim() } }),
+      send('POST /api/setup/backup/uploads', { body: { bytes, name, code: textOf(form, 'code').trim() } }),
     found: found && {
       text: t('backup.restore.onStation', {
         place: t(`backup.list.place.${found.place}`),
         time: formatExact(locale, Date.parse(found.madeAt)),
       }),
-      take: (form) => send<UploadStarted>('POST', `${at}/found`, { body: { code: textOf(form, 'code').trim() } }),
+      take: (form) => send('POST /api/setup/backup/found', { body: { code: textOf(form, 'code').trim() } }),
     },
     inspect: (upload, passphrase) =>
-      send<BackupInspection>('POST', `${at}/inspect`, { body: { upload, passphrase }, timeoutMs: inspectTimeoutMs }),
+      send('POST /api/setup/backup/inspect', { body: { upload, passphrase }, timeoutMs: inspectTimeoutMs }),
     restore: async (upload, passphrase, accept) => {
       const body = { upload, passphrase, accept };
-      const answer = await send<RestoreAnswer>('POST', `${at}/restore`, { body, timeoutMs: restoreTimeoutMs });
+      const answer = await send('POST /api/setup/backup/restore', { body, timeoutMs: restoreTimeoutMs });
       onRestored();
       return answer;
     },

@@ -1,6 +1,6 @@
 import type { UploadStarted } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
-import { asProblem, isOutage, Problem } from '../../api/request.ts';
+import { asProblem, isOutage, pathOf, Problem } from '../../api/request.ts';
 
 type UploadParts = {
   file: Blob;
@@ -27,7 +27,7 @@ export async function uploadFile({
     const piece = file.slice(offset, offset + uploadPieceBytes);
     for (let attempt = 1; ; attempt++) {
       try {
-        await sendPiece(fetchImpl, `/api/backup/uploads/${id}?offset=${offset}`, piece);
+        await sendPiece(fetchImpl, pathOf('PUT /api/backup/uploads/:id', { params: { id }, query: { offset } }), piece);
         break;
       } catch (error) {
         const problem = asProblem(error);

@@ -7,21 +7,20 @@ import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, deadLettersKey } from './follow-cloud.ts';
 
-export const useCloudStatus = (): Reading<CloudStatus> => useReading<CloudStatus>(cloudStatusKey, '/api/cloud/status');
+export const useCloudStatus = (): Reading<CloudStatus> => useReading(cloudStatusKey, 'GET /api/cloud/status');
 
 /** The code that is needed to claim the station. */
-export const useClaim = (): Reading<CloudClaim> => useReading<CloudClaim>(claimKey, '/api/cloud/claim');
+export const useClaim = (): Reading<CloudClaim> => useReading(claimKey, 'GET /api/cloud/claim');
 
 /** Newest first. */
-export const useCloudActivity = (): Reading<CloudActivity[]> =>
-  useReading<CloudActivity[]>(cloudActivityKey, '/api/cloud/activity');
+export const useCloudActivity = (): Reading<CloudActivity[]> => useReading(cloudActivityKey, 'GET /api/cloud/activity');
 
 /** Dead letters: messages that the cloud refused, newest first. Only for people who may send them again. */
 export function useDeadLetters(): UseQueryResult<CloudDeadLetter[], Problem> {
   const { session } = useServices();
   return useQuery<CloudDeadLetter[], Problem>({
     queryKey: deadLettersKey,
-    queryFn: ({ signal }) => session.call<CloudDeadLetter[]>('GET', '/api/cloud/dead-letters', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/cloud/dead-letters', { signal }),
   });
 }
 
@@ -31,7 +30,7 @@ type Command<Answer> = UseMutationResult<Answer, Problem, void>;
 export function useUnclaim(): Command<void> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/cloud/unclaim'),
+    mutationFn: () => session.call('POST /api/cloud/unclaim'),
     onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
   });
 }
@@ -39,7 +38,7 @@ export function useUnclaim(): Command<void> {
 export function useSendAgain(): Command<SentAgain> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/cloud/dead-letters/send'),
+    mutationFn: () => session.call('POST /api/cloud/dead-letters/send'),
     onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
   });
 }

@@ -46,7 +46,7 @@ export function useCloudAttention(): CloudCondition | null {
   const { data } = useQuery({
     queryKey: cloudStatusKey,
     enabled: !isLimited(role),
-    queryFn: ({ signal }) => session.call<CloudStatus>('GET', '/api/cloud/status', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/cloud/status', { signal }),
     refetchInterval: seldomMs,
   });
   return data === undefined ? null : cloudAttentionOf(data);

@@ -2,10 +2,11 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import type { ActivityTopic } from '@station/protocol/activity';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { DeviceType } from '@station/protocol/device-types';
 import { activityKey } from '../../api/devices.ts';
-import { asProblem, type Page } from '../../api/request.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { dateFormat } from '../../i18n/formats.ts';
@@ -26,25 +27,26 @@ const enough = 15;
 
 type Guests = Pick<EntryContext, 'nameOf' | 'typeOf'>;
 
+export type ActivityFilter = { about?: ActivityTopic; deviceId?: string; userId?: string };
+
 /** What happened, newest first, by days; older ones on demand. */
 export function ActivityList({
   filter,
   text = '',
   ...guests
 }: {
-  /** Query parameters of GET /api/activity. */
-  filter: Readonly<Record<string, string>>;
+  filter: ActivityFilter;
   /** What an entry must contain. */
   text?: string;
 } & Guests) {
   const { t } = useTranslation();
   const locale = useLocale();
   const { session } = useServices();
-  const path = `/api/activity?${new URLSearchParams({ ...filter, limit: String(pageSize) })}`;
   const query = useInfiniteQuery({
-    queryKey: activityKey(path),
-    initialPageParam: path,
-    queryFn: ({ pageParam, signal }) => session.call<Page<DeviceEvent>>('GET', pageParam, { signal, pages: 'one' }),
+    queryKey: activityKey(filter),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      session.page('GET /api/activity', pageParam, { query: { ...filter, limit: pageSize }, signal }),
     getNextPageParam: ({ next }) => next,
     refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 60_000),
   });

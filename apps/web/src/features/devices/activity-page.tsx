@@ -10,10 +10,10 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { Select } from '../../ui/fields.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
-import { ActivityList } from './activity-list.tsx';
+import { type ActivityFilter, ActivityList } from './activity-list.tsx';
 
 const topics = ['devices', 'automations', 'station', 'people'] as const;
-/** Parameters of the address; those of the station's API have the same names. */
+/** Parameters of the address; those of the station's API have the same names. The station refuses other values. */
 const keys = ['about', 'deviceId', 'userId', 'text'] as const;
 type Filter = Partial<Record<(typeof keys)[number], string>>;
 
@@ -47,7 +47,7 @@ export function ActivityPage() {
         >
           <ActivityList
             key={JSON.stringify(asked)}
-            filter={asked}
+            filter={asked as ActivityFilter}
             text={text}
             nameOf={(id) => {
               const name = devices.get(id)?.name;

@@ -32,7 +32,7 @@ export function ArrangeDialog({
   const save = useMutation({
     mutationFn: () => {
       const body: ZoneOrder = { ids: order.map(({ id }) => id) };
-      return session.call<void>('PUT', '/api/zones/order', { body });
+      return session.call('PUT /api/zones/order', { body });
     },
     onSuccess: () => {
       queries.setQueryData<readonly Zone[]>(zonesKey, order);

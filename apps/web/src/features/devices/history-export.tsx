@@ -2,12 +2,12 @@ import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readFile, saveFile } from '../../api/download.ts';
-import { asProblem, type Problem } from '../../api/request.ts';
+import { asProblem, pathOf, type Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { joinedCsv } from './history-csv.ts';
-import { type Charted, pathOf, type Wanted } from './history-reads.ts';
+import { askedOf, type Charted, type Wanted } from './history-reads.ts';
 
 /** Saves what the chart shows: the station's own file, or one of several devices. */
 export function HistoryExport({ shown, wanted }: { shown: readonly Charted[]; wanted: Wanted }) {
@@ -18,7 +18,10 @@ export function HistoryExport({ shown, wanted }: { shown: readonly Charted[]; wa
     const now = clock.now();
     const files = [];
     // One after the other: the station sends a person one export at a time.
-    for (const one of shown) files.push(await readFile(session, pathOf(one, wanted, now, 'history.csv')));
+    for (const one of shown) {
+      const path = pathOf('GET /api/devices/:id/history.csv', askedOf(one, wanted, now));
+      files.push(await readFile(session, path));
+    }
     const [first] = files;
     if (!first) return;
     if (files.length === 1) return saveFile(first);

@@ -4,6 +4,7 @@ import type { Capability } from '@station/protocol/device-types';
 import type { DeviceHistory } from '@station/protocol/device-history';
 import type { Device } from '@station/protocol/devices';
 import { ownValue } from '@station/protocol/own-value';
+import type { SentTo } from '@station/protocol/routes';
 import { historyKey } from '../../api/devices.ts';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -41,7 +42,7 @@ export function useHistories(shown: readonly Charted[], wanted: Wanted): Histori
     queries: shown.map((one) => ({
       queryKey: keyOf(one, wanted),
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        session.call<DeviceHistory>('GET', pathOf(one, wanted, clock.now(), 'history'), { signal }),
+        session.call('GET /api/devices/:id/history', { ...askedOf(one, wanted, clock.now()), signal }),
       placeholderData: () => lastOf(queries, one, wanted.range),
       refetchInterval: ({ state }: { state: { status: string } }) =>
         state.status === 'error' ? 5_000 : wanted.span === null ? readEveryMs : false,
@@ -87,15 +88,14 @@ export function FollowReports({ charted, range }: { charted: Charted; range: Ran
   return null;
 }
 
-/** @returns the path of a history, or of the CSV file with the same content. */
-export function pathOf(
+/** What is sent for a history, or for the CSV file with the same content. */
+export function askedOf(
   { device, capability }: Charted,
   { range, span }: Wanted,
   nowMs: number,
-  what: 'history' | 'history.csv',
-): string {
+): SentTo<'GET /api/devices/:id/history.csv'> {
   const iso = (at: number): string => new Date(at).toISOString();
-  const search = new URLSearchParams({ capability: capability.key, from: iso(span?.fromMs ?? nowMs - ranges[range]) });
-  if (span !== null) search.set('to', iso(span.toMs));
-  return `/api/devices/${device.id}/${what}?${search}`;
+  const from = iso(span?.fromMs ?? nowMs - ranges[range]);
+  const query = { capability: capability.key, from, ...(span && { to: iso(span.toMs) }) };
+  return { params: { id: device.id }, query };
 }

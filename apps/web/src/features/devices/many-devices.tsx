@@ -86,7 +86,7 @@ function ZoneOfMany({ devices, onClose }: { devices: readonly Device[]; onClose:
       return callForEach(
         devices.filter((one) => one.zoneId !== zoneId).map(({ id }) => id),
         async (id) => {
-          await session.call<Device>('PATCH', `/api/devices/${id}`, { body: { zoneId } });
+          await session.call('PATCH /api/devices/:id', { params: { id }, body: { zoneId } });
           queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
             all?.map((one) => (one.id === id ? change(one) : one)),
           );

@@ -3,7 +3,7 @@ import { Trash2 } from 'lucide-react';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import type { Device, DevicePatch, DeviceRemoval } from '@station/protocol/devices';
+import type { Device, DevicePatch } from '@station/protocol/devices';
 import { devicesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -28,7 +28,7 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
   const save = useMutation({
     mutationFn: async () => {
       const body: DevicePatch = { name, zoneId: await zone.resolve() };
-      const changed = await session.call<Device>('PATCH', `/api/devices/${device.id}`, { body });
+      const changed = await session.call('PATCH /api/devices/:id', { params: { id: device.id }, body });
       queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
         all?.map((one) => (one.id === device.id ? { ...one, name: changed.name, zoneId: changed.zoneId } : one)),
       );
@@ -123,7 +123,7 @@ function Remove({ device, usable, usedBy }: { device: Device; usable: boolean; u
   const locale = useLocale();
   const until = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' }).format(clock.now() + loginKeptMs);
   const remove = useMutation({
-    mutationFn: () => session.call<DeviceRemoval>('DELETE', `/api/devices/${device.id}`),
+    mutationFn: () => session.call('DELETE /api/devices/:id', { params: { id: device.id } }),
     onSuccess: () => {
       navigate('/');
       queries.setQueryData<readonly Device[]>(devicesKey, (all) => all?.filter(({ id }) => id !== device.id));

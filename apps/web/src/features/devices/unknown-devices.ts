@@ -1,5 +1,4 @@
 import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
-import type { Device } from '@station/protocol/devices';
 import type { AcceptUnknownDevice, UnknownDevice } from '@station/protocol/unknown-devices';
 import { devicesKey } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
@@ -7,11 +6,9 @@ import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { unknownDevicesKey } from '../../api/station.ts';
 
-const path = '/api/unknown-devices';
-
 /** Devices that want to connect and that this station does not have. */
 export const useUnknownDevices = (): Reading<readonly UnknownDevice[]> =>
-  useReading<readonly UnknownDevice[]>(unknownDevicesKey, path);
+  useReading(unknownDevicesKey, 'GET /api/unknown-devices');
 
 const seldomMs = 60_000;
 
@@ -20,7 +17,7 @@ export function useWaitingCount(mayManage: boolean): number {
   const { session } = useServices();
   const { data } = useQuery({
     queryKey: unknownDevicesKey,
-    queryFn: ({ signal }) => session.call<UnknownDevice[]>('GET', path, { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/unknown-devices', { signal }),
     enabled: mayManage,
     refetchInterval: seldomMs,
   });
@@ -38,7 +35,7 @@ export function useAccept(externalId: string): Command<AcceptUnknownDevice> {
   const { session, queries } = useServices();
   return useMutation({
     mutationFn: (body: AcceptUnknownDevice) =>
-      session.call<Device | UnknownDevice>('POST', `${pathOf(externalId)}/accept`, { body }),
+      session.call('POST /api/unknown-devices/:externalId/accept', { params: { externalId }, body }),
     onSettled: () =>
       Promise.all(
         [unknownDevicesKey, devicesKey].map((queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] })),
@@ -46,17 +43,17 @@ export function useAccept(externalId: string): Command<AcceptUnknownDevice> {
   });
 }
 
-const methods = { block: ['POST', '/block'], unblock: ['DELETE', '/block'], forget: ['DELETE', ''] } as const;
+const routes = {
+  block: 'POST /api/unknown-devices/:externalId/block',
+  unblock: 'DELETE /api/unknown-devices/:externalId/block',
+  forget: 'DELETE /api/unknown-devices/:externalId',
+} as const;
 
-export function useDecision(externalId: string): Command<keyof typeof methods> {
+export function useDecision(externalId: string): Command<keyof typeof routes> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (decision: keyof typeof methods) => {
-      const [method, end] = methods[decision];
-      return session.call(method, pathOf(externalId) + end);
-    },
+    mutationFn: (decision: keyof typeof routes): Promise<unknown> =>
+      session.call(routes[decision], { params: { externalId } }),
     onSettled: () => queries.invalidateQueries({ queryKey: unknownDevicesKey }),
   });
 }
-
-const pathOf = (externalId: string): string => `${path}/${encodeURIComponent(externalId)}`;

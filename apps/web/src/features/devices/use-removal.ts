@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import type { Device, DeviceRemoval } from '@station/protocol/devices';
+import type { Device } from '@station/protocol/devices';
 import { devicesKey } from '../../api/devices.ts';
 import { useServices } from '../../api/services.ts';
 import { callForEach, type Failed } from './many-calls.ts';
@@ -36,7 +36,7 @@ export function useRemoval(): Removal {
     const failed = await callForEach(
       ids,
       async (id) => {
-        await session.call<DeviceRemoval>('DELETE', `/api/devices/${id}`);
+        await session.call('DELETE /api/devices/:id', { params: { id } });
         queries.setQueryData<readonly Device[]>(devicesKey, (all) => all?.filter((one) => one.id !== id));
       },
       (done) => setState({ kind: 'sending', ids, done }),

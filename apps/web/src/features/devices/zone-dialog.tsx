@@ -20,14 +20,14 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
   const setZones = (change: (zones: readonly Zone[]) => readonly Zone[]): void =>
     void queries.setQueryData<readonly Zone[]>(zonesKey, (zones) => zones && change(zones));
   const rename = useMutation({
-    mutationFn: () => session.call<Zone>('PATCH', `/api/zones/${zone.id}`, { body: { name } }),
+    mutationFn: () => session.call('PATCH /api/zones/:id', { params: { id: zone.id }, body: { name } }),
     onSuccess: (renamed) => {
       setZones((zones) => zones.map((one) => (one.id === zone.id ? renamed : one)));
       onClose();
     },
   });
   const remove = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/zones/${zone.id}`),
+    mutationFn: () => session.call('DELETE /api/zones/:id', { params: { id: zone.id } }),
     onSuccess: () => {
       setZones((zones) => zones.filter(({ id }) => id !== zone.id));
       queries.setQueryData<readonly Device[]>(devicesKey, (devices) =>

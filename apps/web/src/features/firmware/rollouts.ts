@@ -14,20 +14,20 @@ import { useServices, useUser } from '../../api/services.ts';
 import { firmwareKey, firmwareTypesKey, rolloutKey, rolloutsKey, withRollout } from './follow-firmware.ts';
 
 export const useFirmwareTypes = (): Reading<Firmware[]> =>
-  useReading<Firmware[]>(firmwareTypesKey, '/api/firmware', { isRefused: isLimited(useUser().role) });
+  useReading(firmwareTypesKey, 'GET /api/firmware', { isRefused: isLimited(useUser().role) });
 
 /** Newest first. */
-export const useRollouts = (): Reading<Rollout[]> => useReading<Rollout[]>(rolloutsKey, '/api/firmware/rollouts');
+export const useRollouts = (): Reading<Rollout[]> => useReading(rolloutsKey, 'GET /api/firmware/rollouts');
 
 export const useRollout = (id: string): Reading<RolloutDetails> =>
-  useReading<RolloutDetails>(rolloutKey(id), `/api/firmware/rollouts/${id}`);
+  useReading(rolloutKey(id), 'GET /api/firmware/rollouts/:id', {}, { params: { id } });
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
 export function useRolloutAction(id: string): Command<Rollout, RolloutAction> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (action) => session.call('POST', `/api/firmware/rollouts/${id}/${action}`),
+    mutationFn: (action) => session.call(`POST /api/firmware/rollouts/:id/${action}`, { params: { id } }),
     onSuccess: (changed: Rollout) =>
       queries.setQueryData<readonly Rollout[]>(rolloutsKey, (all) => all && withRollout(all, changed)),
     onSettled: () => queries.invalidateQueries({ queryKey: firmwareKey }),
@@ -38,7 +38,7 @@ export function useRolloutAction(id: string): Command<Rollout, RolloutAction> {
 export function useInstall(type: string): Command<RolloutDetails, string> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (version) => session.call('POST', '/api/firmware/rollouts', { body: { type, version } }),
+    mutationFn: (version) => session.call('POST /api/firmware/rollouts', { body: { type, version } }),
     onSuccess: (made: RolloutDetails) => queries.setQueryData(rolloutKey(made.id), made),
     onSettled: () => queries.invalidateQueries({ queryKey: firmwareKey }),
   });
@@ -47,7 +47,7 @@ export function useInstall(type: string): Command<RolloutDetails, string> {
 export function useChangeMode(type: string): Command<Firmware, FirmwareMode> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (mode) => session.call('PATCH', `/api/firmware/${encodeURIComponent(type)}`, { body: { mode } }),
+    mutationFn: (mode) => session.call('PATCH /api/firmware/:type', { params: { type }, body: { mode } }),
     onSuccess: (changed: Firmware) =>
       queries.setQueryData<readonly Firmware[]>(firmwareTypesKey, (all) =>
         all?.map((one) => (one.type === type ? changed : one)),
@@ -71,7 +71,7 @@ export function useFirmwareAttention(mayManage: boolean): Rollout | null {
   const { session, memory } = useServices();
   const { data } = useQuery({
     queryKey: rolloutsKey,
-    queryFn: ({ signal }) => session.call<Rollout[]>('GET', '/api/firmware/rollouts', { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/firmware/rollouts', { signal }),
     enabled: mayManage,
     refetchInterval: seldomMs,
   });

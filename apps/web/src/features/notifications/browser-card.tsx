@@ -22,13 +22,13 @@ export function BrowserCard({ view, usable }: { view: NotificationsView; usable:
   const turnOn = useMutation({
     mutationFn: async () => {
       const body = await subscribe(view.push.publicKey, knownLanguage(i18n.language));
-      await session.call('PUT', '/api/notifications/push', { body });
+      await session.call('PUT /api/notifications/push', { body });
     },
     onSettled: refresh,
   });
   const turnOff = useMutation({
     mutationFn: async (id: string) => {
-      await session.call('DELETE', `/api/notifications/push/${id}`);
+      await session.call('DELETE /api/notifications/push/:id', { params: { id } });
       await unsubscribe();
     },
     onSettled: refresh,

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ChannelState, NotificationChannel, TestResult } from '@station/protocol/notifications';
+import type { ChannelState, NotificationChannel } from '@station/protocol/notifications';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -39,6 +39,8 @@ export function ChannelLine({ state }: { state: ChannelState }) {
   );
 }
 
+const testTimeoutMs = 40_000;
+
 /** Sends a test, and says in words how it ended. */
 export function TestButton({
   channel,
@@ -57,9 +59,9 @@ export function TestButton({
   const { session, queries } = useServices();
   const test = useMutation({
     mutationFn: () => {
-      const isOwn = channel === 'push' || channel === 'email';
-      const path = isOwn ? '/api/notifications/test' : '/api/notifications/station/test';
-      return session.call<TestResult>('POST', path, { body: { channel }, timeoutMs: 40_000 });
+      if (channel === 'push' || channel === 'email')
+        return session.call('POST /api/notifications/test', { body: { channel }, timeoutMs: testTimeoutMs });
+      return session.call('POST /api/notifications/station/test', { body: { channel }, timeoutMs: testTimeoutMs });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: viewKey }),
   });

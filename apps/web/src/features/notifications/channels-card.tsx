@@ -49,8 +49,7 @@ export function ChannelsCard({
   const [edited, setEdited] = useState(false);
   const [wrong, setWrong] = useState(false);
   const save = useMutation({
-    mutationFn: (body: StationNotificationsPut) =>
-      session.call<StationNotifications>('PUT', '/api/notifications/station', { body }),
+    mutationFn: (body: StationNotificationsPut) => session.call('PUT /api/notifications/station', { body }),
     onSuccess: async (changed) => {
       queries.setQueryData(stationNotificationsKey, changed);
       setEdited(false);

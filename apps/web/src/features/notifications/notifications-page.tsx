@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { NotificationsView, StationNotifications } from '@station/protocol/notifications';
+import type { NotificationsView } from '@station/protocol/notifications';
 import { isManager } from '@station/protocol/roles';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
@@ -16,7 +16,7 @@ import { RulesCard } from './rules-card.tsx';
 export function NotificationsPage() {
   const { t } = useTranslation();
   const mayManage = isManager(useUser().role);
-  const view = useReading<NotificationsView>(viewKey, '/api/notifications');
+  const view = useReading(viewKey, 'GET /api/notifications');
   if (view.kind === 'fault')
     return (
       <>
@@ -56,7 +56,7 @@ export function NotificationsPage() {
 
 function StationCards({ view, usable }: { view: NotificationsView; usable: boolean }) {
   const { t } = useTranslation();
-  const station = useReading<StationNotifications>(stationNotificationsKey, '/api/notifications/station');
+  const station = useReading(stationNotificationsKey, 'GET /api/notifications/station');
   if (station.kind === 'fault') return <ReadFault title={t('notifications.fault')} {...station} />;
   if (station.kind === 'loading') return <Skeleton className="h-96 rounded-2xl" />;
   return (

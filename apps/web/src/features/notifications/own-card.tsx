@@ -20,8 +20,7 @@ export function OwnCards({ view, usable }: { view: NotificationsView; usable: bo
   const { t, i18n } = useTranslation();
   const { session, queries } = useServices();
   const save = useMutation({
-    mutationFn: (body: NotificationPreferences) =>
-      session.call<NotificationsView>('PUT', '/api/notifications/preferences', { body }),
+    mutationFn: (body: NotificationPreferences) => session.call('PUT /api/notifications/preferences', { body }),
     // One after another: the last change of a fast finger wins.
     scope: { id: 'notification-preferences' },
     onSuccess: (changed) => queries.setQueryData(viewKey, changed),

@@ -19,7 +19,7 @@ export function RulesCard({ station, usable }: { station: StationNotifications; 
   const { session, queries } = useServices();
   const save = useMutation({
     mutationFn: (rules: NotificationRules) =>
-      session.call<StationNotifications>('PUT', '/api/notifications/station', { body: { ...putOf(station), rules } }),
+      session.call('PUT /api/notifications/station', { body: { ...putOf(station), rules } }),
     // One after another: the last change of a fast finger wins.
     scope: { id: 'notification-rules' },
     onSuccess: (changed) => queries.setQueryData(stationNotificationsKey, changed),

@@ -272,7 +272,7 @@ type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 function useAddMember(): Command<AddedMember, NewMember> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (body) => session.call('POST', '/api/station/members', { body }),
+    mutationFn: (body) => session.call('POST /api/station/members', { body }),
     onSuccess: () => void queries.invalidateQueries({ queryKey: membersKey }),
   });
 }
@@ -280,7 +280,7 @@ function useAddMember(): Command<AddedMember, NewMember> {
 function useChangeRights(userId: string): Command<Member, MemberPatch> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (body) => session.call('PATCH', `/api/station/members/${userId}`, { body }),
+    mutationFn: (body) => session.call('PATCH /api/station/members/:userId', { params: { userId }, body }),
     onSuccess: (changed) =>
       queries.setQueryData<readonly Member[]>(membersKey, (all) =>
         all?.map((one) => (one.userId === userId ? changed : one)),
@@ -291,7 +291,7 @@ function useChangeRights(userId: string): Command<Member, MemberPatch> {
 function useRemoveMember(userId: string): Command<void> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('DELETE', `/api/station/members/${userId}`),
+    mutationFn: () => session.call('DELETE /api/station/members/:userId', { params: { userId } }),
     onSuccess: () =>
       queries.setQueryData<readonly Member[]>(membersKey, (all) => all?.filter((one) => one.userId !== userId)),
   });
@@ -299,5 +299,7 @@ function useRemoveMember(userId: string): Command<void> {
 
 function useMakePassword(userId: string): Command<MadePassword> {
   const { session } = useServices();
-  return useMutation({ mutationFn: () => session.call('POST', `/api/station/members/${userId}/password`) });
+  return useMutation({
+    mutationFn: () => session.call('POST /api/station/members/:userId/password', { params: { userId } }),
+  });
 }

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import type { Member, MemberPatch, Station } from '@station/protocol/rest';
+import type { Member, MemberPatch } from '@station/protocol/rest';
 import { isLimited, type Role } from '@station/protocol/roles';
 import { useZones } from '../../api/devices.ts';
 import { useReading } from '../../api/reading.ts';
@@ -43,7 +43,7 @@ export function rightsRequest(
 
 /** The time zone of the station; that of this browser until it is known. */
 export function useTimeZone(): string {
-  const view = useReading<Station>(['station'], '/api/station');
+  const view = useReading(['station'], 'GET /api/station');
   return view.kind === 'shown' ? view.value.timeZone : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 

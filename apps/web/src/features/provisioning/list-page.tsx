@@ -124,7 +124,7 @@ function Preview({
     const ids = new Map(zones.map(({ id, name }) => [zoneKey(name), id]));
     for (const { zone } of lines) {
       if (zone === '' || ids.has(zoneKey(zone))) continue;
-      const { id } = await session.call<Zone>('POST', '/api/zones', { body: { name: zone } });
+      const { id } = await session.call('POST /api/zones', { body: { name: zone } });
       ids.set(zoneKey(zone), id);
       void queries.invalidateQueries({ queryKey: zonesKey });
     }

@@ -13,11 +13,9 @@ import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { provisioningKey, withRead } from './follow-provisioning.ts';
 
-const path = '/api/provisioning';
-
 /** What is near, what is being added, and the state of the radio. */
 export const useProvisioning = (): Reading<ProvisioningView> =>
-  useReading<ProvisioningView>(provisioningKey, path, { merge: withRead });
+  useReading(provisioningKey, 'GET /api/provisioning', { merge: withRead });
 
 type Command<Input, Output> = UseMutationResult<Output, Problem, Input>;
 
@@ -34,25 +32,21 @@ function useCommand<Input, Output>(call: (input: Input) => Promise<Output>): Com
 /** Adds a device that is near. `toBody` comes late, because a new zone may have to be created first. */
 export function useAdd(): Command<() => Promise<ProvisioningAdd>, ProvisioningStarted> {
   const { session } = useServices();
-  return useCommand(async (toBody) =>
-    session.call<ProvisioningStarted>('POST', `${path}/add`, { body: await toBody() }),
-  );
+  return useCommand(async (toBody) => session.call('POST /api/provisioning/add', { body: await toBody() }));
 }
 
 export function useManualAdd(): Command<() => Promise<ManualAdd>, ManualProvisionings> {
   const { session } = useServices();
-  return useCommand(async (toBody) =>
-    session.call<ManualProvisionings>('POST', `${path}/manual`, { body: await toBody() }),
-  );
+  return useCommand(async (toBody) => session.call('POST /api/provisioning/manual', { body: await toBody() }));
 }
 
 export function useCancel(id: string): Command<void, Provisioning> {
   const { session } = useServices();
-  return useCommand(() => session.call<Provisioning>('DELETE', `${path}/${id}`));
+  return useCommand(() => session.call('DELETE /api/provisioning/:id', { params: { id } }));
 }
 
 /** A new login for an Improv device that waits; the one before stops working. */
 export function useLogin(id: string): Command<void, DeviceLoginSheet> {
   const { session } = useServices();
-  return useCommand(() => session.call<DeviceLoginSheet>('POST', `${path}/${id}/login`));
+  return useCommand(() => session.call('POST /api/provisioning/:id/login', { params: { id } }));
 }

@@ -9,7 +9,7 @@ type Command<Answer, Input> = UseMutationResult<Answer, Problem, Input>;
 /** Sends the commands of a scene. */
 export function useRunScene(): Command<SceneRun, string> {
   const { session } = useServices();
-  return useMutation({ mutationFn: (id) => session.call('POST', `/api/scenes/${id}/run`) });
+  return useMutation({ mutationFn: (id) => session.call('POST /api/scenes/:id/run', { params: { id } }) });
 }
 
 /** Adds a scene, or changes the one of this id. */
@@ -17,7 +17,9 @@ export function useSaveScene(id: string | null): Command<Scene, NewScene> {
   const { session, queries } = useServices();
   return useMutation({
     mutationFn: (body) =>
-      id === null ? session.call('POST', '/api/scenes', { body }) : session.call('PUT', `/api/scenes/${id}`, { body }),
+      id === null
+        ? session.call('POST /api/scenes', { body })
+        : session.call('PUT /api/scenes/:id', { params: { id }, body }),
     onSettled: () => queries.invalidateQueries({ queryKey: scenesKey }),
   });
 }
@@ -25,13 +27,13 @@ export function useSaveScene(id: string | null): Command<Scene, NewScene> {
 /** Sends commands that are no scene yet. */
 export function useTryScene(): Command<SceneRun, SceneCommand[]> {
   const { session } = useServices();
-  return useMutation({ mutationFn: (commands) => session.call('POST', '/api/scenes/try', { body: { commands } }) });
+  return useMutation({ mutationFn: (commands) => session.call('POST /api/scenes/try', { body: { commands } }) });
 }
 
 export function useRemoveScene(): Command<void, string> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (id) => session.call('DELETE', `/api/scenes/${id}`),
+    mutationFn: (id) => session.call('DELETE /api/scenes/:id', { params: { id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: scenesKey }),
   });
 }

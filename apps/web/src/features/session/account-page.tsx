@@ -54,7 +54,7 @@ export function PasswordCard({ email }: { email: string }) {
   const faults = useFormFaults();
   const change = useMutation({
     mutationFn: (body: { currentPassword: string; newPassword: string }) =>
-      session.call<void>('POST', '/api/auth/password', { body }),
+      session.call('POST /api/auth/password', { body }),
     onSuccess: () => form.current?.reset(),
   });
   const problem = change.error ? asProblem(change.error) : null;

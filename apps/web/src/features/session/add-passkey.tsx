@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { NewPasskey, Passkey, PasskeyCreation } from '@station/protocol/passkeys';
+import type { NewPasskey } from '@station/protocol/passkeys';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -87,13 +87,13 @@ function useAddPasskey(onAdded: () => Promise<void>) {
   const { session } = useServices();
   return useMutation({
     mutationFn: async ({ name, currentPassword }: { name: string; currentPassword: string }) => {
-      const options = await session.call<PasskeyCreation>('POST', '/api/auth/passkeys/options', {
+      const options = await session.call('POST /api/auth/passkeys/options', {
         body: { currentPassword },
       });
       const made = await createPasskey(options);
       if (made.kind !== 'done') return made.kind;
       const body: NewPasskey = { name, credential: made.credential };
-      await session.call<Passkey>('POST', '/api/auth/passkeys', { body });
+      await session.call('POST /api/auth/passkeys', { body });
       await onAdded();
       return made.kind;
     },

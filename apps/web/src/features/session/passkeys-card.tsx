@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import type { Passkey, PasskeyList } from '@station/protocol/passkeys';
+import type { Passkey } from '@station/protocol/passkeys';
 import { useReading } from '../../api/reading.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -25,7 +25,7 @@ export function PasskeysCard({ email }: { email: string }) {
   const { t } = useTranslation();
   const { queries } = useServices();
   const [adding, setAdding] = useState(false);
-  const view = useReading<PasskeyList>(passkeysKey, '/api/auth/passkeys');
+  const view = useReading(passkeysKey, 'GET /api/auth/passkeys');
   if (view.kind === 'fault') return <ReadFault title={t('passkeys.fault')} {...view} />;
   const place = passkeyPlace(location, window);
   const usable = view.kind === 'shown' && view.freshness.kind !== 'stale';
@@ -135,7 +135,7 @@ function RenameDialog({ passkey: { id, name: before }, onClose }: { passkey: Pas
   const [isChecked, setChecked] = useState(false);
   const isEmpty = name.trim() === '';
   const rename = useMutation({
-    mutationFn: () => session.call<Passkey>('PATCH', `/api/auth/passkeys/${id}`, { body: { name: name.trim() } }),
+    mutationFn: () => session.call('PATCH /api/auth/passkeys/:id', { params: { id }, body: { name: name.trim() } }),
     onSettled: () => queries.invalidateQueries({ queryKey: passkeysKey }),
     onSuccess: onClose,
   });
@@ -182,7 +182,7 @@ function RemoveDialog({ passkey: { id, name }, onClose }: { passkey: Passkey; on
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const remove = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/auth/passkeys/${id}`),
+    mutationFn: () => session.call('DELETE /api/auth/passkeys/:id', { params: { id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: passkeysKey }),
     onSuccess: onClose,
   });

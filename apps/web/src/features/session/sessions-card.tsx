@@ -17,7 +17,7 @@ const sessionsKey = ['sessions'];
 /** Where the user is logged in; each other session can be ended here. */
 export function SessionsCard() {
   const { t } = useTranslation();
-  const view = useReading<SessionList>(sessionsKey, '/api/auth/sessions');
+  const view = useReading(sessionsKey, 'GET /api/auth/sessions');
   if (view.kind === 'fault') return <ReadFault title={t('sessions.fault')} {...view} />;
   return (
     <Card title={t('sessions.title')}>
@@ -38,7 +38,7 @@ function Row({ known, usable }: { known: KnownSession; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const end = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/auth/sessions/${known.id}`),
+    mutationFn: () => session.call('DELETE /api/auth/sessions/:id', { params: { id: known.id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: sessionsKey }),
   });
   const { browser, system } = deviceNameOf(known.userAgent);

@@ -19,13 +19,13 @@ import {
   type WifiDevice,
   wifiHeadline,
 } from './devices-wifi-words.ts';
-import { devicesWifiKey, devicesWifiPath } from './follow-wifi.ts';
+import { devicesWifiKey } from './follow-wifi.ts';
 import { WifiForm } from './wifi-form.tsx';
 
 /** Brings the devices to another Wi-Fi: who followed, who did not, and what to do. */
 export function DevicesWifiCard({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
-  const view = useReading<DevicesWifi>(devicesWifiKey, devicesWifiPath);
+  const view = useReading(devicesWifiKey, 'GET /api/devices/wifi');
   if (view.kind === 'loading') return <Skeleton className="h-48 rounded-2xl" />;
   if (view.kind === 'fault') return <ReadFault title={t('devicesWifi.fault')} {...view} />;
   const { change } = view.value;
@@ -51,9 +51,9 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
   const { session } = useServices();
   const [editing, setEditing] = useState(false);
   const start = useWifiCall((body: DevicesWifiRequest | null) =>
-    session.call('POST', devicesWifiPath, body === null ? {} : { body }),
+    session.call('POST /api/devices/wifi', body === null ? {} : { body }),
   );
-  const dismiss = useWifiCall(() => session.call('DELETE', `${devicesWifiPath}/offer`));
+  const dismiss = useWifiCall(() => session.call('DELETE /api/devices/wifi/offer'));
   const error = start.error ?? dismiss.error;
   if (editing) {
     return (
@@ -100,7 +100,7 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
 function Cancel({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const cancel = useWifiCall(() => session.call('POST', `${devicesWifiPath}/cancel`));
+  const cancel = useWifiCall(() => session.call('POST /api/devices/wifi/cancel'));
   return (
     <div className="mt-4">
       {cancel.error && <ProblemNote problem={asProblem(cancel.error)} />}

@@ -23,10 +23,10 @@ export function DiagnosticsCard({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const check = useMutation({
-    mutationFn: () => session.call<SystemDoctor>('GET', '/api/system/doctor', { timeoutMs: checkTimeoutMs }),
+    mutationFn: () => session.call('GET /api/system/doctor', { timeoutMs: checkTimeoutMs }),
   });
   const file = useMutation({
-    mutationFn: () => session.call<object>('GET', '/api/system/diagnostics', { timeoutMs: checkTimeoutMs }),
+    mutationFn: () => session.call('GET /api/system/diagnostics', { timeoutMs: checkTimeoutMs }),
     onSuccess: saveFile,
   });
   const problem: unknown = check.error ?? file.error;
@@ -51,7 +51,7 @@ export function DiagnosticsCard({ usable }: { usable: boolean }) {
   );
 }
 
-function saveFile(content: object): void {
+function saveFile(content: unknown): void {
   const url = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;

@@ -4,7 +4,6 @@ import type { LiveService } from '../../api/live.ts';
 import { useServices } from '../../api/services.ts';
 
 export const devicesWifiKey = ['devices-wifi'];
-export const devicesWifiPath = '/api/devices/wifi';
 
 /** Updates the change of the devices' Wi-Fi from the station's messages. */
 export function followDevicesWifi(live: LiveService, queries: QueryClient): void {
@@ -23,7 +22,7 @@ export function useWifiOffer(mayManage: boolean): string | null {
   const { session } = useServices();
   const { data } = useQuery({
     queryKey: devicesWifiKey,
-    queryFn: ({ signal }) => session.call<DevicesWifi>('GET', devicesWifiPath, { signal }),
+    queryFn: ({ signal }) => session.call('GET /api/devices/wifi', { signal }),
     enabled: mayManage,
     refetchInterval: seldomMs,
   });

@@ -21,8 +21,7 @@ export function PlaceCard({ station, usable }: { station: Station; usable: boole
   const [longitude, setLongitude] = useState(textOf(station.place?.longitude));
   const [isChecked, setChecked] = useState(false);
   const save = useMutation({
-    mutationFn: (place: Place | null) =>
-      session.call<Station>('PATCH', '/api/station', { body: { place } satisfies StationPatch }),
+    mutationFn: (place: Place | null) => session.call('PATCH /api/station', { body: { place } satisfies StationPatch }),
     onSuccess: (changed) => queries.setQueryData(['station'], changed),
   });
   const show = ({ latitude: north, longitude: east }: Place): void => {

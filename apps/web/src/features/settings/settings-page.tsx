@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { DeviceWifi, Station } from '@station/protocol/rest';
+import type { Station } from '@station/protocol/rest';
 import { isLimited, isManager } from '@station/protocol/roles';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
@@ -21,7 +21,7 @@ const wifiKey = ['settings', 'wifi'];
 /** Settings that rarely change: the station's name, its time zone, and the Wi-Fi for new devices. `children`: links to further pages. */
 export function SettingsPage({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
-  const view = useReading<Station>(stationKey, '/api/station');
+  const view = useReading(stationKey, 'GET /api/station');
   const title = t('settings.title');
   return (
     <>
@@ -64,7 +64,7 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
 
 function WifiPart({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
-  const view = useReading<DeviceWifi>(wifiKey, '/api/settings/wifi');
+  const view = useReading(wifiKey, 'GET /api/settings/wifi');
   if (view.kind === 'loading') return <Skeleton className="h-48 rounded-2xl" />;
   if (view.kind === 'fault') return <ReadFault title={t('settings.fault')} {...view} />;
   return <WifiCard wifi={view.value} usable={usable} />;

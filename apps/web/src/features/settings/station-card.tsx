@@ -41,7 +41,7 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
   const [isMissing, setMissing] = useState(false);
   const save = useMutation({
     mutationFn: async () =>
-      Object.keys(touched).length === 0 ? station : session.call<Station>('PATCH', '/api/station', { body: touched }),
+      Object.keys(touched).length === 0 ? station : session.call('PATCH /api/station', { body: touched }),
     onSuccess: (changed) => {
       queries.setQueryData(['station'], changed);
       setTouched({});

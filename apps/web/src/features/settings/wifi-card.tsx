@@ -16,7 +16,7 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
   const { session, queries } = useServices();
   const [editing, setEditing] = useState(false);
   const forget = useMutation({
-    mutationFn: () => session.call<void>('DELETE', '/api/settings/wifi'),
+    mutationFn: () => session.call('DELETE /api/settings/wifi'),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', 'wifi'] }),
   });
   const { ssid, isOpen, updatedAt } = wifi;
@@ -66,7 +66,7 @@ function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; 
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const save = useMutation({
-    mutationFn: (body: DeviceWifiPut) => session.call<DeviceWifi>('PUT', '/api/settings/wifi', { body }),
+    mutationFn: (body: DeviceWifiPut) => session.call('PUT /api/settings/wifi', { body }),
     onSuccess: (set) => {
       queries.setQueryData(['settings', 'wifi'], set);
       onDone();

@@ -19,7 +19,7 @@ export function ClockCard() {
     mutationFn: () => {
       // Not the clock of the services: that one follows the station, which is wrong here.
       const body: StationClockRequest = { now: new Date().toISOString() };
-      return session.call('POST', '/api/system/clock', { body, timeoutMs: setTimeoutMs });
+      return session.call('POST /api/system/clock', { body, timeoutMs: setTimeoutMs });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: conditionsKey }),
   });

@@ -1,4 +1,5 @@
 import type { LogLine } from '@station/protocol/agent-machine';
+import { pathOf } from '../../api/request.ts';
 import type { SessionService } from '../../api/session.ts';
 import { createLineReader } from './log-view.ts';
 
@@ -22,7 +23,8 @@ export async function followLog({ session, since, onLines, onLive, signal }: Fol
     try {
       const token = await session.token();
       const from = since();
-      const response = await fetch(`/api/system/logs${from === null ? '' : `?since=${from}`}`, {
+      const path = pathOf('GET /api/system/logs', { query: from === null ? {} : { since: from } });
+      const response = await fetch(path, {
         headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
         cache: 'no-store',
         signal: AbortSignal.any([signal, silence.signal]),

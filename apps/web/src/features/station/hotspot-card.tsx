@@ -14,7 +14,7 @@ export function HotspotCard() {
   const { t } = useTranslation();
   const { session } = useServices();
   const show = useMutation({
-    mutationFn: () => session.call<HotspotLogin>('GET', '/api/system/hotspot'),
+    mutationFn: () => session.call('GET /api/system/hotspot'),
     // Nothing of it stays behind when the page is left.
     gcTime: 0,
   });

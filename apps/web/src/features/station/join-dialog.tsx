@@ -23,7 +23,7 @@ export function JoinDialog({ chosen, onClose }: { chosen: ShownNetwork | 'other'
   const [faults, setFaults] = useState(noWifiFaults);
   const [isLong, setIsLong] = useState(false);
   const join = useMutation<unknown, Problem, { name: string; body: NetworkJoinRequest }>({
-    mutationFn: ({ body }) => session.call('POST', '/api/system/network/join', { body }),
+    mutationFn: ({ body }) => session.call('POST /api/system/network/join', { body }),
     onSuccess: (_answer, { name }) => {
       // Shown at once: the next read may take a minute.
       queries.setQueryData<NetworkState>(

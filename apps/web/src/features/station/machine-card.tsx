@@ -20,7 +20,7 @@ const machineKey = ['machine'];
 /** Load, memory, disks, temperature and clock of the machine; read only while the page is open. */
 export function MachineCard({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
-  const view = useReading<Machine>(machineKey, '/api/system/machine', { isFromAgent: true, isBusy: () => false });
+  const view = useReading(machineKey, 'GET /api/system/machine', { isFromAgent: true, isBusy: () => false });
   return (
     <Card title={t('machine.title')}>
       {view.kind === 'loading' && <Skeleton className="h-48 w-full" />}
@@ -106,7 +106,7 @@ function RestartMachine({ usable }: { usable: boolean }) {
   const { session } = useServices();
   const [asking, setAsking] = useState(false);
   const restart = useMutation<unknown, Problem>({
-    mutationFn: () => session.call('POST', '/api/system/machine/restart'),
+    mutationFn: () => session.call('POST /api/system/machine/restart'),
     onSettled: () => setAsking(false),
   });
   return (

@@ -26,7 +26,7 @@ export function NearCard({ state, usable }: { state: NetworkState; usable: boole
   const { session, queries } = useServices();
   const [chosen, setChosen] = useState<ShownNetwork | 'other' | null>(null);
   const scan = useMutation<NetworkState, Problem>({
-    mutationFn: () => session.call('POST', '/api/system/network/scan', { timeoutMs: scanTimeoutMs }),
+    mutationFn: () => session.call('POST /api/system/network/scan', { timeoutMs: scanTimeoutMs }),
     onSuccess: (read) => queries.setQueryData(networkKey, read),
   });
   const { blocker, scannedAt } = state;

@@ -47,7 +47,7 @@ const settled: ReadonlySet<string> = new Set(['CONNECTED', 'HOTSPOT_ACTIVE', 'DI
 
 function Managed({ isOwner }: { isOwner: boolean }) {
   const { t } = useTranslation();
-  const view = useReading<NetworkState>(networkKey, '/api/system/network', {
+  const view = useReading(networkKey, 'GET /api/system/network', {
     isFromAgent: true,
     isBusy: (state) => state !== undefined && (state.joining !== null || !settled.has(state.wifi.watchdog.state)),
   });

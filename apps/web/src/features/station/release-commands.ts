@@ -1,5 +1,6 @@
 import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import type { Accepted, CheckResult } from '@station/protocol/agent-api';
+import type { AnswerOf } from '@station/protocol/routes';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { statusKey } from '../../api/station.ts';
@@ -13,16 +14,16 @@ const checkTimeoutMs = 75_000;
 export function useCheck(): Command<CheckResult> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/system/check', { timeoutMs: checkTimeoutMs }),
+    mutationFn: () => session.call('POST /api/system/check', { timeoutMs: checkTimeoutMs }),
     onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
 }
 
 /** Starts an update; without a version, to the latest. Resolves once it has started and the status shows it. */
-export function useUpdate(): Command<Accepted, { version?: string }> {
+export function useUpdate(): Command<AnswerOf<'POST /api/system/update'>, { version?: string }> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (request) => session.call('POST', '/api/system/update', { body: request }),
+    mutationFn: (request) => session.call('POST /api/system/update', { body: request }),
     onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
 }
@@ -31,7 +32,7 @@ export function useUpdate(): Command<Accepted, { version?: string }> {
 export function useRollback(): Command<Accepted> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/system/rollback'),
+    mutationFn: () => session.call('POST /api/system/rollback'),
     onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
 }

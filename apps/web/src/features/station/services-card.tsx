@@ -26,7 +26,7 @@ export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage
   const { session, queries } = useServices();
   const [asked, setAsked] = useState<string | null>(null);
   const restart = useMutation<unknown, Problem, ServiceRestartRequest>({
-    mutationFn: (body) => session.call('POST', '/api/system/services/restart', { body }),
+    mutationFn: (body) => session.call('POST /api/system/services/restart', { body }),
     onSettled: () => {
       setAsked(null);
       return queries.invalidateQueries({ queryKey: statusKey });
