@@ -1454,7 +1454,17 @@ apply_to_stack() {
 	containers=$(docker ps --all --quiet --filter label=com.docker.compose.project=station)
 	if [ -z "$containers" ] || [ -z "$(recorded stack_hash)" ]; then return 0; fi
 	wait_until_idle
-	must 'The station itself keeps running.' env -C "$project_folder" docker compose up --detach --no-build --quiet-pull
+	# The agent, which has just started, starts containers too: of two that recreate the same one, one fails.
+	tries=1
+	until run env -C "$project_folder" docker compose up --detach --no-build --quiet-pull; do
+		if [ "$tries" -ge 3 ]; then
+			must_help='The station itself keeps running.'
+			end_after 'docker compose up'
+		fi
+		tries=$((tries + 1))
+		sleep 5
+		wait_until_idle
+	done
 	if [ "$(recorded proxy_hash)" != "$proxy_hash" ]; then restart_container proxy; fi
 	if [ "$(recorded mosquitto_hash)" != "$mosquitto_hash" ]; then restart_container mqtt; fi
 }
