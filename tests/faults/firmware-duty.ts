@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createOtaBackend } from '@station/agent/adapters/backend-client';
+import { createOtaBackend } from '@station/agent/adapters/ota-backend';
 import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { openDownload } from '@station/agent/adapters/http-download';

@@ -9,18 +9,19 @@ import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { Status } from '@station/protocol/agent-api';
 import { events } from '@station/protocol/events';
 import { formatKeyId } from '@station/protocol/signing-key';
-import { createOtaBackend } from './adapters/backend-client.ts';
-import { readBootId } from './adapters/boot-id.ts';
 import { cacheDisk } from './adapters/cache-disk.ts';
 import { createDockerEngine } from './adapters/docker/docker-engine.ts';
-import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
+import { createHttpProbe } from './adapters/health-probe.ts';
+import { fetchSmallFile } from './adapters/http-client.ts';
 import { listenForApi } from './adapters/http-listener.ts';
 import { openDownload } from './adapters/http-download.ts';
-import { readLog } from './adapters/machine-checks.ts';
+import { readBootId } from './adapters/kernel-files.ts';
 import { createMachinePower } from './adapters/machine-power.ts';
 import { createMdnsName, type MdnsName } from './adapters/mdns-name.ts';
+import { createOtaBackend } from './adapters/ota-backend.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { createSystemTime } from './adapters/timedate.ts';
+import { readUnitLog } from './adapters/unit-log.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
 import { type AgentPart, createAgentPart } from './backup/agent-part.ts';
 import { createHostClock, type HostClock } from './clock/host-clock.ts';
@@ -300,7 +301,7 @@ async function createDocker(
 const logTimeoutMs = 10_000;
 
 const readAgentLog = (config: Config): Promise<string[]> =>
-  readLog(agentUnit, config.childEnv, AbortSignal.timeout(logTimeoutMs));
+  readUnitLog(agentUnit, config.childEnv, AbortSignal.timeout(logTimeoutMs));
 
 type StatusParts = MachineParts & {
   hostClock: HostClock;

@@ -3,7 +3,7 @@ import { nodeDisk } from '@station/kit/durable-files';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
 import { createReachability } from './adapters/reachability.ts';
-import { createSettingsBackend } from './adapters/backend-client.ts';
+import { createSettingsBackend } from './adapters/settings-backend.ts';
 import type { Config } from './config.ts';
 import type { SavedNetworks } from './core/backup-ports.ts';
 import type { NetworkActions } from './core/network-port.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createHttpProbe } from './http-client.ts';
+import { createHttpProbe } from './health-probe.ts';
 
 test('a failing health check names the reasons of the backend, and nothing else that the answer holds', async () => {
   let answer: [status: number, body: string] = [200, ''];

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { fetchSmallFile } from './http-client.ts';
-import { openDownload } from './http-download.ts';
 
 const options = { maxBytes: 100, etag: null, signal: new AbortController().signal };
 
@@ -52,21 +51,6 @@ test('does not follow a redirect to another scheme', async () => {
   for (const location of ['file:///etc/hostname', 'data:text/plain,x', 'ftp://127.0.0.1/x', 'http://[']) {
     await using server = await serve((_, response) => response.writeHead(302, { location }).end());
     assert.equal((await fetchSmallFile(server.url, options)).kind, 'rejected', location);
-  }
-});
-
-test('a page in place of a large file is no file, however the server writes its type', async () => {
-  for (const [type, kind] of [
-    ['text/html; charset=utf-8', 'unavailable'],
-    ['Text/HTML', 'unavailable'],
-    ['application/xhtml+xml', 'unavailable'],
-    ['application/octet-stream', 'ok'],
-    ['application/macbinary', 'ok'],
-  ] as const) {
-    await using server = await serve((_, response) => response.writeHead(200, { 'content-type': type }).end('x'));
-    const opened = await openDownload(server.url, { offset: 0, etag: null, signal: options.signal });
-    assert.equal(opened.kind, kind, type);
-    if (opened.kind === 'ok') for await (const chunk of opened.body) assert.equal(chunk.length, 1);
   }
 });
 

@@ -90,21 +90,3 @@ export async function askBackend(url: URL, signal: AbortSignal): Promise<Backend
     return reason === 'ECONNREFUSED' ? { kind: 'refused' } : { kind: 'failed', reason };
   }
 }
-
-const mostLogLines = 200;
-
-/** The last lines that a unit logged, oldest first; none without journald. */
-export async function readLog(unit: string, env: Environment, abort: AbortSignal): Promise<string[]> {
-  try {
-    const args = ['--unit', unit, '--output', 'cat', '--lines', String(mostLogLines), '--no-pager', '--quiet'];
-    const { exitCode, stdout } = await runCommand('journalctl', args, {
-      env: { ...env },
-      abort,
-      keptBytes: 256 * 1024,
-    });
-    // The output is cut at its beginning, perhaps in the middle of a line.
-    return exitCode === 0 ? stdout.split('\n').filter((line) => line.startsWith('{')) : [];
-  } catch {
-    return [];
-  }
-}
