@@ -11,18 +11,22 @@ const rooms = {
   'apps/agent/src': {
     core: [],
     ...features(
-      ['stack', 'firmware', 'wifi', 'portal', 'clock', 'tls', 'backup', 'logs', 'http', 'doctor', 'commands'],
+      [
+        'stack',
+        'firmware',
+        'wifi',
+        'portal',
+        'clock',
+        'tls',
+        'backup',
+        'logs',
+        'http',
+        'doctor',
+        'commands',
+        'machine',
+      ],
       ['core'],
     ),
-    // Adapters implement the ports of the rooms.
-    adapters: [
-      'core',
-      'stack/stack-ports',
-      'firmware/firmware-ports',
-      'wifi/wifi-ports',
-      'clock/clock-ports',
-      'tls/tls-ports',
-    ],
   },
   'apps/backend/src': {
     core: [],

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
 import { type Bus, createBus } from '@station/kit/message-bus';
-import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/profiles';
+import { networkSettings, type NetworkSettings } from '@station/agent/wifi/adapters/network-manager/profiles';
 import { ssidFromBytes, type JoinRequest, type Network } from '@station/agent/core/wifi-network';
 import { readForm, readJoinForm } from '@station/agent/portal/join-form';
 import { renderPage, untouched } from '@station/agent/portal/page';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
-import { createMachinePower } from '@station/agent/adapters/machine-power';
+import { createMachinePower } from '@station/agent/machine/adapters/machine-power';
 import { systemClock } from '@station/kit/clock';
 import { startPrivateBus } from '../rig/private-bus.ts';
 

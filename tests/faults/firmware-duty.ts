@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createOtaBackend } from '@station/agent/adapters/ota-backend';
-import { cacheDisk } from '@station/agent/adapters/cache-disk';
-import { fetchSmallFile } from '@station/agent/adapters/http-client';
-import { openDownload } from '@station/agent/adapters/http-download';
+import { createOtaBackend } from '@station/agent/firmware/adapters/ota-backend';
+import { cacheDisk } from '@station/agent/firmware/adapters/cache-disk';
+import { fetchSmallFile } from '@station/agent/core/adapters/http-client';
+import { openDownload } from '@station/agent/firmware/adapters/http-download';
 import type { UpdateKeys } from '@station/agent/core/update-keys';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createHttpProbe } from '@station/agent/adapters/health-probe';
+import { createHttpProbe } from '@station/agent/stack/adapters/health-probe';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import type { StepContext } from '@station/agent/stack/stack-steps';

@@ -6,7 +6,7 @@ import { runCommand } from '@station/kit/command';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { describeError } from '@station/kit/station-error';
-import { createRunningAgent } from './adapters/running-agent.ts';
+import { createRunningAgent } from './commands/adapters/agent-client.ts';
 import { askRunningAgent, type CommandName } from './commands/commands.ts';
 import { type Config, loadConfig } from './config.ts';
 import { readKeptCode } from './portal/station-code.ts';

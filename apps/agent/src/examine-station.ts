@@ -12,9 +12,9 @@ import { agentFindings } from '@station/protocol/doctor-findings';
 import type { Release } from '@station/protocol/release';
 import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
-import { certificateMaker } from './adapters/certificates.ts';
-import { createEngineApi, type EngineApi } from './adapters/docker/engine-api.ts';
-import { fetchSmallFile } from './adapters/http-client.ts';
+import { certificateMaker } from './tls/adapters/certificates.ts';
+import { createEngineApi, type EngineApi } from './stack/adapters/docker/engine-api.ts';
+import { fetchSmallFile } from './core/adapters/http-client.ts';
 import {
   askBackend,
   isTimeSynchronised,
@@ -22,12 +22,12 @@ import {
   modeOf,
   readProject,
   readUnit,
-} from './adapters/machine-checks.ts';
-import { readPublicCertificate } from './adapters/proxy-checks.ts';
-import { kernelPaths } from './adapters/kernel-files.ts';
-import { isDnsPortTaken, readBlocked } from './adapters/network-manager/host.ts';
+} from './doctor/adapters/machine-checks.ts';
+import { readPublicCertificate } from './doctor/adapters/proxy-checks.ts';
+import { kernelPaths } from './core/adapters/kernel-files.ts';
+import { isDnsPortTaken, readBlocked } from './wifi/adapters/network-manager/host.ts';
 import type { Config } from './config.ts';
-import type { NeededImage, ProjectFacts, StateFacts } from './core/doctor-facts.ts';
+import type { NeededImage, ProjectFacts, StateFacts } from './doctor/doctor-ports.ts';
 import { learnedKeysFile, readLearnedKeys } from './core/update-keys.ts';
 import {
   decideBackend,

@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import { nodeDisk, type Owner } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
-import { certificateMaker } from './adapters/certificates.ts';
-import { readHostAddresses } from './adapters/host-addresses.ts';
-import type { MdnsName } from './adapters/mdns-name.ts';
+import { certificateMaker } from './tls/adapters/certificates.ts';
+import { readHostAddresses } from './tls/adapters/host-addresses.ts';
+import type { MdnsName } from './core/adapters/mdns-name.ts';
 import type { Config } from './config.ts';
 import { restartService, type ServiceRestartParts } from './stack/service-restart.ts';
 import { createStationCertificates, type Server, type StationCertificates } from './tls/station-certificates.ts';

@@ -1,14 +1,14 @@
 import type { Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
-import { createReachability } from './adapters/reachability.ts';
-import { createSettingsBackend } from './adapters/settings-backend.ts';
+import { createNetworkManager, undoHotspot } from './wifi/adapters/network-manager/network-manager.ts';
+import { createReachability } from './wifi/adapters/reachability.ts';
+import { createSettingsBackend } from './wifi/adapters/settings-backend.ts';
 import type { Config } from './config.ts';
 import type { SavedNetworks } from './core/backup-ports.ts';
 import type { NetworkActions } from './core/network-port.ts';
 import { ssidFromText } from './core/wifi-network.ts';
-import { listenForPortal } from './adapters/http-listener.ts';
+import { listenForPortal } from './core/adapters/http-listener.ts';
 import { createCodeGuard } from './portal/code-guard.ts';
 import { openPortal } from './portal/portal-server.ts';
 import { createStationCode } from './portal/station-code.ts';

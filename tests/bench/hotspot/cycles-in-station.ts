@@ -4,7 +4,10 @@
  * Argument: number of cycles.
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { createNetworkManager, type NetworkManager } from '@station/agent/adapters/network-manager/network-manager';
+import {
+  createNetworkManager,
+  type NetworkManager,
+} from '@station/agent/wifi/adapters/network-manager/network-manager';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { systemClock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';

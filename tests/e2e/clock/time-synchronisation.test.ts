@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSystemTime } from '@station/agent/adapters/timedate';
+import { createSystemTime } from '@station/agent/clock/adapters/timedate';
 import { systemClock } from '@station/kit/clock';
 import { startPrivateBus } from '../../rig/private-bus.ts';
 import { startFakeTimedate } from './fake-timedate.ts';

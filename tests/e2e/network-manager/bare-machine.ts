@@ -1,5 +1,5 @@
 import { Variant } from '@jellybrick/dbus-next';
-import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
+import { deviceState, interfaces, managerPath } from '@station/agent/wifi/adapters/network-manager/objects';
 
 export type Values = Record<string, Variant>;
 

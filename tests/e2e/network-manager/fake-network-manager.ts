@@ -6,7 +6,7 @@ import {
   managerName,
   managerPath,
   supplicantName,
-} from '@station/agent/adapters/network-manager/objects';
+} from '@station/agent/wifi/adapters/network-manager/objects';
 import { plain } from '@station/kit/message-bus';
 import { bareMachine, wifiPath, type Values } from './bare-machine.ts';
 import {

@@ -1,6 +1,6 @@
 import { Message, type MessageBus, Variant } from '@jellybrick/dbus-next';
 import { plain } from '@station/kit/message-bus';
-import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
+import { deviceState, interfaces, managerPath } from '@station/agent/wifi/adapters/network-manager/objects';
 import { wifiPath, type Values } from './bare-machine.ts';
 
 export type Settings = Record<string, Record<string, Variant>>;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { undoHotspot } from '@station/agent/adapters/network-manager/network-manager';
+import { undoHotspot } from '@station/agent/wifi/adapters/network-manager/network-manager';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import { createStage, forever, hotspot, profile, type Stage } from './stage.ts';

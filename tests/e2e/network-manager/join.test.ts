@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
-import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
+import { deviceState, interfaces, managerPath } from '@station/agent/wifi/adapters/network-manager/objects';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { wifiPath } from './bare-machine.ts';
 import { joins, type Step } from './fake-objects.ts';

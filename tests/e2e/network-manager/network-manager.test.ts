@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
 import { ssidFromText } from '@station/agent/core/wifi-network';
-import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
+import { deviceState, interfaces, managerPath } from '@station/agent/wifi/adapters/network-manager/objects';
 import { ethernetPath } from './bare-machine.ts';
 import { createStage, forever, home, hotspot, profile, request, utf8, type Stage } from './stage.ts';
 

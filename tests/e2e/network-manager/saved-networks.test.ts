@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
-import { managerName } from '@station/agent/adapters/network-manager/objects';
+import { managerName } from '@station/agent/wifi/adapters/network-manager/objects';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { createStage, profile, type Stage } from './stage.ts';
 

@@ -11,7 +11,7 @@ import {
   createNetworkManager,
   type Limits,
   type NetworkManager,
-} from '@station/agent/adapters/network-manager/network-manager';
+} from '@station/agent/wifi/adapters/network-manager/network-manager';
 import { startFakeNetworkManager, type FakeNetworkManager } from './fake-network-manager.ts';
 import { waitFor } from '../../rig/program.ts';
 import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';

@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createDockerEngine as createAdapter } from '@station/agent/adapters/docker/docker-engine';
+import { createDockerEngine as createAdapter } from '@station/agent/stack/adapters/docker/docker-engine';
 import { fetchRelease } from '@station/agent/stack/image-fetch';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';

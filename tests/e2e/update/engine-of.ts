@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { createDockerEngine } from '@station/agent/adapters/docker/docker-engine';
+import { createDockerEngine } from '@station/agent/stack/adapters/docker/docker-engine';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { SmallRig } from '../../rig/small-rig.ts';

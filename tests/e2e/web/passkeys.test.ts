@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { certificateMaker } from '@station/agent/adapters/certificates';
+import { certificateMaker } from '@station/agent/tls/adapters/certificates';
 import { findFreePort } from '@station/kit/free-port';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { chromium, type BrowserContext, type CDPSession, type Page } from 'playwright-core';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createMdnsName } from '@station/agent/adapters/mdns-name';
+import { createMdnsName } from '@station/agent/core/adapters/mdns-name';
 import { systemClock } from '@station/kit/clock';
 import { foundName } from '@station/protocol/station-name';
 import { needPackages } from '../../rig/debian.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { createRunningAgent } from '../adapters/running-agent.ts';
+import { createRunningAgent } from './adapters/agent-client.ts';
 import { historyEntry, type RunningServer, startedAnswer, startServer } from '../http/testing/running-server.ts';
 import { askRunningAgent, type CommandName } from './commands.ts';
 

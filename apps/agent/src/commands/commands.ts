@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '@station/kit/clock';
 import { plainJson, plainText } from '@station/kit/plain-text';
 import { clearLine, progressBar } from '@station/kit/progress-bar';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
-import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from '../core/running-agent.ts';
+import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from './commands-ports.ts';
 import { checkText, endText, isSuccess, operationText, statusText } from './texts.ts';
 
 export type CommandName = 'status' | 'check' | 'update' | 'rollback';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BackendAnswer, WifiFacts } from '../core/doctor-facts.ts';
+import type { BackendAnswer, WifiFacts } from './doctor-ports.ts';
 import {
   decideBackend,
   decideConfiguration,

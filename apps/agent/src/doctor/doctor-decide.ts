@@ -9,7 +9,7 @@ import type {
   StateFacts,
   UnitFacts,
   WifiFacts,
-} from '../core/doctor-facts.ts';
+} from './doctor-ports.ts';
 
 export type Outcome = CheckOutcome<AgentFindingCode>;
 type Found = Finding<AgentFindingCode>;

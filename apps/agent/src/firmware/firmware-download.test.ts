@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { cacheDisk } from '../adapters/cache-disk.ts';
+import { cacheDisk } from './adapters/cache-disk.ts';
 import { createTolerantRead } from './unreadable-files.ts';
 import { createPartial, listPartials } from './firmware-download.ts';
 

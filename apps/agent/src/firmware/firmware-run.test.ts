@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { cacheDisk } from '../adapters/cache-disk.ts';
+import { cacheDisk } from './adapters/cache-disk.ts';
 import {
   createRun,
   emptyRecords,

@@ -8,8 +8,8 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { listenForApi } from '../adapters/http-listener.ts';
-import { socketFiles } from '../adapters/unix-socket.ts';
+import { listenForApi } from '../core/adapters/http-listener.ts';
+import { socketFiles } from './adapters/unix-socket.ts';
 import { createHttpServer } from './server.ts';
 import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
 

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';
 import { events as catalogue } from '@station/protocol/events';
-import { certificateMaker as maker } from '../adapters/certificates.ts';
+import { certificateMaker as maker } from './adapters/certificates.ts';
 import { createStationCertificates, type Server } from './station-certificates.ts';
 import { dayMs } from './tls-decide.ts';
 import type { KeyPair } from './tls-ports.ts';

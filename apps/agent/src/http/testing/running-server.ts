@@ -14,8 +14,8 @@ import type { Config } from '../../config.ts';
 import type { StartAnswer } from '../../core/stack-port.ts';
 import type { AgentPort } from '../../core/agent-port.ts';
 import type { ListenHttp } from '../../core/http-port.ts';
-import { listenForApi } from '../../adapters/http-listener.ts';
-import { socketFiles } from '../../adapters/unix-socket.ts';
+import { listenForApi } from '../../core/adapters/http-listener.ts';
+import { socketFiles } from '../adapters/unix-socket.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
 /** An agent behind the API with scripted answers. */

@@ -5,7 +5,7 @@ import { createLogger } from '@station/kit/logger';
 import { type JoinRequest, type Network, ssidFromText } from '../../core/wifi-network.ts';
 import type { PortalActions, PortalView } from '../../core/hotspot-ports.ts';
 import type { CodeGuard } from '../code-guard.ts';
-import { listenForPortal } from '../../adapters/http-listener.ts';
+import { listenForPortal } from '../../core/adapters/http-listener.ts';
 import { openPortal } from '../portal-server.ts';
 
 export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({

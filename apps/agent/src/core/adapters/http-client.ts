@@ -1,0 +1,61 @@
+import { createReadStream } from 'node:fs';
+import { readRetryAfter } from '@station/kit/retry-after';
+import type { Fetched } from '../signature.ts';
+import { collect, faultOf, followRedirects, type HttpResponse, readBody, webPageReason } from './http-request.ts';
+
+const totalTimeoutMs = 30_000;
+
+/**
+ * Fetches a small file whole, by https, http or file (contracts, section 1): conditional, bounded, redirects only to the same
+ * scheme or to https. The connection may take 10 s, the whole transfer 30 s.
+ */
+export async function fetchSmallFile(
+  address: URL,
+  options: { maxBytes: number; etag: string | null; signal: AbortSignal },
+): Promise<Fetched> {
+  if (address.protocol === 'file:') return readLocal(address, options.maxBytes);
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(totalTimeoutMs)]);
+  const headers: Record<string, string> = options.etag === null ? {} : { 'if-none-match': options.etag };
+  try {
+    const followed = await followRedirects(address, { headers, signal });
+    if (followed.kind === 'rejected') return followed;
+    return await readAnswer(followed.response, followed.url, options.maxBytes);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    return { kind: 'unavailable', reason: faultOf(error) };
+  }
+}
+
+async function readAnswer(response: HttpResponse, url: URL, maxBytes: number): Promise<Fetched> {
+  const { status, headers, body } = response;
+  if (status !== 200) {
+    body.destroy();
+    if (status === 304) return { kind: 'not_modified' };
+    const missing = status === 404 || status === 410;
+    const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
+    return {
+      kind: 'unavailable',
+      reason: `the server answered ${status}`,
+      ...(missing ? { missing } : {}),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    };
+  }
+  const bytes = await readBody(response, maxBytes);
+  if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
+  if (isWebPage(bytes)) return { kind: 'unavailable', reason: webPageReason };
+  return { kind: 'ok', bytes, etag: headers.etag ?? null, url: url.href };
+}
+
+/** A network that asks for a log-in answers every address with its page (RFC 6585, section 6). No file that is fetched here begins so. */
+const isWebPage = (bytes: Uint8Array): boolean => /^\s*</.test(new TextDecoder().decode(bytes.subarray(0, 256)));
+
+async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
+  try {
+    const bytes = await collect(createReadStream(address) as AsyncIterable<Uint8Array>, maxBytes);
+    if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
+    return { kind: 'ok', bytes, etag: null, url: address.href };
+  } catch (error) {
+    const reason = faultOf(error);
+    return { kind: 'unavailable', reason, ...(reason === 'ENOENT' ? { missing: true } : {}) };
+  }
+}
