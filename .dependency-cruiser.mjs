@@ -90,6 +90,36 @@ export default {
     { name: 'unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     ...walls,
     {
+      name: 'agent: only adapters and the composition root import adapters',
+      comment: 'ADR 77. The rest of a room knows ports.',
+      severity: 'error',
+      from: { path: '^apps/agent/src/[^/]+/(?!adapters/)', pathNot: testing },
+      to: { path: '^apps/agent/src/[^/]+/adapters/' },
+    },
+    {
+      name: 'agent: an adapter imports the ports of its room, other adapters of it, and core',
+      severity: 'error',
+      from: { path: '^apps/agent/src/([^/]+)/adapters/', pathNot: testing },
+      to: {
+        path: '^apps/agent/src/',
+        pathNot: ['^apps/agent/src/$1/(adapters/|[^/]+-ports\\.ts$)', '^apps/agent/src/core/'],
+      },
+    },
+    {
+      name: 'agent: only adapters import packages that may touch the host',
+      comment: 'What the others may import only computes.',
+      severity: 'error',
+      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      to: { path: 'node_modules/', pathNot: 'node_modules/(prom-client|typebox)/' },
+    },
+    {
+      name: 'agent: only adapters and the kit have timers',
+      comment: 'The others have a `Clock`.',
+      severity: 'error',
+      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      to: { path: '^(node:)?timers(/|$)' },
+    },
+    {
       name: 'web: a feature imports no other feature',
       severity: 'error',
       from: { path: '^apps/web/src/features/([^/]+)/' },

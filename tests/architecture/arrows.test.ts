@@ -1,20 +1,69 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempDisposableSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
 import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options';
 
 const root = join(import.meta.dirname, '..', '..');
 
-test('every import follows the arrows between the rooms', async () => {
+async function findFaults(folders: string[], other: ICruiseOptions = {}) {
   process.chdir(root);
   const options = await extractOptions('./.dependency-cruiser.mjs');
-  const { output } = await cruise(['packages', 'apps', 'simulators', 'tests'], { ...options, validate: true });
+  const { output } = await cruise(folders, { ...options, ...other, validate: true });
   const { summary, modules } = output as ICruiseResult;
+  return { modules, faults: summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`) };
+}
+
+test('every import follows the arrows between the rooms', async () => {
+  const { modules, faults } = await findFaults(['packages', 'apps', 'simulators', 'tests']);
   // A cruise that understands nothing finds no fault either.
   const own = modules.filter((module) => /\.tsx?$/.test(module.source) && !module.source.includes('node_modules'));
   assert.ok(own.length > 600, `saw only ${own.length} modules`);
   assert.ok(own.filter((module) => module.dependencies.length > 0).length > 400, 'saw hardly any import');
-  const faults = summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`);
   assert.deepEqual(faults, []);
+});
+
+/** A file of the agent, what it imports, and the walls that it breaks (the begin of their names). */
+const planted: readonly (readonly [file: string, imports: string, walls: readonly string[]])[] = [
+  ['stack/a.ts', '../core/adapters/http-client.ts', ['agent: only adapters and the composition root']],
+  ['stack/b.ts', './adapters/engine.ts', ['agent: only adapters and the composition root']],
+  ['core/a.ts', './adapters/http-client.ts', ['agent: only adapters and the composition root']],
+  ['stack/c.ts', '../wifi/wifi-ports.ts', ['agent: stack imports core']],
+  ['stack/adapters/d.ts', '../../wifi/adapters/radio.ts', ['agent: an adapter imports', 'agent: stack imports core']],
+  ['stack/adapters/e.ts', '../b.ts', ['agent: an adapter imports']],
+  ['stack/adapters/docker/f.ts', '../../stack-ports.ts', []],
+  ['stack/adapters/docker/g.ts', '../../../core/adapters/http-client.ts', []],
+  ['core/adapters/h.ts', '../../stack/stack-ports.ts', ['agent: an adapter imports', 'agent: core imports no']],
+  ['stack/i.ts', 'node:net', ['only-adapters-touch-the-host']],
+  ['stack/j.ts', 'radio-library', ['agent: only adapters import packages']],
+  ['stack/n.ts', 'node:timers/promises', ['agent: only adapters and the kit']],
+  ['agent.ts', 'node:net', ['only-adapters-touch-the-host']],
+  ['stack/adapters/k.ts', 'node:net', []],
+  ['stack/adapters/l.ts', 'radio-library', []],
+  ['stack/m-decide.ts', '../core/adapters/http-client.ts', ['agent: only adapters and', 'decisions-know-no-clock']],
+];
+const imported = ['core/adapters/http-client', 'stack/adapters/engine', 'stack/stack-ports', 'wifi/wifi-ports'];
+
+test('the walls of the agent find what is planted', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'station-walls-'));
+  const write = (path: string, text: string): void => {
+    const whole = join(folder.path, path);
+    mkdirSync(dirname(whole), { recursive: true });
+    writeFileSync(whole, text);
+  };
+  write('tsconfig.json', '{}');
+  write('node_modules/radio-library/package.json', '{ "name": "radio-library", "main": "index.js" }');
+  write('node_modules/radio-library/index.js', 'exports.found = 1;');
+  for (const name of [...imported, 'wifi/adapters/radio'])
+    write(`apps/agent/src/${name}.ts`, 'export const found = 1;');
+  for (const [file, imports] of planted)
+    write(`apps/agent/src/${file}`, `import { found } from '${imports}';\nexport const b = found;`);
+  const { faults } = await findFaults(['apps'], { baseDir: folder.path });
+  for (const [file, imports, walls] of planted) {
+    const found = faults.filter((fault) => fault.includes(`: apps/agent/src/${file} →`)).toSorted();
+    assert.equal(found.length, walls.length, `${file} → ${imports}: ${found.join('; ')}`);
+    for (const [index, wall] of walls.entries()) assert.ok(found[index]?.startsWith(wall), `${file}: ${found[index]}`);
+  }
 });

@@ -5,6 +5,7 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
+import { within } from '@station/kit/within';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { ListenAddress, ListenHttp } from '../core/http-port.ts';
 import { createEventStreams, createLogStreams } from './event-stream.ts';
@@ -123,12 +124,11 @@ async function openServer(
 
 /** Lets running responses finish. */
 async function closeServer(server: Server): Promise<void> {
-  const closed = Promise.withResolvers<void>();
-  server.close(() => closed.resolve());
+  const closed = Promise.withResolvers<true>();
+  server.close(() => closed.resolve(true));
   // A client that does not read would keep its connection open without limit.
-  const timer = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  if ((await within(closeGraceMs, closed.promise)) === null) server.closeAllConnections();
   await closed.promise;
-  clearTimeout(timer);
 }
 
 type Opened = { address: string; close: () => Promise<void> };
