@@ -122,15 +122,6 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80');
 
-/** Runs at the same time are one: the second caller gets the report of the first. */
-export function shareRuns(examine: () => Promise<DoctorReport>): () => Promise<DoctorReport> {
-  let running: Promise<DoctorReport> | null = null;
-  return () =>
-    (running ??= examine().finally(() => {
-      running = null;
-    }));
-}
-
 async function readState(dataDir: string): Promise<StateFacts> {
   try {
     const reading = await readJournal(nodeDisk, dataDir);

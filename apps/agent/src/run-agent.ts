@@ -3,7 +3,8 @@ import { events } from '@station/protocol/events';
 import { systemClock } from '@station/kit/clock';
 import { runUntilSignal } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';
-import { startAgent, type Simulated } from './agent.ts';
+import type { Simulated } from './agent-features.ts';
+import { startAgent } from './agent.ts';
 import { loadConfig } from './config.ts';
 
 /** Exit code of a configuration fault (sysexits.h, EX_CONFIG; contracts, section 3). */

@@ -5,8 +5,7 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import type { Machine } from '@station/protocol/agent-machine';
 import type { NetworkLink } from '@station/protocol/agent-network';
 import { content, type KernelPaths, names } from '../../core/adapters/kernel-files.ts';
-
-export type MachineFacts = Omit<Machine, 'canRestart'>;
+import type { MachineFacts } from '../machine-ports.ts';
 
 /**
  * Load, memory, disks, temperature and power of the machine, read now from the kernel's virtual files. What this machine does not

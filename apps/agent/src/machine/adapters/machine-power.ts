@@ -1,12 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { type BusCall, createBus, systemBusAddress } from '@station/kit/message-bus';
-
-export type MachinePower = {
-  /** Whether this machine lets the agent restart it. Never throws. */
-  canRestart(): Promise<boolean>;
-  /** Begins the restart: all services are stopped regularly. @throws BusError when it is refused. */
-  restart(): Promise<void>;
-};
+import type { MachinePower } from '../machine-ports.ts';
 
 const callMs = 5_000;
 
