@@ -53,6 +53,21 @@ const rooms = {
   },
 };
 
+/** The files in the root of the agent; each imports only those behind it. */
+const agentRoot = [
+  'main',
+  'command-line',
+  'run-agent',
+  'agent',
+  'agent-api',
+  'agent-features',
+  'wifi-duty',
+  'examine-station',
+  'config',
+  'variables',
+  'version',
+];
+
 /** A folder with a module is a feature. */
 function modulesIn(folder) {
   return readdirSync(folder).filter((name) => existsSync(`${folder}/${name}/${name}-module.ts`));
@@ -118,6 +133,30 @@ export default {
       severity: 'error',
       from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
       to: { path: '^(node:)?timers(/|$)' },
+    },
+    {
+      name: 'agent: only adapters start programs and speak D-Bus',
+      severity: 'error',
+      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      to: { path: '^packages/kit/src/(command|free-port|message-bus|message-bus-socket)\\.ts$' },
+    },
+    ...agentRoot.map((name, index) => ({
+      name: `agent: ${name}.ts imports only root files behind it`,
+      severity: 'error',
+      from: { path: `^apps/agent/src/${name}\\.ts$` },
+      to: { path: `^apps/agent/src/(${agentRoot.slice(0, index + 1).join('|')})\\.ts$` },
+    })),
+    {
+      name: 'agent: every file in the root is of the plan',
+      severity: 'error',
+      from: { path: `^apps/agent/src/(?!(${agentRoot.join('|')})\\.ts$)[^/.]+\\.ts$` },
+      to: {},
+    },
+    {
+      name: 'agent: start and configuration import no feature and no adapter',
+      severity: 'error',
+      from: { path: '^apps/agent/src/(main|run-agent|config|variables|version)\\.ts$' },
+      to: { path: '^apps/agent/src/(?!core/[^/]+$)[^/]+/' },
     },
     {
       name: 'web: a feature imports no other feature',

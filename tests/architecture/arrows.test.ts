@@ -42,6 +42,13 @@ const planted: readonly (readonly [file: string, imports: string, walls: readonl
   ['agent.ts', 'node:net', ['only-adapters-touch-the-host']],
   ['stack/adapters/k.ts', 'node:net', []],
   ['stack/adapters/l.ts', 'radio-library', []],
+  ['stack/o.ts', '../../../../packages/kit/src/command.ts', ['agent: only adapters start programs']],
+  ['stack/adapters/p.ts', '../../../../../packages/kit/src/command.ts', []],
+  ['version.ts', './agent.ts', ['agent: version.ts imports only root files']],
+  ['wifi-duty.ts', './stack/b.ts', []],
+  ['config.ts', './stack/b.ts', ['agent: start and configuration']],
+  ['variables.ts', './core/a.ts', []],
+  ['extra.ts', './config.ts', ['agent: every file in the root']],
   ['stack/m-decide.ts', '../core/adapters/http-client.ts', ['agent: only adapters and', 'decisions-know-no-clock']],
 ];
 const imported = ['core/adapters/http-client', 'stack/adapters/engine', 'stack/stack-ports', 'wifi/wifi-ports'];
@@ -56,6 +63,7 @@ test('the walls of the agent find what is planted', async () => {
   write('tsconfig.json', '{}');
   write('node_modules/radio-library/package.json', '{ "name": "radio-library", "main": "index.js" }');
   write('node_modules/radio-library/index.js', 'exports.found = 1;');
+  write('packages/kit/src/command.ts', 'export const found = 1;');
   for (const name of [...imported, 'wifi/adapters/radio'])
     write(`apps/agent/src/${name}.ts`, 'export const found = 1;');
   for (const [file, imports] of planted)

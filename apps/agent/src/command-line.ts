@@ -2,15 +2,14 @@ import { dirname } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import { plainJson, plainText } from '@station/kit/plain-text';
-import { runCommand } from '@station/kit/command';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
-import { describeError } from '@station/kit/station-error';
 import { createRunningAgent } from './commands/adapters/agent-client.ts';
+import { type BackendContainer, readBackendReport, readSetupCode } from './commands/adapters/backend-container.ts';
 import { askRunningAgent, type CommandName } from './commands/commands.ts';
 import { type Config, loadConfig } from './config.ts';
 import { readKeptCode } from './portal/station-code.ts';
-import { environmentFile, examineBackendContainer, examineStation } from './examine-station.ts';
+import { environmentFile, examineStation } from './examine-station.ts';
 import { exitConfig, runAgent } from './run-agent.ts';
 import { agentVersion } from './version.ts';
 
@@ -87,7 +86,7 @@ async function printCode(directory: string): Promise<number> {
   const reading = await loadConfig({ directory });
   if (reading.kind === 'invalid') return sayInvalid(reading.problems);
   const { config } = reading;
-  const code = config.stationCode ?? (await readSetupCode(config));
+  const code = config.stationCode ?? (await askSetupCode(config));
   const { ssid, password } = config.wifi.hotspot;
   print(`Hotspot:  ${ssid}${password === null ? ' (open, without a password)' : `\nPassword: ${password}`}\n`);
   if (code !== null) print(`Code:     ${code}\n`);
@@ -108,7 +107,7 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
   useOutgoingProxy(config.proxy);
   const agent = await examineStation({ config, warnings, envFile: environmentFile(directory), clock: systemClock });
   if (!isJson) print(`${renderReport(agent)}\n`);
-  const backend = await examineBackendContainer(config);
+  const backend = await readBackendReport(backendContainer(config));
   const report = 'report' in backend ? backend.report : null;
   if (isJson) print(`${plainJson(JSON.stringify({ agent, backend: report }))}\n`);
   else {
@@ -130,17 +129,16 @@ const wayBack = ({ stack }: Config): string =>
 const readPageCode = ({ dataDir }: Config): Promise<string | null> =>
   readKeptCode({ disk: nodeDisk, dataDir }).catch(() => null);
 
-const readTimeoutMs = 10_000;
-
-/** The code that the backend generated. It keeps the code in this file until the first account exists. */
-async function readSetupCode({ stack, childEnv }: Config): Promise<string | null> {
-  const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
-  const args = ['exec', stack.backendContainer, 'cat', '/data/setup-code'];
-  try {
-    const result = await runCommand(stack.dockerProgram, args, { env, abort: AbortSignal.timeout(readTimeoutMs) });
-    return result.exitCode === 0 ? result.stdout.trim() || null : null;
-  } catch (error) {
-    process.stderr.write(`station-agent: the backend cannot be asked for its code: ${describeError(error)}\n`);
-    return null;
-  }
+/** The code that the backend generated, as long as there is no account. */
+async function askSetupCode(config: Config): Promise<string | null> {
+  const answer = await readSetupCode(backendContainer(config));
+  if ('code' in answer) return answer.code;
+  process.stderr.write(`station-agent: the backend cannot be asked for its code: ${answer.failure}\n`);
+  return null;
 }
+
+const backendContainer = ({ stack, childEnv }: Config): BackendContainer => ({
+  program: stack.dockerProgram,
+  name: stack.backendContainer,
+  env: { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` },
+});

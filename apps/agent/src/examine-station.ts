@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { runCommand } from '@station/kit/command';
 import { hostToFind } from '@station/kit/outgoing-proxy';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { runChecks } from '@station/kit/doctor';
@@ -14,6 +13,7 @@ import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
 import { certificateMaker } from './tls/adapters/certificates.ts';
 import { createEngineApi, type EngineApi } from './stack/adapters/docker/engine-api.ts';
+import { isImageMissing, readEngineVersion } from './stack/adapters/docker/engine-checks.ts';
 import { fetchSmallFile } from './core/adapters/http-client.ts';
 import {
   askBackend,
@@ -90,7 +90,7 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
       {
         id: 'engine',
         timeoutMs: composeTimeoutMs,
-        run: async () => decideEngine(stack.projectPath, await readEngine(engine), await project),
+        run: async () => decideEngine(stack.projectPath, await readEngineVersion(engine), await project),
       },
       { id: 'images', run: () => checkImages(engine, state) },
       {
@@ -147,22 +147,11 @@ const imagesOf = (release: Release | null, isInstalled: boolean): NeededImage[] 
 const installedServices = (state: StateFacts): string[] =>
   state.kind === 'ok' ? state.images.filter(({ isInstalled }) => isInstalled).map(({ service }) => service) : [];
 
-async function readEngine(engine: EngineApi): Promise<{ version: string } | { failure: string }> {
-  try {
-    const { status, body } = await engine.call('GET', '/version');
-    const version = typeof body === 'object' && body !== null && 'Version' in body ? body.Version : null;
-    return typeof version === 'string' ? { version } : { failure: `it answered ${status}` };
-  } catch (error) {
-    return { failure: describeError(error) };
-  }
-}
-
 async function checkImages(engine: EngineApi, state: StateFacts): Promise<Outcome | null> {
   if (state.kind !== 'ok' || state.images.length === 0) return null;
   const missing: NeededImage[] = [];
   for (const image of state.images) {
-    const { status } = await engine.call('GET', `/images/${image.imageId}/json`);
-    if (status === 404) missing.push(image);
+    if (await isImageMissing(engine, image.imageId)) missing.push(image);
   }
   return decideImages(state.images, missing);
 }
@@ -243,31 +232,6 @@ const hostsOf = ({ release, stack, proxy }: Config): string[] => [
   // Docker asks it, by the proxy of its own settings.
   proxy.https === null ? (stack.registry ?? '').replace(/:\d+$/, '') : '',
 ];
-
-/** `docker exec` of the backend's own doctor. Older releases do not have it and would start a second backend. */
-const backendDoctor =
-  'ls /app/command-line-*.mjs >/dev/null 2>&1 || exit 64; exec node /app/station-backend.mjs doctor --json';
-const backendTimeoutMs = 5 * 60_000;
-
-/** The report of the backend from inside its container, or why there is none. */
-export async function examineBackendContainer({
-  stack,
-  childEnv,
-}: Config): Promise<{ report: DoctorReport } | { failure: string }> {
-  const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
-  const args = ['exec', stack.backendContainer, 'sh', '-c', backendDoctor];
-  try {
-    const abort = AbortSignal.timeout(backendTimeoutMs);
-    const result = await runCommand(stack.dockerProgram, args, { env, abort, keptBytes: 2 ** 20 });
-    if (result.exitCode === 64) return { failure: 'its release has no doctor' };
-    const line = result.stdout.split('\n').find((one) => one.startsWith('{'));
-    return line === undefined
-      ? { failure: result.stderr.trim().split('\n').at(-1) || 'its container does not run' }
-      : { report: JSON.parse(line) as DoctorReport };
-  } catch (error) {
-    return { failure: describeError(error) };
-  }
-}
 
 /** The environment file beside the executable. */
 export const environmentFile = (directory = dirname(process.execPath)): string => join(directory, '.env');
