@@ -3,7 +3,7 @@ import { plainJson, plainText } from '@station/kit/plain-text';
 import { clearLine, progressBar } from '@station/kit/progress-bar';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from './commands-ports.ts';
-import { checkText, endText, isSuccess, operationText, statusText } from './texts.ts';
+import { checkText, endText, isSuccess, operationText, statusText } from './command-texts.ts';
 
 export type CommandName = 'status' | 'check' | 'update' | 'rollback';
 

@@ -37,19 +37,16 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
   const { clock } = parts;
   const waker = createWaker(clock);
   let signal = AbortSignal.abort(new Error('the watchdog does not run'));
-  const run = createRun(parts, {
-    onScan: waker.wake,
-    actions: (own) =>
-      createPortalActions(own, {
-        radio: parts.radio,
-        hotspot: parts.hotspot,
-        stationAddress: parts.stationAddress,
-        clock,
-        wake: waker.wake,
-        signal: () => signal,
-      }),
+  const run = createRun(parts, waker.wake);
+  const actions = createPortalActions(run, {
+    radio: parts.radio,
+    hotspot: parts.hotspot,
+    stationAddress: parts.stationAddress,
+    clock,
+    wake: waker.wake,
+    signal: () => signal,
   });
-  const context: Context = { ...parts, run };
+  const context: Context = { ...parts, run, actions };
   return {
     run: async (given) => {
       signal = given;
@@ -63,12 +60,12 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
       }
     },
     status: () => wifiStatusOf(run.memory, run.facts, clock),
-    portal: run.actions,
+    portal: actions,
     network: createNetworkActions(run, {
       radio: parts.radio,
       clock,
       wake: waker.wake,
-      rescan: run.actions.rescan,
+      rescan: actions.rescan,
     }),
   };
 }

@@ -52,7 +52,7 @@ export function createExecutors(context: Context): Executors {
       return 'done';
     },
     open_portal: async () => {
-      run.portal = await context.openPortal(run.actions);
+      run.portal = await context.openPortal(context.actions);
       return 'done';
     },
     close_portal: async () => closePortal(run),

@@ -1,13 +1,13 @@
+import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
-import type { Disk } from '@station/kit/durable-files';
+import { type Disk, writeDurable } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import type { SsidHex, Network } from '../core/wifi-network.ts';
 import type { ProxyService } from '../core/stack-port.ts';
 import type { HotspotFailure } from './wifi-status.ts';
 import { createCredentialsForwarder, type CredentialsForwarder } from './credentials-forwarder.ts';
 import { createIntentFile } from './hotspot-cleanup.ts';
-import { createJoinedFile } from './joined-file.ts';
 import { type Facts, initialMemory, type Memory, noteScan } from './wifi-facts.ts';
 import type { CredentialsBackend, HotspotSettings, Radio, Reachability } from './wifi-ports.ts';
 import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
@@ -38,8 +38,8 @@ export type WatchdogParts = {
   random: () => number;
 };
 
-/** The state of one run of the watchdog. */
-export type WatchdogRun = {
+/** What changes in one run of the watchdog. */
+type RunState = {
   memory: Memory;
   /** Of the last observation; null before it. */
   facts: Facts | null;
@@ -48,50 +48,61 @@ export type WatchdogRun = {
   hotspotFailure: HotspotFailure | null;
   /** The candidate whose credentials this process has passed to the forwarder. */
   forwardedCandidateId: string | null;
+};
+
+/** One run of the watchdog. */
+export type WatchdogRun = RunState & {
   scanner: Scanner;
   intent: ReturnType<typeof createIntentFile>;
   joined: ReturnType<typeof createJoinedFile>;
   forward: CredentialsForwarder;
-  actions: PortalActions;
 };
 
 /** What the executors of steps use. */
-export type Context = WatchdogParts & { run: WatchdogRun };
+export type Context = WatchdogParts & { run: WatchdogRun; actions: PortalActions };
 export type Outcome = 'done' | 'failed';
 
 /** @param onScan called when a scan has ended. */
-export function createRun(
-  parts: WatchdogParts,
-  options: { onScan: () => void; actions: (run: WatchdogRun) => PortalActions },
-): WatchdogRun {
-  const { clock } = parts;
-  const run: WatchdogRun = {
-    memory: initialMemory(clock.monotonic(), parts.mode === 'on'),
+export function createRun(parts: WatchdogParts, onScan: () => void): WatchdogRun {
+  const state: RunState = {
+    memory: initialMemory(parts.clock.monotonic(), parts.mode === 'on'),
     facts: null,
     portal: null,
     seenMs: null,
     hotspotFailure: null,
     forwardedCandidateId: null,
-    scanner: createScanner({
-      ...parts,
-      hidden: () => run.facts?.network.hidden ?? [],
-      onEnd: (networks) => {
-        run.memory = noteScan(run.memory, networks);
-        options.onScan();
-      },
-    }),
+  };
+  const scanner = createScanner({
+    ...parts,
+    hidden: () => state.facts?.network.hidden ?? [],
+    onEnd: (networks) => {
+      state.memory = noteScan(state.memory, networks);
+      onScan();
+    },
+  });
+  return Object.assign(state, {
+    scanner,
     intent: createIntentFile(parts),
     joined: createJoinedFile(parts),
     forward: createCredentialsForwarder(parts),
-    actions: { view: notYet, rescan: notYet, join: notYet, seen: notYet },
-  };
-  run.actions = options.actions(run);
-  return run;
+  });
 }
 
-const notYet = (): never => {
-  throw new Error('the watchdog is not built yet');
-};
+const joinedFile = 'wifi-joined.json';
+
+/**
+ * `wifi-joined.json` in DATA_DIR: the station was in a network once. Only its existence counts, so that a damaged file
+ * never makes a new station of one that is somebody's.
+ */
+function createJoinedFile({ disk, dataDir }: { disk: Disk; dataDir: string }) {
+  const path = join(dataDir, joinedFile);
+  return {
+    /** @throws the file system's error. */
+    exists: async (): Promise<boolean> => (await disk.read(path)) !== null,
+    /** @throws the file system's error. */
+    write: (): Promise<void> => writeDurable(disk, path, `${JSON.stringify({ everJoined: true })}\n`),
+  };
+}
 
 /** Scans in parallel to everything else, one at a time. */
 type Scanner = {

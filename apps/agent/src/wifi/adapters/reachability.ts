@@ -63,16 +63,16 @@ export function createReachability(options: {
 function answersTcp(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
+    const ended = new AbortController();
     const end = (answer: boolean): void => {
-      signal.removeEventListener('abort', onAbort);
+      ended.abort();
       socket.destroy();
       resolve(answer);
     };
-    const onAbort = (): void => end(false);
     socket.once('connect', () => end(true));
     socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) end(false);
+    else signal.addEventListener('abort', () => end(false), { once: true, signal: ended.signal });
   });
 }
 
