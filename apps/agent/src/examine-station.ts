@@ -62,12 +62,8 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
   const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
   using engine = createEngineApi(stack.dockerSocket, { timeoutMs: usualTimeoutMs });
   const state = await readState(dataDir);
-  const ending = AbortSignal.timeout(composeTimeoutMs);
-  const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, {
-    folder: stack.projectPath,
-    env,
-    abort: ending,
-  });
+  const asking = { folder: stack.projectPath, env, abort: AbortSignal.timeout(composeTimeoutMs) };
+  const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, asking);
   const folders = [dataDir, stack.projectPath];
   return await runChecks({
     program: 'agent',

@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import { events as catalogue } from '@station/protocol/events';
 import type { FirmwareReady } from '@station/protocol/firmware';
-import { isForgeable } from '../core/forgeable.ts';
+import { isForgeable } from '../core/loopback.ts';
 import { createFirmwareDelivery } from './firmware-delivery.ts';
 import type { OtaBackend } from './firmware-ports.ts';
 

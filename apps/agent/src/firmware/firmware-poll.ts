@@ -1,4 +1,4 @@
-import { isForgeable } from '../core/forgeable.ts';
+import { isForgeable } from '../core/loopback.ts';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { AgentLogger } from '@station/kit/logger';
@@ -81,7 +81,7 @@ export function createFirmwarePoll(parts: {
 /** `retryAfterMs`: the wait that the server asks for. */
 type Failure = { reason: string; retryAfterMs?: number };
 
-type FirmwareCheck =
+export type FirmwareCheck =
   | { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[]; deviceTypes: Record<string, unknown>[] }
   | { kind: 'rejected'; reason: string }
   | (Failure & { kind: 'unavailable'; /** No manifest is published there. */ missing: boolean });

@@ -8,6 +8,7 @@ import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
 import { decide, type Step } from './firmware-decide.ts';
 import { createPartial } from './firmware-download.ts';
+import type { FirmwareCheck } from './firmware-poll.ts';
 import {
   createRun,
   emptyRecords,
@@ -47,12 +48,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       if (answer.kind === 'unavailable') return false;
       run.isManifestRejected = answer.kind === 'rejected';
       if (answer.kind === 'rejected') return false;
-      if (parts.source.isSigned) await raiseFloors(run, parts, answer.entries);
-      run.entries = answer.entries;
-      run.refused = answer.refused;
-      run.attempts.keepOnly(answer.entries);
-      if (!isDeepStrictEqual(run.deviceTypes, answer.deviceTypes)) run.handOver.hurry();
-      run.deviceTypes = answer.deviceTypes;
+      await takeManifest(run, parts, answer);
       announce();
       return answer.refused.length === 0;
     });
@@ -95,6 +91,19 @@ export function createFirmware(parts: FirmwareParts): Firmware {
     },
     status: () => describeFirmware(run, parts),
   };
+}
+
+async function takeManifest(
+  run: FirmwareRun,
+  parts: FirmwareParts,
+  { entries, refused, deviceTypes }: Extract<FirmwareCheck, { kind: 'ok' }>,
+): Promise<void> {
+  if (parts.source.isSigned) await raiseFloors(run, parts, entries);
+  run.entries = entries;
+  run.refused = refused;
+  run.attempts.keepOnly(entries);
+  if (!isDeepStrictEqual(run.deviceTypes, deviceTypes)) run.handOver.hurry();
+  run.deviceTypes = deviceTypes;
 }
 
 /** Reads the cache and removes damaged items. */

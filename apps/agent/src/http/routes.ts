@@ -63,45 +63,27 @@ const maxBackupBytes = 4 * 1024 * 1024;
 
 /** Path → methods. All paths are constant, so that a map finds them. */
 export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
-  const { port, metrics, streams, logStreams, stopping } = parts;
-  const orStop = <T>(work: Promise<T>): Promise<T> => unlessStopped(work, stopping);
-  return new Map<string, Methods>([
+  const orStop: OrStop = (work) => unlessStopped(work, parts.stopping);
+  return new Map([
+    ...stateRoutes(parts, orStop),
+    ...machineRoutes(parts, orStop),
+    ...networkRoutes(parts, orStop),
+    ...backupRoutes(parts, orStop),
+    ...updateRoutes(parts, orStop),
+  ]);
+}
+
+/** The work, or an error when the agent stops first. */
+type OrStop = <T>(work: Promise<T>) => Promise<T>;
+type Routes = readonly (readonly [path: string, methods: Methods])[];
+
+function stateRoutes(parts: RouteParts, orStop: OrStop): Routes {
+  const { port, metrics, streams, logStreams } = parts;
+  return [
     ['/health', readable(async () => ok(healthOf(parts)))],
     ['/version', readable(async () => ok(port.version()))],
     ['/status', readable(async () => ok(await orStop(port.status())))],
     ['/wifi/status', readable(async () => ok(port.wifiStatus()))],
-    ['/hotspot', { GET: { ...reading(async () => ok(port.hotspot())), isSecret: true } }],
-    [
-      '/clock',
-      {
-        ...readable(async () => ok(await orStop(port.clock()))),
-        POST: route(NoKeys, ClockRequest, async ({ body }) => ok(await orStop(port.setClock(timeOf(body.now))))),
-      },
-    ],
-    ['/machine', readable(async () => ok(await orStop(port.machine())))],
-    ['/machine/restart', { POST: route(NoKeys, NoKeys, async () => begun(await orStop(port.restartMachine()))) }],
-    [
-      '/services/restart',
-      {
-        POST: route(NoKeys, ServiceRestartRequest, async ({ body }) =>
-          begun(await orStop(port.restartService(body.service))),
-        ),
-      },
-    ],
-    ['/network', { GET: { ...reading(async () => ok(await orStop(port.network()))), isSecret: true } }],
-    [
-      '/network/scan',
-      { POST: { ...route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))), isSecret: true } },
-    ],
-    [
-      '/network/join',
-      {
-        POST: {
-          ...route(NoKeys, NetworkJoinRequest, async ({ body }) => join(port, body, await orStop(port.network()))),
-          isSecret: true,
-        },
-      },
-    ],
     [
       '/logs',
       {
@@ -119,6 +101,53 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
     ['/doctor', readable(async () => ok(await orStop(port.doctor())))],
     ['/log', readable(async () => ok({ lines: await orStop(port.log()) }))],
     ['/events', { GET: reading(async () => ({ kind: 'stream', follow: streams.follow })) }],
+  ];
+}
+
+function machineRoutes({ port }: RouteParts, orStop: OrStop): Routes {
+  return [
+    [
+      '/clock',
+      {
+        ...readable(async () => ok(await orStop(port.clock()))),
+        POST: route(NoKeys, ClockRequest, async ({ body }) => ok(await orStop(port.setClock(timeOf(body.now))))),
+      },
+    ],
+    ['/machine', readable(async () => ok(await orStop(port.machine())))],
+    ['/machine/restart', { POST: route(NoKeys, NoKeys, async () => begun(await orStop(port.restartMachine()))) }],
+    [
+      '/services/restart',
+      {
+        POST: route(NoKeys, ServiceRestartRequest, async ({ body }) =>
+          begun(await orStop(port.restartService(body.service))),
+        ),
+      },
+    ],
+  ];
+}
+
+function networkRoutes({ port }: RouteParts, orStop: OrStop): Routes {
+  return [
+    ['/hotspot', { GET: { ...reading(async () => ok(port.hotspot())), isSecret: true } }],
+    ['/network', { GET: { ...reading(async () => ok(await orStop(port.network()))), isSecret: true } }],
+    [
+      '/network/scan',
+      { POST: { ...route(NoKeys, NoKeys, async () => ok(await orStop(port.scanNetwork()))), isSecret: true } },
+    ],
+    [
+      '/network/join',
+      {
+        POST: {
+          ...route(NoKeys, NetworkJoinRequest, async ({ body }) => join(port, body, await orStop(port.network()))),
+          isSecret: true,
+        },
+      },
+    ],
+  ];
+}
+
+function backupRoutes({ port }: RouteParts, orStop: OrStop): Routes {
+  return [
     ['/backup', { GET: { ...reading(async () => ok(await orStop(port.readBackup()))), isSecret: true } }],
     [
       '/backup/restore',
@@ -130,6 +159,11 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
         },
       },
     ],
+  ];
+}
+
+function updateRoutes({ port }: RouteParts, orStop: OrStop): Routes {
+  return [
     ['/check', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.check()))) }],
     [
       '/update',
@@ -153,7 +187,7 @@ export function createRoutes(parts: RouteParts): ReadonlyMap<string, Methods> {
         }),
       },
     ],
-  ]);
+  ];
 }
 
 /** A route whose schemas type the request that it answers. */

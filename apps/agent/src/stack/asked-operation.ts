@@ -71,20 +71,14 @@ export function createAskedOperation({ clock, logger, newId, keeper, runner }: P
           show(null);
           return result.ended;
         }
-        const from = keeper.journal().installed?.version ?? null;
-        const [code, reason] =
-          result.kind === 'refused'
-            ? [result.code, result.message]
-            : ['already_current', `${result.version ?? 'The release'} runs already.`];
         const entry: HistoryEntry = {
           id,
           kind,
           trigger: 'manual',
           result: 'failed',
-          from,
+          from: keeper.journal().installed?.version ?? null,
           to: version,
-          reason,
-          code,
+          ...whyNotBegun(result),
           startedAt,
           endedAt: isoTime(clock.now()),
           durationMs: Math.round(clock.monotonic() - startedMs),
@@ -93,14 +87,20 @@ export function createAskedOperation({ clock, logger, newId, keeper, runner }: P
         // Whoever follows the operation must find it or its result.
         return note(entry).finally(() => show(null));
       };
-      const failed = (error: unknown): StartAnswer => {
-        if (error instanceof StationError) return { kind: 'refused', code: error.code, message: error.message };
-        logger.failed(`${kind} that was asked for`, error);
-        return { kind: 'refused', code: 'internal', message: toErrorResponse(error).body.message };
-      };
-      const ended = answer.catch(failed).then(end);
+      const ended = answer.catch((error: unknown) => refusalOf(error, kind, logger)).then(end);
       // Whoever asked may have left, and a disk that cannot be written is a condition of its own.
       return { kind: 'started', operationId: id, ended: ended.catch(() => null) };
     },
   };
+}
+
+function refusalOf(error: unknown, kind: Wanted['kind'], logger: AgentLogger): StartAnswer {
+  if (error instanceof StationError) return { kind: 'refused', code: error.code, message: error.message };
+  logger.failed(`${kind} that was asked for`, error);
+  return { kind: 'refused', code: 'internal', message: toErrorResponse(error).body.message };
+}
+
+function whyNotBegun(result: Exclude<StartAnswer, { kind: 'started' }>): Pick<HistoryEntry, 'code' | 'reason'> {
+  if (result.kind === 'refused') return { code: result.code, reason: result.message };
+  return { code: 'already_current', reason: `${result.version ?? 'The release'} runs already.` };
 }

@@ -3,7 +3,7 @@ import type { ReleaseManifest, StackServices } from '@station/protocol/release-m
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import type { SigningKey } from '@station/protocol/signing-key';
 import { compareVersions, parseVersion } from '@station/protocol/version';
-import { isForgeable } from '../core/forgeable.ts';
+import { isForgeable } from '../core/loopback.ts';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 import type { UpdateKeys } from '../core/update-keys.ts';
 

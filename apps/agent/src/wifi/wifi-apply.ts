@@ -13,7 +13,7 @@ import {
 } from './wifi-facts.ts';
 import { failJoin, keepJoined, settleJoin } from './wifi-join.ts';
 import type { Connectivity } from './wifi-ports.ts';
-import { describeSsid, type SsidHex } from '../core/wifi-network.ts';
+import { describeSsid, type JoinRequest, type SsidHex } from '../core/wifi-network.ts';
 import type { Context, Outcome, WatchdogRun } from './wifi-run.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;
@@ -29,7 +29,7 @@ export function remember(run: WatchdogRun, change: Partial<Memory>): void {
 }
 
 export function createExecutors(context: Context): Executors {
-  const { run, radio, clock } = context;
+  const { run, clock } = context;
   return {
     reconcile: async () => reconcile(context),
     write_intent: async () => writeIntent(context, true),
@@ -74,17 +74,7 @@ export function createExecutors(context: Context): Executors {
       if (!run.memory.attempt) remember(run, { attempt: { kind: 'known', acceptedMs: clock.monotonic() } });
       return 'done';
     },
-    join: async ({ request }, signal) => {
-      await run.scanner.cancel();
-      context.logger.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
-      const outcome = await radio.join(request, signal);
-      if (outcome.kind === 'failed') failJoin(context, request, outcome.failure, outcome.detail);
-      else if (run.memory.attempt && run.memory.attempt.kind !== 'known') {
-        const candidate = { id: outcome.candidateId, ip: outcome.ip };
-        remember(run, { attempt: { ...run.memory.attempt, candidate } });
-      }
-      return 'done';
-    },
+    join: async ({ request }, signal) => joinRequested(context, request, signal),
     settle_join: async (step, signal) => settleJoin(context, step, signal),
     abandon_join: async () => abandonJoin(context),
     keep_candidate: async ({ candidateId }) => keepJoined(context, candidateId),
@@ -235,6 +225,19 @@ function silentNow({ memory, facts }: WatchdogRun): SsidHex[] {
   const link = facts && linkOf(facts.network);
   const isSilent = link?.kind === 'wifi' && probedLink(memory, link)?.connectivity === 'none';
   return isSilent && ssid !== undefined ? [ssid] : [];
+}
+
+async function joinRequested(context: Context, request: JoinRequest, signal: AbortSignal): Promise<Outcome> {
+  const { run, radio, logger } = context;
+  await run.scanner.cancel();
+  logger.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
+  const outcome = await radio.join(request, signal);
+  if (outcome.kind === 'failed') failJoin(context, request, outcome.failure, outcome.detail);
+  else if (run.memory.attempt && run.memory.attempt.kind !== 'known') {
+    const candidate = { id: outcome.candidateId, ip: outcome.ip };
+    remember(run, { attempt: { ...run.memory.attempt, candidate } });
+  }
+  return 'done';
 }
 
 async function abandonJoin(context: Context): Promise<Outcome> {

@@ -38,16 +38,15 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
   const ending = new AbortController();
   const failedOnce = createOnce((message: string) => logger.event('unexpected_error', { where: program, message }));
   const stalledOnce = createOnce((message: string) => logger.event('unexpected_error', { where: 'watchdog', message }));
+  const env = { PATH: parts.path, NOTIFY_SOCKET: notifySocket ?? '' };
   let pendingStatus: string | null = null;
   let queue: Promise<void> = Promise.resolve();
   let watching: Promise<void> = Promise.resolve();
 
   const send = async (assignments: readonly string[]): Promise<void> => {
     if (notifySocket === null) return;
-    const env = { PATH: parts.path, NOTIFY_SOCKET: notifySocket };
     try {
-      const result = await runCommand(program, assignments, { env, abort: AbortSignal.timeout(sendTimeoutMs) });
-      if (result.exitCode !== 0) throw new Error(`exit code ${result.exitCode}: ${result.stderr.trim()}`);
+      await notify(assignments, env);
       failedOnce.reset();
     } catch (error) {
       failedOnce.log(describeError(error));
@@ -93,6 +92,11 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
       await queue;
     },
   };
+}
+
+async function notify(assignments: readonly string[], env: Record<string, string>): Promise<void> {
+  const result = await runCommand(program, assignments, { env, abort: AbortSignal.timeout(sendTimeoutMs) });
+  if (result.exitCode !== 0) throw new Error(`exit code ${result.exitCode}: ${result.stderr.trim()}`);
 }
 
 /** A line feed would begin another assignment. */

@@ -102,16 +102,14 @@ export function createClient(bus: Bus): Client & Disposable {
     passwordOf: async (profilePath) => {
       const body = [securitySetting];
       const [secrets] = await call(profilePath, interfaces.profile, 'GetSecrets', { signature: 's', body });
-      const psk = record(record(secrets)[securitySetting])['psk'];
-      return typeof psk === 'string' ? psk : null;
+      return passwordIn(secrets);
     },
     remove: async (profilePath) => {
       await call(profilePath, interfaces.profile, 'Delete');
     },
     noteSettled: (uuid) => void cache.settled.add(uuid),
     save: async (profilePath) => {
-      const body = [{}, toDisk, {}];
-      await call(profilePath, interfaces.profile, 'Update2', { signature: 'a{sa{sv}}ua{sv}', body });
+      await call(profilePath, interfaces.profile, 'Update2', { signature: 'a{sa{sv}}ua{sv}', body: [{}, toDisk, {}] });
     },
     setWirelessEnabled: async (isEnabled) => {
       const body = [interfaces.manager, 'WirelessEnabled', new Variant('b', isEnabled)];
@@ -119,6 +117,11 @@ export function createClient(bus: Bus): Client & Disposable {
     },
     [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
+}
+
+function passwordIn(secrets: unknown): string | null {
+  const psk = record(record(secrets)[securitySetting])['psk'];
+  return typeof psk === 'string' ? psk : null;
 }
 
 const callManager = (bus: Bus, call: Omit<BusCall, 'destination'>): Promise<readonly unknown[]> =>

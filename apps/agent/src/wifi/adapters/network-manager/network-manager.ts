@@ -82,31 +82,9 @@ export type NetworkManager = Radio &
  */
 export function createNetworkManager(parts: NetworkManagerParts): NetworkManager {
   const radio = openRadio(parts);
-  const { bus, client, supplicant, changes, dns, kernel, interfaceName, limits, warn } = radio;
-  const frequenciesOf = (ssid: SsidHex): readonly number[] => radio.frequencies.get(ssid) ?? [];
-  const joinParts: JoinParts = {
-    bus,
-    client,
-    supplicant,
-    interfaceName,
-    frequenciesOf,
-    ...limits,
-    clock: parts.clock,
-  };
-  const hotspotParts: HotspotParts = {
-    bus,
-    client,
-    supplicant,
-    interfaceName,
-    dns,
-    warn,
-    country: parts.country,
-    proc: kernel.proc,
-    forwarding: createForwarding(kernel.proc),
-    startMs: limits.hotspotStartMs,
-    stopMs: limits.hotspotStopMs,
-  };
-
+  const { bus, client, changes, dns, limits, warn } = radio;
+  const joinParts = joinPartsOf(radio, parts);
+  const hotspotParts = hotspotPartsOf(radio, parts);
   return {
     observe: () => observe(radio),
     changed: changes.next,
@@ -145,6 +123,29 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
       client[Symbol.dispose]();
       await bus[Symbol.asyncDispose]();
     },
+  };
+}
+
+function joinPartsOf(radio: OpenRadio, { clock }: NetworkManagerParts): JoinParts {
+  const { bus, client, supplicant, interfaceName, limits } = radio;
+  const frequenciesOf = (ssid: SsidHex): readonly number[] => radio.frequencies.get(ssid) ?? [];
+  return { bus, client, supplicant, interfaceName, frequenciesOf, ...limits, clock };
+}
+
+function hotspotPartsOf(radio: OpenRadio, { country }: NetworkManagerParts): HotspotParts {
+  const { bus, client, supplicant, interfaceName, dns, warn, kernel, limits } = radio;
+  return {
+    bus,
+    client,
+    supplicant,
+    interfaceName,
+    dns,
+    warn,
+    country,
+    proc: kernel.proc,
+    forwarding: createForwarding(kernel.proc),
+    startMs: limits.hotspotStartMs,
+    stopMs: limits.hotspotStopMs,
   };
 }
 
