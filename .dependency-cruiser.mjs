@@ -199,13 +199,10 @@ export default {
       to: { path: '^(apps|tests)/' },
     },
     {
-      name: 'simulated-station-imports-composition-roots',
+      name: 'simulated-station-imports-the-start-of-the-agent',
       severity: 'error',
       from: { path: '^simulators/station/', pathNot: test },
-      to: {
-        path: '^(apps|tests)/',
-        pathNot: '^apps/(agent/src/(run-agent|agent|config)|backend/src/(backend|config))\\.ts$',
-      },
+      to: { path: '^(apps/(?!agent/src/run-agent\\.ts$)|tests/)' },
     },
     {
       name: 'rig-and-virtual-station-import-no-app',
