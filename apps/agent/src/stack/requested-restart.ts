@@ -4,7 +4,8 @@ import type { ServiceRestart } from '@station/protocol/agent-api';
 import type { ServiceOperator } from '../core/operator-ports.ts';
 import type { RestartAnswer } from '../core/stack-port.ts';
 import { refused } from './release-decide.ts';
-import { request, type Flow } from './update-flow.ts';
+import { request } from './stack-requests.ts';
+import type { Flow } from './update-flow.ts';
 
 /** People restart one service of the stack. */
 export type RequestedRestart = {

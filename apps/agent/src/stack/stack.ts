@@ -12,7 +12,8 @@ import type { ReleaseCheck } from './release-source.ts';
 import { createRequestedRestart, type RequestedRestart } from './requested-restart.ts';
 import { createStackConditions } from './stack-conditions.ts';
 import { createStackStatus, type StackStatus } from './stack-status.ts';
-import { checkNow, request, rollback, run, reportEnd, update, type Flow, type StackParts } from './update-flow.ts';
+import { checkNow, request, rollback, update } from './stack-requests.ts';
+import { run, reportEnd, type Flow, type StackParts } from './update-flow.ts';
 
 /** The stack of this station, as the rest of the agent uses it. */
 export type Stack = StackStatus & {
@@ -39,7 +40,7 @@ export type Stack = StackStatus & {
   alive(): void;
 };
 
-/** Builds the stack feature. How an update runs is in `update-flow.ts`. */
+/** Builds the stack feature. How an update runs is in `update-flow.ts`, what people ask for in `stack-requests.ts`. */
 export function createStack(parts: StackParts, operator: ServiceOperator | null = null): Stack {
   const flow = createFlow(parts);
   const { poll, state, keeper, waker } = flow;
