@@ -12,7 +12,7 @@ import { install, owner, stationId, type Installation } from './installation.ts'
 const root = join(import.meta.dirname, '../../..');
 const devices = 20;
 /** The number of tiles, and whether any text on the page is "offline". */
-const tilesNow = `document.querySelectorAll('main li').length + ' ' + /offline/i.test(document.body.innerText)`;
+const tilesNow = `document.querySelectorAll('main li').length + ' ' + /offline/i.test(document.body?.innerText)`;
 
 /** Switches a lamp over REST and waits until the page shows it, which proves that the page is connected. */
 async function assertPageIsLive(page: Page, station: Installation): Promise<void> {
@@ -55,6 +55,10 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await waitFor('all tiles', async () => (await tiles.count()) === devices, timeoutMs);
   const lost = page.getByText('Connection lost', { exact: true });
   const recording = await recordChanges(page, tilesNow);
+  await page.reload();
+  await waitFor('all tiles', async () => (await tiles.count()) === devices, timeoutMs);
+  // The backend has no agent, so the status fails, and is read once more with the first message.
+  await page.waitForTimeout(2_000);
 
   await station.stopBackend('SIGTERM');
   await lost.waitFor();
@@ -77,6 +81,6 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
     await assertPageIsLive(page, station);
   }
   await look(page, '61-after-restarts');
-  assert.deepEqual(await recording.stop(), [`${devices} false`]);
+  assert.deepEqual(await recording.stop(), ['0 false', `${devices} false`]);
   assert.deepEqual(person.complaints, []);
 });

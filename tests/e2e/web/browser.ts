@@ -162,13 +162,16 @@ export async function seriousFaults(page: Page): Promise<string[]> {
 
 /** Watches a text of the page and keeps each value it takes, in order; for what passes by too quickly to wait for. */
 export async function recordChanges(page: Page, expression: string): Promise<{ stop(): Promise<string[]> }> {
-  await page.evaluate(`
+  const script = `
     window.recorded = [];
     window.recorder = setInterval(() => {
       const value = String(${expression});
       if (window.recorded.at(-1) !== value) window.recorded.push(value);
     }, 20);
-  `);
+  `;
+  // A page that is loaded again is recorded from its start.
+  await page.addInitScript(script);
+  await page.evaluate(script);
   return { stop: () => page.evaluate<string[]>('clearInterval(window.recorder), window.recorded') };
 }
 

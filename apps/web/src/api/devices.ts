@@ -4,7 +4,7 @@ import type { DeviceType, StationDeviceType } from '@station/protocol/device-typ
 import type { Device, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { LiveService } from './live.ts';
-import { atMostEvery, type Reading, useReading } from './reading.ts';
+import { atMostEvery, hasFailed, type Reading, useReading } from './reading.ts';
 import { useServices } from './services.ts';
 
 /** Without devices it is `shown` with an empty list. */
@@ -56,14 +56,14 @@ const seldomMs = 300_000;
 /** Null while they are read for the first time. Without its type a device is shown as well, but cannot be commanded. */
 export function useDeviceTypes(): DeviceTypeMap | null {
   const { session } = useServices();
-  const { data, failureCount } = useQuery({
+  const query = useQuery({
     queryKey: deviceTypesKey,
     queryFn: ({ signal }) => session.call('GET /api/device-types', { signal }),
     staleTime: seldomMs,
     retry: 5,
     select: deviceTypesOf,
   });
-  return data ?? (failureCount > 0 ? noDeviceTypes : null);
+  return query.data ?? (hasFailed(query) ? noDeviceTypes : null);
 }
 
 export type DeviceTypeMap = {

@@ -1,5 +1,6 @@
 import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
 import type { Favourites } from '@station/protocol/devices';
+import { hasFailed } from './reading.ts';
 import type { Problem } from './request.ts';
 import { useServices } from './services.ts';
 
@@ -10,13 +11,13 @@ const none: readonly string[] = [];
 /** Ids of the devices that this person wants first; null while they are read. Without an answer there are none. */
 export function useFavourites(): readonly string[] | null {
   const { session } = useServices();
-  const { data, failureCount } = useQuery({
+  const query = useQuery({
     queryKey: favouritesKey,
     queryFn: ({ signal }) => session.call('GET /api/favourites', { signal }),
     staleTime: seldomMs,
     retry: 5,
   });
-  return data?.deviceIds ?? (failureCount > 0 ? none : null);
+  return query.data?.deviceIds ?? (hasFailed(query) ? none : null);
 }
 
 /** Makes a device a favourite, the last one, or no favourite any more. Shown at once, and taken back when it fails. */

@@ -55,7 +55,7 @@ export function useReading<Route extends ReadKey, Shown = AnswerOf<Route>>(
     refetchInterval: ({ state: { data, status } }) =>
       pollEveryMs({ link, agent, busy: options.isBusy?.(data) ?? false, failed: status === 'error' }),
   });
-  const failure = query.error ? asProblem(query.error) : null;
+  const failure = useFailure(key, query);
   const freshness = useFreshness(key, { link, agent, silence, failure });
   if (query.data === undefined) {
     if (!failure) return { kind: 'loading' };
@@ -64,6 +64,22 @@ export function useReading<Route extends ReadKey, Shown = AnswerOf<Route>>(
   }
   return { kind: 'shown', value: query.data, freshness };
 }
+
+/** The library forgets a failure when it reads again. Here it stays until there is an answer: what is shown of it would flicker. */
+function useFailure(
+  key: readonly unknown[],
+  { error, data }: { error: Problem | null; data: unknown },
+): Problem | null {
+  const name = JSON.stringify(key);
+  const last = useRef<{ name: string; problem: Problem } | null>(null);
+  if (error !== null) last.current = { name, problem: asProblem(error) };
+  else if (data !== undefined || last.current?.name !== name) last.current = null;
+  return last.current?.problem ?? null;
+}
+
+/** Whether a read without an answer has failed, also while it is repeated. */
+export const hasFailed = (query: { failureCount: number; errorUpdateCount: number }): boolean =>
+  query.failureCount + query.errorUpdateCount > 0;
 
 /** The same object until it is another freshness. The time of the read is not among what the query tells: it changes all the time. */
 function useFreshness(

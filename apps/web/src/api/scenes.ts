@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
 import type { Scene } from '@station/protocol/scenes';
 import type { LiveService } from './live.ts';
+import { hasFailed } from './reading.ts';
 import { useServices } from './services.ts';
 
 export const scenesKey = ['scenes'] as const;
@@ -10,13 +11,13 @@ const none: readonly Scene[] = [];
 /** By name; null while they are read. Without an answer there are none. */
 export function useScenes(): readonly Scene[] | null {
   const { session } = useServices();
-  const { data, failureCount } = useQuery({
+  const query = useQuery({
     queryKey: scenesKey,
     queryFn: ({ signal }) => session.call('GET /api/scenes', { signal }),
     staleTime: seldomMs,
     retry: 5,
   });
-  return data ?? (failureCount > 0 ? none : null);
+  return query.data ?? (hasFailed(query) ? none : null);
 }
 
 /** Reads the scenes again when one has changed, and after each handshake: changes may have been missed. */
