@@ -176,6 +176,7 @@ export function newDeviceRow(
     state: '{}',
     state_at: null,
     value_times: null,
+    state_times: null,
     fault: null,
     firmware_version: null,
     chip: null,

@@ -178,6 +178,8 @@ export type DevicesTable = {
   state_at: number | null;
   /** JSON object: when each value was reported that the latest report did not contain; null: no such values. */
   value_times: string | null;
+  /** JSON object: when each capability of the state was reported. Only where several backends write. */
+  state_times: string | null;
   /** JSON of a `Fault` of `core/device-faults.ts`. */
   fault: string | null;
   firmware_version: string | null;

@@ -18,6 +18,7 @@ export const deviceTables: readonly string[] = [
     state text not null default '{}',
     state_at bigint,
     value_times text,
+    state_times text,
     fault text,
     firmware_version text,
     chip text,
