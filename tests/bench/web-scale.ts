@@ -11,12 +11,14 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
+import { findFreePort } from '@station/kit/free-port';
 import { describeError } from '@station/kit/station-error';
 import { makeLogins } from '@station/simulators/devices/devices-file';
 import { type Fleet, startFleet } from '@station/simulators/devices/fleet';
 import type { Browser, CDPSession, Page, Response } from 'playwright-core';
 import { openBrowser } from '../e2e/web/browser.ts';
 import { run, waitFor } from '../rig/program.ts';
+import { createCaddy, startFrontend } from '../rig/caddy.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 import { buildBackend, startStationBackend, stationId, stationOwner } from './load/station-backend.ts';
 import { percentile, round } from './load/statistics.ts';
@@ -207,7 +209,7 @@ async function measureSmall(browser: Browser, subject: Subject): Promise<{ kb: n
   return { kb: round(bytes / 1_000, 1), tilesMs: round(tilesMs, 0) };
 }
 
-/** The built backend, and simulated devices that report in turn. */
+/** The built backend behind the proxy and the frontend of the stack, and simulated devices that report in turn. */
 async function serve(
   workspace: Workspace,
   program: string,
@@ -218,23 +220,30 @@ async function serve(
   await cp(root, webDir, { recursive: true });
   await writeFile(join(webDir, 'plain.html'), plainPage);
   await writeFile(join(webDir, 'plain.js'), plainScript);
-  const logins = makeLogins(count);
+  // The kinds of devices take turns on the page, which sorts them by name.
+  const logins = makeLogins(count).map((login, index) => ({ ...login, name: `Device ${1_001 + index}` }));
   const station = await startStationBackend(workspace, {
     name: `${count}`,
     program,
     logins,
-    env: { WEB_DIR: webDir },
   });
   starting.defer(() => station.daemon.stop());
-  // They do nothing by themselves while it is measured.
-  const quiet = { heartbeatMs: 60_000, speed: 0.001 };
-  const fleet = starting.use(startFleet({ url: `mqtt://127.0.0.1:${station.mqttPort}`, stationId, logins, ...quiet }));
+  const url = `mqtt://127.0.0.1:${station.mqttPort}`;
+  const fleet = starting.use(startFleet({ url, stationId, logins, heartbeatMs: 60_000 }));
   await waitFor('all devices', () => fleet.acceptedCount() === count || null, 120_000);
+  for (const device of fleet.devices) void device.publish('state', { state: device.state });
   starting.use(talk(fleet, count === 8 ? 2 : perSecond));
   await station.logIn();
   const { email, password } = stationOwner;
+  const port = await findFreePort();
+  const frontendUrl = await startFrontend(workspace, webDir);
+  starting.use(await createCaddy(workspace, { port, backendUrl: station.url, frontendUrl, firmwareFolder: webDir }));
   const running = starting.move();
-  return { url: station.url, login: { email, password }, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    login: { email, password },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** Those that measure something report in turn: each time another state. */

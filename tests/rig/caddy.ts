@@ -14,7 +14,7 @@ export type Caddy = AsyncDisposable & {
   sentBytes(): Promise<number>;
 };
 
-const caddyfile = join(import.meta.dirname, '../../deploy/proxy/Caddyfile');
+const caddyfiles = join(import.meta.dirname, '../../deploy');
 
 /**
  * Starts Debian's Caddy on loopback with the stack's Caddyfile; only addresses and paths are replaced.
@@ -26,6 +26,7 @@ export async function createCaddy(
   {
     port,
     backendUrl,
+    frontendUrl = backendUrl,
     firmwareFolder,
     https,
     bind,
@@ -33,6 +34,8 @@ export async function createCaddy(
   }: {
     port: number;
     backendUrl: string;
+    /** Default: the backend serves the web app. */
+    frontendUrl?: string;
     firmwareFolder: string;
     /** The same site over HTTPS, with PEM files. */
     https?: { port: number; certificate: string; key: string };
@@ -42,7 +45,6 @@ export async function createCaddy(
 ): Promise<Caddy> {
   await needPackages(['caddy']);
   const folder = await workspace.subfolder('caddy');
-  const config = join(folder, 'Caddyfile');
   const tlsFolder = await workspace.subfolder('caddy-tls');
   if (https) {
     // As the agent writes it: for every name of the station.
@@ -53,7 +55,7 @@ export async function createCaddy(
     '/var/lib/caddy': join(folder, 'storage'),
     'http_port 8080': `http_port ${port}`,
     'backend:3000': new URL(backendUrl).host,
-    'frontend:8080': new URL(backendUrl).host,
+    'frontend:8080': new URL(frontendUrl).host,
     '/run/agent': folder,
     '/srv/firmware': firmwareFolder,
     'root * /run/tls': `root * ${certificates ?? tlsFolder}`,
@@ -61,12 +63,7 @@ export async function createCaddy(
     '\n:8080 {': bind === undefined ? `\nhttp://127.0.0.1:${port} {` : `\nhttp://:${port} {\n\tbind ${bind}`,
     '\n:8081 {': `\nhttp://127.0.0.1:${await findFreePort()} {`,
   };
-  let text = await readFile(caddyfile, 'utf8');
-  for (const [there, here] of Object.entries(places)) {
-    if (!text.includes(there)) throw new Error(`deploy/proxy/Caddyfile has no ${there.trim()}`);
-    text = text.replaceAll(there, here);
-  }
-  await writeFile(config, text);
+  const config = await placed('proxy', places, folder);
   let daemon: Daemon | undefined;
   const caddy: Caddy = {
     stop: async (signal = 'SIGTERM') => {
@@ -74,10 +71,7 @@ export async function createCaddy(
       await daemon?.ended;
     },
     start: async () => {
-      const started = await startDaemon('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], {
-        logFile: join(folder, 'caddy.log'),
-        env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
-      });
+      const started = await startCaddy(config, folder);
       daemon = started;
       await waitFor('Caddy to answer', async () => {
         if (!started.running()) throw new Error(`caddy ended: ${await started.logTail()}`);
@@ -97,3 +91,32 @@ export async function createCaddy(
   await caddy.start();
   return caddy;
 }
+
+/** Starts Debian's Caddy on loopback as the stack's frontend. @param folder the built web app. @returns its address. */
+export async function startFrontend(workspace: Workspace, folder: string): Promise<string> {
+  await needPackages(['caddy']);
+  const own = await workspace.subfolder('frontend');
+  const url = `http://127.0.0.1:${await findFreePort()}`;
+  const places = { '/tmp/caddy': join(own, 'storage'), '\n:8080 {': `\n${url} {`, 'root * /srv': `root * ${folder}` };
+  const daemon = workspace.own(await startCaddy(await placed('frontend', places, own), own));
+  await waitFor('the frontend to answer', async () => daemon.running() && (await fetch(url)).ok);
+  return url;
+}
+
+/** A Caddyfile of the stack with other addresses and paths, as a file in `folder`. */
+async function placed(program: string, places: Readonly<Record<string, string>>, folder: string): Promise<string> {
+  let text = await readFile(join(caddyfiles, program, 'Caddyfile'), 'utf8');
+  for (const [there, here] of Object.entries(places)) {
+    if (!text.includes(there)) throw new Error(`deploy/${program}/Caddyfile has no ${there.trim()}`);
+    text = text.replaceAll(there, here);
+  }
+  const config = join(folder, 'Caddyfile');
+  await writeFile(config, text);
+  return config;
+}
+
+const startCaddy = (config: string, folder: string): Promise<Daemon> =>
+  startDaemon('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], {
+    logFile: join(folder, 'caddy.log'),
+    env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder },
+  });
