@@ -30,17 +30,16 @@ const rooms = {
   },
   'apps/backend/src': {
     core: [],
-    adapters: ['core'],
-    store: ['core', 'adapters'],
-    history: ['core', 'store', 'adapters'],
-    mqtt: ['core', 'adapters'],
-    http: ['core', 'adapters', 'store'],
-    socket: ['core', 'adapters', 'http'],
-    platform: ['core', 'adapters', 'store', 'http', 'socket'],
+    store: ['core'],
+    history: ['core', 'store'],
+    mqtt: ['core'],
+    http: ['core', 'store'],
+    socket: ['core', 'http'],
+    platform: ['core', 'store', 'http', 'socket'],
     // Each is a module (ADR 75).
-    ...features(modulesIn('apps/backend/src'), [...foundations, 'adapters']),
+    ...features(modulesIn('apps/backend/src'), foundations),
     // Known to the composition root alone.
-    replicas: [...foundations, 'adapters'],
+    replicas: foundations,
   },
   // No folders: a program of one room.
   'apps/ble-helper/src': {},

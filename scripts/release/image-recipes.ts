@@ -58,7 +58,7 @@ const backend: ImageRecipe = {
     Healthcheck: healthcheck(20, 'bash', '/usr/local/bin/healthcheck'),
     Entrypoint: null,
     // A small young generation (an even smaller one costs 10 % more time per message) and a garbage collection in idle
-    // moments (adapters/quiet-collection.ts) keep the heap of an idle backend about 20 MB smaller.
+    // moments (core/adapters/quiet-collection.ts) keep the heap of an idle backend about 20 MB smaller.
     Cmd: ['node', '--max-semi-space-size=4', '--expose-gc', '/app/station-backend.mjs'],
     Labels: labels('station-backend', version),
   }),

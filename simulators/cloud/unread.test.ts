@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCloudSockets, type CloudSocket, type OpenCloudSocket } from '@station/backend/adapters/cloud-socket';
+import {
+  createCloudSockets,
+  type CloudSocket,
+  type OpenCloudSocket,
+} from '@station/backend/cloud/adapters/cloud-socket';
 import { runBackend } from '@station/backend/testing/running-backend';
 import { addDevice, connectDevice } from '@station/backend/testing/test-device';
 import { until } from '@station/backend/testing/until';

@@ -1,6 +1,6 @@
 import { foundUrl } from '@station/protocol/station-name';
-import { readDiskSpace } from './adapters/disk-space.ts';
-import { createMachineNetwork } from './adapters/machine-network.ts';
+import { readDiskSpace } from './core/adapters/disk-space.ts';
+import { createMachineNetwork } from './provisioning/adapters/machine-network.ts';
 import { automationsModule } from './automations/automations-module.ts';
 import { type Foundations, openPlatform } from './backend-platform.ts';
 import { registerRoutes } from './backend-server.ts';

@@ -3,8 +3,8 @@ import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
 import { plainJson } from '@station/kit/plain-text';
-import { createAgentClient } from './adapters/agent-client.ts';
-import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './adapters/backup-process.ts';
+import { createAgentClient } from './core/adapters/agent-client.ts';
+import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './core/adapters/job-process.ts';
 import { readAgentPart } from './backup/agent-part.ts';
 import { type BackupCommand, isBackupCommand, runBackupCommand } from './backup/backup-command.ts';
 import type { BackupJob, JobOptions } from './backup/backup-job.ts';
@@ -61,7 +61,7 @@ export async function runCommandLine(args: readonly string[], env: Environment):
 }
 
 async function serveUrgentJob(): Promise<number> {
-  const { runStorageJob } = await import('./adapters/storage-process.ts');
+  const { runStorageJob } = await import('./backup/adapters/storage-process.ts');
   await serveJob(runStorageJob, { isUrgent: true });
   return 0;
 }

@@ -3,7 +3,7 @@ import { readVariables, type Environment, type Reading, type Values } from '@sta
 import type { LogLevel } from '@station/kit/logger';
 import { type OutgoingProxy, toOutgoingProxy, withProxyNames } from '@station/kit/outgoing-proxy';
 import ownPackage from '../package.json' with { type: 'json' };
-import type { AgentTarget } from './adapters/agent-client.ts';
+import type { AgentTarget } from './core/adapters/agent-client.ts';
 import { toCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
 import type { FirmwareConfig } from './firmware/firmware.ts';
 import type { MqttConfig } from './mqtt/mqtt.ts';

@@ -1,8 +1,8 @@
 import { Kysely } from 'kysely';
 import { systemClock } from '@station/kit/clock';
-import { answerQuestions } from './adapters/asked-thread.ts';
-import { openSqliteReader } from './adapters/sqlite.ts';
-import { createSqliteDialect } from './adapters/sqlite-dialect.ts';
+import { answerQuestions } from './devices/adapters/asked-thread.ts';
+import { openSqliteReader } from './core/adapters/sqlite.ts';
+import { createSqliteDialect } from './core/adapters/sqlite-dialect.ts';
 import { createLargeReads, type LargeAnswer } from './devices/large-reads.ts';
 import type { LargeQuestion } from './devices/threaded-reads.ts';
 import type { Schema } from './store/schema.ts';

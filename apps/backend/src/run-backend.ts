@@ -7,7 +7,7 @@ import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
 import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import { describeError } from '@station/kit/station-error';
-import { startQuietCollection } from './adapters/quiet-collection.ts';
+import { startQuietCollection } from './core/adapters/quiet-collection.ts';
 import { type Backend, startBackend } from './backend.ts';
 import { storageFaultOf } from './core/storage-faults.ts';
 import { envToConfig, secretsOf } from './config.ts';

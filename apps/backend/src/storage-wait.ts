@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { StorageFault } from '@station/protocol/rest';
-import { tryWriteLock } from './adapters/sqlite.ts';
+import { tryWriteLock } from './core/adapters/sqlite.ts';
 import type { BackendConfig } from './config.ts';
 import type { Host } from './core/host.ts';
 import { errorOfFault, storageFaultOf } from './core/storage-faults.ts';

@@ -3,7 +3,7 @@ import { group, type Check } from '@station/kit/env-config';
 import { logLevels } from '@station/kit/logger';
 import { proxyVariables } from '@station/kit/outgoing-proxy';
 import { provisioningCharacteristicUuid, provisioningServiceUuid } from '@station/protocol/ble-frames';
-import { isAddressOrSubnet } from './adapters/guarded-http.ts';
+import { isAddressOrSubnet } from './core/adapters/guarded-http.ts';
 import { cloudVariables } from './cloud/cloud-settings.ts';
 
 /** HS256 wants a key of at least its hash's size (RFC 7518, section 3.2). */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { createCloudSockets, gatherWrites } from '../../../apps/backend/src/adapters/cloud-socket.ts';
+import { createCloudSockets, gatherWrites } from '../../../apps/backend/src/cloud/adapters/cloud-socket.ts';
 import { createPeer } from '../../../apps/backend/src/cloud/peer.ts';
 
 export type Call = (value: number) => Promise<unknown>;

@@ -7,8 +7,8 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { noProxy } from '@station/kit/outgoing-proxy';
-import { createStorageProcess } from '@station/backend/adapters/storage-process';
-import { storageHere } from '@station/backend/adapters/storage-here';
+import { createStorageProcess } from '@station/backend/backup/adapters/storage-process';
+import { storageHere } from '@station/backend/backup/adapters/storage-here';
 import { readWebdavAddress } from '@station/backend/backup/webdav-address-decide';
 import { DestinationFault, type StorageTarget } from '@station/backend/core/backup-destination';
 import { run } from '../../rig/program.ts';
@@ -247,7 +247,7 @@ describe('WebDAV servers', { timeout: 600_000 }, () => {
 /** The process of a storage has no environment, and trusts what its parent trusts. */
 function inProcess(env: Record<string, string>, target: StorageTarget): Promise<string> {
   const job = `
-    const { createStorageProcess } = await import('@station/backend/adapters/storage-process');
+    const { createStorageProcess } = await import('@station/backend/backup/adapters/storage-process');
     const ask = createStorageProcess(${JSON.stringify(noProxy)}).ask(${JSON.stringify(target)}, 'check', {}, { signal: new AbortController().signal });
     console.log(await ask.then(() => 'none', ({ reason }) => reason));`;
   return run(process.execPath, ['--input-type=module', '-e', job], { cwd: import.meta.dirname, env });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFile, writeFile } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
-import { pinOf } from '../../../apps/backend/src/adapters/cloud-socket.ts';
+import { pinOf } from '../../../apps/backend/src/cloud/adapters/cloud-socket.ts';
 import { run } from '../../rig/program.ts';
 
 export type Certificates = {

@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { ActionData } from '@station/protocol/automation-flow';
 import { takesCommand } from '@station/protocol/automation-flow-check';
 import type { StepSeen } from '@station/protocol/automations';
-import type { WebhookClient } from '../adapters/webhook-client.ts';
+import type { WebhookClient } from './adapters/webhook-client.ts';
 import { commandExpiryMs, type Commands } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 import type { DeviceTypes } from '../core/device-types.ts';

@@ -3,7 +3,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { keptRuns } from '@station/protocol/automations';
 import type { ServerMessage } from '@station/protocol/socket';
-import { createWebhookClient } from '../adapters/webhook-client.ts';
+import { createWebhookClient } from './adapters/webhook-client.ts';
 import type { Commands } from '../core/commands.ts';
 import { type DeviceEvents, eventsKeptMs } from '../core/device-events.ts';
 import { readState } from '../core/device-state.ts';

@@ -6,7 +6,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { AgentBackup, AgentRestored } from '@station/protocol/agent-backup';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 
 /** Reading the file of the broker from its container takes some seconds on a slow card. */
 const timeoutMs = 60_000;

@@ -1,7 +1,7 @@
 import { temporaryPath } from '@station/kit/durable-files';
 import { describeError } from '@station/kit/station-error';
-import { removeTree } from '../adapters/backup-files.ts';
-import { JobTooSlowError } from '../adapters/backup-process.ts';
+import { removeTree } from './adapters/backup-files.ts';
+import { JobTooSlowError } from '../core/adapters/job-process.ts';
 import type { BackupJob, BackupOutcome, JobOptions } from './backup-job.ts';
 import { refusedFor } from './backup-refused.ts';
 import { removeLeftovers } from './scratch.ts';

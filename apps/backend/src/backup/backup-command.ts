@@ -10,9 +10,9 @@ import {
   type RestorePart,
   restoreParts,
 } from '@station/protocol/backups';
-import { fileBytes, isFolder } from '../adapters/backup-files.ts';
-import { readTexts } from '../adapters/sqlite.ts';
-import { askSecret, readSecret } from '../adapters/terminal.ts';
+import { fileBytes, isFolder } from './adapters/backup-files.ts';
+import { readTexts } from '../core/adapters/sqlite.ts';
+import { askSecret, readSecret } from './adapters/terminal.ts';
 import { attemptJob, type RunJob } from './attempt-job.ts';
 import type { BackupJob, BackupOutcome } from './backup-job.ts';
 import { backupFileName, readBackupName } from './backup-name-decide.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
-import { createStorageProcess } from '../adapters/storage-process.ts';
+import { createStorageProcess } from './adapters/storage-process.ts';
 import type { Storage } from '../core/backup-destination.ts';
 import { type Module, opened, type Platform } from '../platform/module.ts';
 import { readAgentPart, returnAgentPart } from './agent-part.ts';

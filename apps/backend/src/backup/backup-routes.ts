@@ -1,6 +1,6 @@
 import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { exactly } from '../adapters/limited-copy.ts';
+import { exactly } from './adapters/limited-copy.ts';
 import { DestinationFault } from '../core/backup-destination.ts';
 import { fitting } from '../http/pages.ts';
 import { serve } from '../http/serve.ts';

@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely';
 import type { BackupManifest } from '@station/protocol/backups';
 import { ownValue } from '@station/protocol/own-value';
-import { move } from '../adapters/backup-files.ts';
+import { move } from './adapters/backup-files.ts';
 import {
   copyRows,
   openForeignFile,
@@ -9,7 +9,7 @@ import {
   plainColumns,
   readSchema,
   type SchemaObject,
-} from '../adapters/sqlite-schema.ts';
+} from './adapters/sqlite-schema.ts';
 import {
   countRows,
   findDamageInCopy,
@@ -17,8 +17,8 @@ import {
   openSqliteFile,
   readTextsOf,
   type SqliteDatabase,
-} from '../adapters/sqlite.ts';
-import { createSqliteDialect } from '../adapters/sqlite-dialect.ts';
+} from '../core/adapters/sqlite.ts';
+import { createSqliteDialect } from '../core/adapters/sqlite-dialect.ts';
 import { migrate, type StationMigration } from '../store/migrate.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { BackupRefused } from './backup-refused.ts';

@@ -5,7 +5,7 @@ import { parseJson } from '@station/kit/json';
 import { AgentBackup } from '@station/protocol/agent-backup';
 import type { BackupFile } from '@station/protocol/backups';
 import { maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
-import { removeTree } from '../adapters/backup-files.ts';
+import { removeTree } from './adapters/backup-files.ts';
 import { agentName, databaseName, deviceTypesName, formerKeyName, keyName } from './backup-places.ts';
 import { BackupRefused } from './backup-refused.ts';
 

@@ -2,8 +2,8 @@ import { Value } from 'typebox/value';
 import { isExternalId } from '@station/protocol/topics';
 import { FirmwareReady, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { parseVersion } from '@station/protocol/version';
-import { openForeignFile } from '../adapters/sqlite-schema.ts';
-import { pragma, readTextsOf } from '../adapters/sqlite.ts';
+import { openForeignFile } from './adapters/sqlite-schema.ts';
+import { pragma, readTextsOf } from '../core/adapters/sqlite.ts';
 import type { Schema } from '../store/schema.ts';
 import { BackupRefused } from './backup-refused.ts';
 

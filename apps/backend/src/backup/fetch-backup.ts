@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { StationError } from '@station/kit/station-error';
-import { fileBytes, makeFolder, spareBytes } from '../adapters/backup-files.ts';
-import { copyExactly } from '../adapters/limited-copy.ts';
+import { fileBytes, makeFolder, spareBytes } from './adapters/backup-files.ts';
+import { copyExactly } from './adapters/limited-copy.ts';
 import { DestinationFault } from '../core/backup-destination.ts';
 import { findTarget, type BackupTarget } from './kept-backups.ts';
 

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
-import { removeTree } from '../adapters/backup-files.ts';
+import { removeTree } from './adapters/backup-files.ts';
 import { type BackupPlaces, placesIn } from './backup-places.ts';
 import { isReplaced, nextRestoreStep } from './restore-decide.ts';
 import { openRestoreMarker, type RestoreMarker } from './restore-marker.ts';

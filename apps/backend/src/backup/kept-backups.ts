@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { BackupPlace, BackupView, StoredBackupView } from '@station/protocol/backup-api';
-import { storageHere } from '../adapters/storage-here.ts';
+import { storageHere } from './adapters/storage-here.ts';
 import {
   type BackupDestination,
   DestinationFault,

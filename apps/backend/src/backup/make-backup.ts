@@ -20,8 +20,8 @@ import {
   readChunks,
   removeTree,
   writeChunks,
-} from '../adapters/backup-files.ts';
-import { type DatabaseSnapshot, takeSnapshot } from '../adapters/database-snapshot.ts';
+} from './adapters/backup-files.ts';
+import { type DatabaseSnapshot, takeSnapshot } from './adapters/database-snapshot.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { encryptAge } from './age.ts';
 import type { BackupJob, BackupResult, JobContext } from './backup-job.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Disk, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import type { RestorePart } from '@station/protocol/backups';
-import { removeTree } from '../adapters/backup-files.ts';
+import { removeTree } from './adapters/backup-files.ts';
 import { forgetMeasured } from '../history/history-rows.ts';
 import type { Database, DatabaseTransaction, Schema } from '../store/schema.ts';
 import { databaseName, deviceTypesName, placesIn } from './backup-places.ts';

@@ -1,5 +1,5 @@
 import type { BackupProgress } from '@station/protocol/backups';
-import { findBackendProgram, runInProcess } from '../adapters/backup-process.ts';
+import { findBackendProgram, runInProcess } from '../core/adapters/job-process.ts';
 import type { BackupJob, BackupOutcome, JobOptions } from './backup-job.ts';
 
 /** A board that does much else at the same time. */

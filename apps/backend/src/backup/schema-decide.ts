@@ -1,4 +1,4 @@
-/** As `adapters/sqlite-schema.ts` reads it. */
+/** As `backup/adapters/sqlite-schema.ts` reads it. */
 type Defined = { type: string; name: string; table: string; sql: string | null };
 
 /** The schema of a database file, beside the one that the migrations of a release make. */

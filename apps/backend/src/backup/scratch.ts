@@ -1,4 +1,4 @@
-import { isFolder, lockFolder, makeFolder, removeTree } from '../adapters/backup-files.ts';
+import { isFolder, lockFolder, makeFolder, removeTree } from './adapters/backup-files.ts';
 import { type BackupPlaces, placesIn } from './backup-places.ts';
 
 /**

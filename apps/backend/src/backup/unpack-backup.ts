@@ -5,7 +5,7 @@ import { constants, createZstdDecompress } from 'node:zlib';
 import { parseJson } from '@station/kit/json';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
-import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from '../adapters/backup-files.ts';
+import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from './adapters/backup-files.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decryptAge } from './age.ts';
 import type { BackupResult, JobContext } from './backup-job.ts';

@@ -6,7 +6,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudClaim, CloudDeadLetter, CloudStatus, EventChannel } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
-import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import { createCloudSockets, createNoSockets, type OpenCloudSocket } from './adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Commands, PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';

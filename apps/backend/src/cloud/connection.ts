@@ -1,7 +1,7 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { RateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudMessage } from '@station/protocol/cloud-messages';
-import type { CloudLoss, CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import type { CloudLoss, CloudSocket, OpenCloudSocket } from './adapters/cloud-socket.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Delivering, Delivery } from './delivery.ts';
 import { createInboundQueue, type BudgetLimits, type InboundQueue } from './inbound-queue.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
-import { createAskedThread } from '../adapters/asked-thread.ts';
-import { findThreadProgram } from '../adapters/thread-program.ts';
+import { createAskedThread } from './adapters/asked-thread.ts';
+import { findThreadProgram } from '../core/adapters/thread-program.ts';
 import type { Commands } from '../core/commands.ts';
 import { readState } from '../core/device-state.ts';
 import { createEventIds } from '../core/event-ids.ts';
@@ -269,7 +269,8 @@ function openReads(opening: AsyncDisposableStack, { config, platform }: Parts): 
   const reads = createLargeReads({ store, clock });
   const { readThreadOf: data } = config;
   if (data === null) return reads;
-  const program = (): string => findThreadProgram('station-large-reads.mjs', '../large-reads-thread.ts');
+  const source = new URL('../large-reads-thread.ts', import.meta.url);
+  const program = (): string => findThreadProgram('station-large-reads.mjs', source);
   const thread = opening.use(createAskedThread<LargeQuestion, LargeAnswer>({ program, data, idleMs }));
   return createThreadedReads({ thread, reads, clock, logger });
 }

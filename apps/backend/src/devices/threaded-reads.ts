@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import type { AskedThread } from '../adapters/asked-thread.ts';
+import type { AskedThread } from './adapters/asked-thread.ts';
 import type { LargeAnswer, LargeRead, LargeReads } from './large-reads.ts';
 
 /** `now`: the time of the station, which the thread does not know. */

@@ -1,7 +1,7 @@
 import type { CheckOutcome } from '@station/kit/doctor-decide';
 import { describeError } from '@station/kit/station-error';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
-import { type AgentTarget, createAgentClient } from '../adapters/agent-client.ts';
+import { type AgentTarget, createAgentClient } from '../core/adapters/agent-client.ts';
 
 const answerTimeoutMs = 5_000;
 

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
 import { parseObject } from '@station/kit/json';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
-import { readTextFile } from '../adapters/data-files.ts';
+import { readTextFile } from './adapters/data-files.ts';
 import type { MqttConfig } from '../mqtt/mqtt.ts';
 
 type Configured = { variable: string; file: string | null; isValid: (text: string) => boolean; otherwise: string };

@@ -1,8 +1,8 @@
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { DoctorReport } from '@station/protocol/doctor';
-import { findBackendProgram, runInProcess } from '../adapters/backup-process.ts';
-import { inspectSqliteFile } from '../adapters/sqlite-inspection.ts';
+import { findBackendProgram, runInProcess } from '../core/adapters/job-process.ts';
+import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';
 import { type DoctorConfig, examineBackend } from './doctor.ts';
 
 /** Runs in a process of its own: reading a whole database would stop the backend for as long. */

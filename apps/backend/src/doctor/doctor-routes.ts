@@ -2,7 +2,7 @@ import { Value } from 'typebox/value';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { parseJson } from '@station/kit/json';
 import { AgentLog, DoctorReport, type SystemDoctor } from '@station/protocol/doctor';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { createExaminer } from './doctor-job.ts';

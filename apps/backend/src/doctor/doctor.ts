@@ -8,9 +8,9 @@ import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@st
 import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine-facts';
 import type { DoctorReport } from '@station/protocol/doctor';
 import { type BackendFindingCode, backendFindings } from '@station/protocol/doctor-findings';
-import { type AgentTarget } from '../adapters/agent-client.ts';
-import { isWritable, readFolder, readTextFile } from '../adapters/data-files.ts';
-import { inspectSqliteFile } from '../adapters/sqlite-inspection.ts';
+import { type AgentTarget } from '../core/adapters/agent-client.ts';
+import { isWritable, readFolder, readTextFile } from './adapters/data-files.ts';
+import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';
 import type { FileFacts } from '../core/doctor-facts.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { copiesDirectory, createDatabaseCopies } from '../store/database-copies.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { CheckOutcome } from '@station/kit/doctor-decide';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
-import { readTextFile } from '../adapters/data-files.ts';
-import { isListening, probeBroker, probeHttp } from '../adapters/network-probe.ts';
+import { readTextFile } from './adapters/data-files.ts';
+import { isListening, probeBroker, probeHttp } from './adapters/network-probe.ts';
 import type { MqttConfig } from '../mqtt/mqtt.ts';
 import { decideExternalBroker, decideOwnBroker, decideWebApp, decideWebServer, isBackend } from './service-decide.ts';
 

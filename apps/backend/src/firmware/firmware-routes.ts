@@ -11,7 +11,7 @@ import {
   type RolloutAction,
   type RolloutDetails,
 } from '@station/protocol/firmware-rollouts';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';

@@ -5,7 +5,7 @@ import { writeToStream } from 'mqtt-packet';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
-import { brokerAddress } from '../adapters/broker-address.ts';
+import { brokerAddress } from '../core/adapters/broker-address.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
 import { createPublisher, NothingKept } from './publisher.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AedesOptions, AuthenticateError, Client } from 'aedes';
 import type { LoginRefusal } from '@station/protocol/backend-events';
-import { isParserError } from '../adapters/mqtt-server.ts';
+import { isParserError } from './adapters/mqtt-server.ts';
 import type { ExpectedDevices } from '../core/expected-devices.ts';
 import { hashToken, isSameHash } from '../core/secrets.ts';
 import type { UnregisteredDevices } from './ports.ts';

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { Aedes, type AedesOptions, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { listenForMqtt, type MqttServerOptions } from '../adapters/mqtt-server.ts';
+import { listenForMqtt, type MqttServerOptions } from './adapters/mqtt-server.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { type LogInParts, logInRules } from './broker-log-in.ts';
 import { createFairReading, type FairReading } from './fair-reading.ts';

@@ -1,5 +1,5 @@
 import { connectAsync, type MqttClient } from 'mqtt';
-import { brokerAddress } from '../adapters/broker-address.ts';
+import { brokerAddress } from '../core/adapters/broker-address.ts';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
 

@@ -1,8 +1,8 @@
 import { isoTime } from '@station/kit/clock';
 import { knownLanguage, type Language } from '@station/protocol/languages';
 import type { ChannelFault, PushContent, WebhookNotification } from '@station/protocol/notifications';
-import type { AddressGuard, GuardedAnswer, GuardedHttp } from '../adapters/guarded-http.ts';
-import { type MailAnswer, sendMail } from '../adapters/mail-client.ts';
+import type { AddressGuard, GuardedAnswer, GuardedHttp } from '../core/adapters/guarded-http.ts';
+import { type MailAnswer, sendMail } from './adapters/mail-client.ts';
 import { type Alert, isUrgent, topicOf } from './alert.ts';
 import type { KeptSettings } from './notification-settings.ts';
 import { render } from './render.ts';

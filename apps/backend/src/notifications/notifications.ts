@@ -1,8 +1,8 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
-import type { AgentClient } from '../adapters/agent-client.ts';
-import { createAddressGuard, createGuardedHttp, homeNetworks } from '../adapters/guarded-http.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
+import { createAddressGuard, createGuardedHttp, homeNetworks } from '../core/adapters/guarded-http.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { Leadership } from '../core/leadership.ts';

@@ -19,7 +19,7 @@ import { setLimits } from '../store/member-limits.ts';
 import { createMember } from '../testing/test-member.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import { createAgentClient } from '../adapters/agent-client.ts';
+import { createAgentClient } from '../core/adapters/agent-client.ts';
 import { type Notifications, startNotifications } from './notifications.ts';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';

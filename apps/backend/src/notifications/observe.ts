@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { HistoryEntry, ConditionStatus } from '@station/protocol/agent-api';
 import type { NotificationRules } from '@station/protocol/notifications';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';

@@ -1,8 +1,8 @@
 import { Kysely } from 'kysely';
 import { newCode } from '@station/kit/codes';
 import { exists } from '@station/kit/durable-files';
-import { openSqliteFile } from '../adapters/sqlite.ts';
-import { createSqliteDialect } from '../adapters/sqlite-dialect.ts';
+import { openSqliteFile } from '../core/adapters/sqlite.ts';
+import { createSqliteDialect } from '../core/adapters/sqlite-dialect.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { openPostgres } from '../store/postgres.ts';
 import type { Database, Schema } from '../store/schema.ts';

@@ -1,4 +1,4 @@
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';

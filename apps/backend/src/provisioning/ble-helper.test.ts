@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { Discovered } from '@station/protocol/ble-frames';
-import { startHelperProcess } from '../adapters/ble-helper-process.ts';
+import { startHelperProcess } from './adapters/ble-helper-process.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { advertisement, remoteHelper, type RemoteHelper } from '../testing/remote-helper.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';

@@ -13,7 +13,7 @@ import {
   type WriteResult,
 } from '@station/protocol/ble-frames';
 import type { ProvisioningError } from '@station/protocol/provisioning';
-import type { HelperListener, HelperProcess } from '../adapters/ble-helper-process.ts';
+import type { HelperListener, HelperProcess } from './adapters/ble-helper-process.ts';
 import { addressInLine, readHelperFrame, readHelperNote } from './helper-frame.ts';
 import { decideHelper, type HelperStep } from './helper-decide.ts';
 

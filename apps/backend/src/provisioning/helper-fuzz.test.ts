@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { HelperEvent } from '@station/protocol/ble-frames';
-import { startHelperProcess } from '../adapters/ble-helper-process.ts';
+import { startHelperProcess } from './adapters/ble-helper-process.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { alwaysLeader } from '../core/leadership.ts';
 import { recordedLog } from '../testing/recorded-log.ts';

@@ -1,6 +1,6 @@
 import type { ServerMessage } from '@station/protocol/socket';
-import { findHelper, startHelperProcess } from '../adapters/ble-helper-process.ts';
-import type { MachineNetwork } from '../adapters/machine-network.ts';
+import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts';
+import type { MachineNetwork } from './adapters/machine-network.ts';
 import type { DeviceTypes } from '../core/device-types.ts';
 import { type Watchers, watchersOf } from '../core/watchers.ts';
 import type { Mqtt } from '../mqtt/mqtt.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import type { MachineNetwork } from '../adapters/machine-network.ts';
+import type { MachineNetwork } from './adapters/machine-network.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import type { RadioReport } from '@station/protocol/provisioning';
-import { createAgentClient } from '../adapters/agent-client.ts';
+import { createAgentClient } from '../core/adapters/agent-client.ts';
 import { remoteHelper, untilScanning } from '../testing/remote-helper.ts';
 import { runBackend } from '../testing/running-backend.ts';
 import { simulateAgent } from '../testing/simulated-agent.ts';

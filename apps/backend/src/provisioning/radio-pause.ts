@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { WifiStatus } from '@station/protocol/agent-api';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { PausedBy } from './scan-decide.ts';
 
 const answerWithinMs = 3_000;

@@ -7,7 +7,7 @@ import { constantBackoff } from '@station/kit/retry';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { ConnectAndWrite, Discovered } from '@station/protocol/ble-frames';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
-import type { HelperListener, HelperProcess } from '../adapters/ble-helper-process.ts';
+import type { HelperListener, HelperProcess } from './adapters/ble-helper-process.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { DeviceTypes } from '../core/device-types.ts';
 import type { Leadership } from '../core/leadership.ts';

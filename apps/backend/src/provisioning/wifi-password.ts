@@ -7,7 +7,7 @@ import {
   wifiPasswordProblem,
   wifiPasswordProblemAmong,
 } from '@station/protocol/wifi-password';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { WifiOffers } from './wifi-offer.ts';
 
 type Network = { ssid: string; password: string };

@@ -28,7 +28,7 @@ export type StorageStep =
   | { kind: 'wait'; isOverBudget: boolean };
 
 const mebibyte = 1024 * 1024;
-/** The write-ahead log stays this long (`journal_size_limit` of `adapters/sqlite.ts`), or a quarter of a small database. */
+/** The write-ahead log stays this long (`journal_size_limit` of `core/adapters/sqlite.ts`), or a quarter of a small database. */
 const mostLogBytes = 16 * mebibyte;
 /** Fewer free pages are soon used again. */
 const keptFreeBytes = mebibyte;

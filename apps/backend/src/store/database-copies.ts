@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { temporaryPath, type Disk } from '@station/kit/durable-files';
-import { findDamageInCopy, type SqliteDatabase, copyOpenDatabase } from '../adapters/sqlite.ts';
+import { findDamageInCopy, type SqliteDatabase, copyOpenDatabase } from '../core/adapters/sqlite.ts';
 
 /** Why a copy was taken. Each kind has its own limit of copies. */
 export type CopyKind = 'migration' | 'daily';

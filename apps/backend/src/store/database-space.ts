@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Disk } from '@station/kit/durable-files';
 import { ownValue } from '@station/protocol/own-value';
-import { readFileBytes } from '../adapters/file-size.ts';
+import { readFileBytes } from './adapters/file-size.ts';
 import type { DatabaseCopies } from './database-copies.ts';
 import type { Database } from './schema.ts';
 

@@ -11,8 +11,8 @@ import { type DatabaseSpace, spaceOfSqlite } from './database-space.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
-import { isDamage } from '../adapters/sqlite.ts';
-import { createSqliteDialect } from '../adapters/sqlite-dialect.ts';
+import { isDamage } from '../core/adapters/sqlite.ts';
+import { createSqliteDialect } from '../core/adapters/sqlite-dialect.ts';
 import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
 
 export type Store = AsyncDisposable & {

@@ -11,7 +11,7 @@ import {
   isEmpty,
   openSqliteFile,
   type SqliteDatabase,
-} from '../adapters/sqlite.ts';
+} from '../core/adapters/sqlite.ts';
 import { type DatabaseCopies, type DatabaseCopy, databaseSuffixes, removeWithSides } from './database-copies.ts';
 
 type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; logger: BackendLogger };

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value';
 import { ClockStatus } from '@station/protocol/agent-api';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { ClockWord } from './station-time-decide.ts';
 
 /** What the agent says about the clock of the machine. */

@@ -4,7 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { AgentEvent } from '@station/protocol/socket';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { SocketHub } from '../socket/hub.ts';
 
 type AgentLinkListener = {

@@ -1,7 +1,7 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { StationClock } from '@station/protocol/rest';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { StationTime } from './station-time.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { createFairPlaces } from '@station/kit/fair-places';
 import { StationError } from '@station/kit/station-error';
 import { ErrorBody } from '@station/protocol/errors';
-import type { AgentAnswer, AgentClient } from '../adapters/agent-client.ts';
+import type { AgentAnswer, AgentClient } from '../core/adapters/agent-client.ts';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
 import { userOf } from '../http/access.ts';
 

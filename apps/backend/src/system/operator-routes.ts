@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { BackendLogger } from '@station/kit/logger';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
 import { type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';

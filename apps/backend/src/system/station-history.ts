@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { HistoryEntry } from '@station/protocol/agent-api';
 import type { ServerMessage } from '@station/protocol/socket';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { StationEvents } from '../core/station-events.ts';

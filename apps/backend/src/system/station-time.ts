@@ -5,7 +5,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
 import { createWaker, type Waker } from '@station/kit/wakeable';
-import type { Boot } from '../adapters/boot.ts';
+import type { Boot } from './adapters/boot.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import type { ClockPeriod, ClockStore } from './clock-store.ts';
 import type { AgentClock } from './agent-clock.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import { createAgentStreams, forward, forwarded, type StreamParts } from './forward.ts';

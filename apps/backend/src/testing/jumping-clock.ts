@@ -1,4 +1,4 @@
-import type { Boot } from '../adapters/boot.ts';
+import type { Boot } from '../system/adapters/boot.ts';
 import { steppedClock, type SteppedClock } from './stepped-clock.ts';
 
 /** A machine whose wall clock the test sets; its monotonic clock only goes forward. */

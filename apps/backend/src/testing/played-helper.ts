@@ -1,5 +1,5 @@
 import type { HelperCommand, HelperEvent } from '@station/protocol/ble-frames';
-import type { HelperListener, HelperProcess } from '../adapters/ble-helper-process.ts';
+import type { HelperListener, HelperProcess } from '../provisioning/adapters/ble-helper-process.ts';
 
 /** A helper without a process, for tests that play thousands of lives of it. `remote-helper.ts` is one with a process. */
 export type PlayedHelper = {

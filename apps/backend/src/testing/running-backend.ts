@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
-import { storageHere } from '../adapters/storage-here.ts';
+import { storageHere } from '../backup/adapters/storage-here.ts';
 import type { RunJob } from '../backup/attempt-job.ts';
 import type { CloudTuning } from '../cloud/cloud.ts';
 import { envToConfig, secretsOf } from '../config.ts';

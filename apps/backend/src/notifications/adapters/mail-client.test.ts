@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, it } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { type AddressInfo, createServer } from 'node:net';
+import { type Mailbox, startMailbox } from '@station/simulators/notifications/receivers';
+import { createAddressGuard } from '../../core/adapters/guarded-http.ts';
+import { type MailAnswer, type MailServer, sendMail } from './mail-client.ts';
+
+const login = { username: 'station', password: 'right horse' };
+const mail = { id: '0198', to: 'olena@example.org', fromName: 'Дача', subject: 'Насос не в мережі', text: 'Текст\n' };
+const guard = createAddressGuard({ allow: ['127.0.0.1'], resolve: async () => [{ address: '127.0.0.1', family: 4 }] });
+const usually = { guard, signal: new AbortController().signal };
+
+describe('mail by SMTP', () => {
+  let mailbox: Mailbox;
+  const usual = getCACertificates('default');
+  const server = (more: Partial<MailServer> = {}): MailServer => ({
+    host: 'localhost',
+    port: mailbox.port,
+    security: 'starttls',
+    ...login,
+    from: 'station@example.org',
+    ...more,
+  });
+  const causeOf = (answer: MailAnswer): string => (answer.kind === 'sent' ? 'sent' : answer.cause);
+
+  before(async () => {
+    mailbox = await startMailbox(login);
+  });
+  after(async () => {
+    setDefaultCACertificates(usual);
+    await mailbox[Symbol.asyncDispose]();
+  });
+
+  it('a certificate that nobody vouches for gets neither mail nor password', async () => {
+    assert.equal(causeOf(await sendMail(server(), mail, usually)), 'certificate');
+  });
+
+  it('with a trusted certificate it logs in and sends, in any script, with a lasting id', async () => {
+    setDefaultCACertificates([...usual, mailbox.certificate]);
+    assert.deepEqual(await sendMail(server(), mail, usually), { kind: 'sent' });
+    const [received] = mailbox.mails;
+    assert.deepEqual(received?.to, ['olena@example.org']);
+    assert.match(received?.text ?? '', /^Message-ID: <0198@example\.org>$/im);
+    assert.match(received?.text ?? '', /^Auto-Submitted: auto-generated/im);
+    assert.match(received?.text ?? '', /^Subject: =\?UTF-8\?/im);
+  });
+
+  it('says what is wrong, without the password', async () => {
+    const refused = await sendMail(server({ password: 'wrong horse' }), mail, usually);
+    assert.deepEqual(refused, { kind: 'failed', cause: 'login', detail: 'The log-in was refused: SMTP 535.' });
+    mailbox.refuse(550);
+    assert.equal(causeOf(await sendMail(server(), mail, usually)), 'refused');
+    mailbox.refuse(451);
+    assert.equal(causeOf(await sendMail(server(), mail, usually)), 'no_answer');
+    mailbox.refuse(null);
+    assert.equal(causeOf(await sendMail(server({ port: 9 }), mail, usually)), 'no_answer');
+    assert.equal(
+      causeOf(await sendMail(server(), mail, { ...usually, guard: createAddressGuard({ allow: [] }) })),
+      'not_allowed',
+    );
+  });
+
+  it('a server without STARTTLS gets no mail when encryption is asked for', async () => {
+    await using open = await startMailbox(null);
+    assert.notEqual(causeOf(await sendMail(server({ port: open.port }), mail, usually)), 'sent');
+    assert.deepEqual(open.mails, []);
+  });
+
+  it('line breaks in a name or subject make no header', async () => {
+    const answer = await sendMail(
+      server(),
+      { ...mail, subject: 'a\r\nBcc: eve@example.org', fromName: 'b\r\nX-Evil: 1' },
+      usually,
+    );
+    assert.equal(causeOf(answer), 'sent');
+    assert.doesNotMatch(mailbox.mails.at(-1)?.text ?? '', /^(Bcc|X-Evil):/im);
+    assert.deepEqual(mailbox.mails.at(-1)?.to, ['olena@example.org']);
+  });
+
+  it('a server that goes on speaking without an end is given up too, and its connection is closed', async () => {
+    const closed = Promise.withResolvers<void>();
+    const talking = createServer((socket) => {
+      socket.write('220 hello\r\n');
+      const words = setInterval(() => socket.write('250-more\r\n'), 20);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        clearInterval(words);
+        closed.resolve();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(talking, 'listening');
+    const { port } = talking.address() as AddressInfo;
+    assert.equal(causeOf(await sendMail(server({ port }), mail, { ...usually, limitMs: 500 })), 'no_answer');
+    await closed.promise;
+    talking.close();
+  });
+
+  it('a mail to an address with a comma goes to nobody else', async () => {
+    await sendMail(server(), { ...mail, to: 'olena,eve@example.org' }, usually);
+    assert.doesNotMatch(JSON.stringify(mailbox.mails.map(({ to }) => to)), /"eve@example\.org"/);
+  });
+
+  it('a server that never speaks is given up', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    assert.equal(causeOf(await sendMail(server({ port }), mail, usually)), 'no_answer');
+    silent.close();
+  });
+});

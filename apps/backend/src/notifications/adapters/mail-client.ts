@@ -1,0 +1,104 @@
+import { isIP } from 'node:net';
+import type { SMTPTransportOptions } from 'nodemailer/lib/smtp-transport';
+import type { AddressGuard } from '../../core/adapters/guarded-http.ts';
+import { isAboutCertificate, NotPublicError } from '../../core/adapters/guarded-http.ts';
+
+export type MailServer = {
+  host: string;
+  port: number;
+  /** `none` sends in the clear, and never a password. */
+  security: 'tls' | 'starttls' | 'none';
+  username: string;
+  password: string;
+  /** Sender address. */
+  from: string;
+};
+
+/** `id` makes the Message-ID: a mail that is sent again is the same mail. */
+export type Mail = { id: string; to: string; fromName: string; subject: string; text: string };
+
+export type MailAnswer =
+  | { kind: 'sent' }
+  /** `detail`: in English, without secrets. */
+  | { kind: 'failed'; cause: 'not_allowed' | 'no_answer' | 'certificate' | 'login' | 'refused'; detail: string };
+
+/** Without a word of the server. */
+const timeoutMs = 15_000;
+/** For the whole exchange: a server that says a little now and then must not hold up the messages behind this one. */
+const wholeMs = 60_000;
+
+/**
+ * Sends one mail by SMTP (RFC 5321) over a connection of its own.
+ * @throws (rejects) the signal's reason when it aborts; all other failures are in the answer.
+ */
+export async function sendMail(
+  server: MailServer,
+  mail: Mail,
+  { guard, signal, limitMs = wholeMs }: { guard: AddressGuard; signal: AbortSignal; limitMs?: number },
+): Promise<MailAnswer> {
+  try {
+    const [address] = await guard.addressesOf(server.host);
+    if (address === undefined) return { kind: 'failed', cause: 'no_answer', detail: 'The server has no address.' };
+    // Loaded only where a mail is sent.
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport(optionsOf(server, address.address));
+    const { id, to, fromName, subject, text } = mail;
+    try {
+      await transport.sendMail({
+        from: { name: fromName, address: server.from },
+        to: { name: '', address: to },
+        subject,
+        text,
+        messageId: `<${id}@${server.from.split('@')[1] ?? 'station'}>`,
+        headers: { 'auto-submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+      });
+    } finally {
+      transport.close();
+    }
+    return { kind: 'sent' };
+  } catch (error) {
+    signal.throwIfAborted();
+    return failureOf(error);
+  }
+}
+
+/** @param address checked: the name is not resolved again. */
+function optionsOf(server: MailServer, address: string): SMTPTransportOptions {
+  const { host, port, security, username, password } = server;
+  return {
+    host: address,
+    port,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    tls: { ...(isIP(host) === 0 && { servername: host }), minVersion: 'TLSv1.2' },
+    ...(username !== '' && security !== 'none' && { auth: { user: username, pass: password } }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+  };
+}
+
+function failureOf(error: unknown): Extract<MailAnswer, { kind: 'failed' }> {
+  if (error instanceof NotPublicError) return { kind: 'failed', cause: 'not_allowed', detail: error.message };
+  const { code, responseCode, message } = error as { code?: unknown; responseCode?: unknown; message?: unknown };
+  const name = typeof code === 'string' ? code : '';
+  const status = typeof responseCode === 'number' ? responseCode : 0;
+  const known = `${name} ${String(message)} ${causeCode(error)}`;
+  if (isAboutCertificate(known) || /certificate/i.test(known))
+    return { kind: 'failed', cause: 'certificate', detail: 'Its certificate is not trusted.' };
+  // The texts of a server may repeat what it got, so only its numbers are kept.
+  const answered = status === 0 ? name || 'no answer' : `SMTP ${status}`;
+  if (name === 'EAUTH') return { kind: 'failed', cause: 'login', detail: `The log-in was refused: ${answered}.` };
+  // 4yz is for now only (RFC 5321, section 4.2.1), as with greylisting.
+  if (status >= 500 || (status === 0 && (name === 'EENVELOPE' || name === 'EMESSAGE')))
+    return { kind: 'failed', cause: 'refused', detail: `The server refused the message: ${answered}.` };
+  return { kind: 'failed', cause: 'no_answer', detail: `The server does not take mail now: ${answered}.` };
+}
+
+const causeCode = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error && 'code' in error.cause ? String(error.cause.code) : '';
