@@ -111,14 +111,27 @@ export default {
       to: { path: '^apps/agent/src/[^/]+/adapters/' },
     },
     {
-      name: 'agent: an adapter imports the ports of its room, other adapters of it, and core',
+      name: 'backend: a room imports its own adapters and those of core',
+      comment: 'ADR 77. The composition root alone imports adapters of several rooms.',
       severity: 'error',
-      from: { path: '^apps/agent/src/([^/]+)/adapters/', pathNot: testing },
-      to: {
-        path: '^apps/agent/src/',
-        pathNot: ['^apps/agent/src/$1/(adapters/|[^/]+-ports\\.ts$)', '^apps/agent/src/core/'],
-      },
+      from: { path: '^apps/backend/src/([^/]+)/', pathNot: testing },
+      to: { path: '^apps/backend/src/[^/]+/adapters/', pathNot: '^apps/backend/src/($1|core)/adapters/' },
     },
+    {
+      name: 'backend: core imports no adapter',
+      severity: 'error',
+      from: { path: '^apps/backend/src/core/(?!adapters/)', pathNot: testing },
+      to: { path: '^apps/backend/src/[^/]+/adapters/' },
+    },
+    ...['agent', 'backend'].map((app) => ({
+      name: `${app}: an adapter imports the ports of its room, other adapters of it, and core`,
+      severity: 'error',
+      from: { path: `^apps/${app}/src/([^/]+)/adapters/`, pathNot: testing },
+      to: {
+        path: `^apps/${app}/src/`,
+        pathNot: [`^apps/${app}/src/$1/(adapters/|[^/]+-ports\\.ts$)`, `^apps/${app}/src/core/`],
+      },
+    })),
     {
       name: 'agent: only adapters import packages that may touch the host',
       comment: 'What the others may import only computes.',
@@ -133,12 +146,12 @@ export default {
       from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
       to: { path: '^(node:)?timers(/|$)' },
     },
-    {
-      name: 'agent: only adapters start programs and speak D-Bus',
+    ...['agent', 'backend'].map((app) => ({
+      name: `${app}: only adapters start programs and speak D-Bus`,
       severity: 'error',
-      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      from: { path: `^apps/${app}/src/`, pathNot: ['/adapters/', testing] },
       to: { path: '^packages/kit/src/(command|free-port|message-bus|message-bus-socket)\\.ts$' },
-    },
+    })),
     ...agentRoot.map((name, index) => ({
       name: `agent: ${name}.ts imports only root files behind it`,
       severity: 'error',

@@ -25,8 +25,10 @@ test('every import follows the arrows between the rooms', async () => {
   assert.deepEqual(faults, []);
 });
 
-/** A file of the agent, what it imports, and the walls that it breaks (the begin of their names). */
-const planted: readonly (readonly [file: string, imports: string, walls: readonly string[]])[] = [
+/** A file of an app, what it imports, and the walls that it breaks (the begin of their names). */
+type Planted = readonly (readonly [file: string, imports: string, walls: readonly string[]])[];
+
+const inAgent: Planted = [
   ['stack/a.ts', '../core/adapters/http-client.ts', ['agent: only adapters and the composition root']],
   ['stack/b.ts', './adapters/engine.ts', ['agent: only adapters and the composition root']],
   ['core/a.ts', './adapters/http-client.ts', ['agent: only adapters and the composition root']],
@@ -51,9 +53,53 @@ const planted: readonly (readonly [file: string, imports: string, walls: readonl
   ['extra.ts', './config.ts', ['agent: every file in the root']],
   ['stack/m-decide.ts', '../core/adapters/http-client.ts', ['agent: only adapters and', 'decisions-know-no-clock']],
 ];
-const imported = ['core/adapters/http-client', 'stack/adapters/engine', 'stack/stack-ports', 'wifi/wifi-ports'];
+const ofAgent = [
+  'core/adapters/http-client',
+  'stack/adapters/engine',
+  'stack/stack-ports',
+  'wifi/adapters/radio',
+  'wifi/wifi-ports',
+];
 
-test('the walls of the agent find what is planted', async () => {
+const inBackend: Planted = [
+  ['cloud/a.ts', './adapters/cloud-socket.ts', []],
+  ['cloud/b.ts', '../core/adapters/sqlite.ts', []],
+  ['cloud/c.ts', '../store/adapters/file-size.ts', ['backend: a room imports its own']],
+  ['cloud/d.ts', '../store/database.ts', []],
+  ['cloud/e.ts', '../backup/adapters/folder.ts', ['backend: a room imports its own', 'backend: cloud imports']],
+  ['store/a.ts', '../cloud/adapters/cloud-socket.ts', ['backend: a room imports its own', 'backend: store imports']],
+  ['core/a.ts', './adapters/sqlite.ts', ['backend: core imports no adapter']],
+  ['cloud/adapters/f.ts', './cloud-socket.ts', []],
+  ['cloud/adapters/g.ts', '../cloud-ports.ts', []],
+  ['cloud/adapters/h.ts', '../a.ts', ['backend: an adapter imports']],
+  ['cloud/adapters/i.ts', '../../core/adapters/sqlite.ts', []],
+  ['cloud/adapters/j.ts', '../../store/database.ts', ['backend: an adapter imports']],
+  ['core/adapters/k.ts', '../../store/database.ts', ['backend: an adapter imports', 'backend: core imports no other']],
+  ['cloud/l.ts', 'node:net', ['only-adapters-touch-the-host']],
+  ['backend-extra.ts', 'node:net', ['only-adapters-touch-the-host']],
+  ['cloud/adapters/m.ts', 'node:net', []],
+  ['cloud/n.ts', '../../../../packages/kit/src/command.ts', ['backend: only adapters start programs']],
+  ['cloud/adapters/o.ts', '../../../../../packages/kit/src/command.ts', []],
+  ['backend.ts', './cloud/adapters/cloud-socket.ts', []],
+  ['cloud/p-decide.ts', './adapters/cloud-socket.ts', ['decisions-know-no-clock']],
+  ['adapters/q.ts', './cloud-socket.ts', ['backend: every folder is a room']],
+];
+const ofBackend = [
+  'adapters/cloud-socket',
+  'backup/adapters/folder',
+  'cloud/adapters/cloud-socket',
+  'cloud/cloud-ports',
+  'core/adapters/sqlite',
+  'store/adapters/file-size',
+  'store/database',
+];
+
+test('the walls of the agent find what is planted', () => findPlanted('agent', inAgent, ofAgent));
+
+test('the walls of the backend find what is planted', () => findPlanted('backend', inBackend, ofBackend));
+
+/** @param imported files without a fault, which those that are planted import. */
+async function findPlanted(app: string, planted: Planted, imported: readonly string[]): Promise<void> {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'station-walls-'));
   const write = (path: string, text: string): void => {
     const whole = join(folder.path, path);
@@ -64,14 +110,13 @@ test('the walls of the agent find what is planted', async () => {
   write('node_modules/radio-library/package.json', '{ "name": "radio-library", "main": "index.js" }');
   write('node_modules/radio-library/index.js', 'exports.found = 1;');
   write('packages/kit/src/command.ts', 'export const found = 1;');
-  for (const name of [...imported, 'wifi/adapters/radio'])
-    write(`apps/agent/src/${name}.ts`, 'export const found = 1;');
+  for (const name of imported) write(`apps/${app}/src/${name}.ts`, 'export const found = 1;');
   for (const [file, imports] of planted)
-    write(`apps/agent/src/${file}`, `import { found } from '${imports}';\nexport const b = found;`);
+    write(`apps/${app}/src/${file}`, `import { found } from '${imports}';\nexport const b = found;`);
   const { faults } = await findFaults(['apps'], { baseDir: folder.path });
   for (const [file, imports, walls] of planted) {
-    const found = faults.filter((fault) => fault.includes(`: apps/agent/src/${file} →`)).toSorted();
+    const found = faults.filter((fault) => fault.includes(`: apps/${app}/src/${file} →`)).toSorted();
     assert.equal(found.length, walls.length, `${file} → ${imports}: ${found.join('; ')}`);
     for (const [index, wall] of walls.entries()) assert.ok(found[index]?.startsWith(wall), `${file}: ${found[index]}`);
   }
-});
+}
