@@ -84,9 +84,7 @@ export async function openPlatform(
   const host = { ...machine, clock };
   const secret = await readJwtSecret({ configured: jwtSecret, disk, path: join(dataDir, 'jwt-secret') });
   logger.keepSecret(secret);
-  const findHolder: FindHolder = (sessionId) => findSessionHolder(store.db, sessionId);
-  const tokens = createAccessTokens({ secret, clock: host.clock, findHolder });
-  starting.use(tokens.onRevoke((id) => hub.closeClientsOf(id, closeCodes.unauthorized, 'Log in again')));
+  const tokens = openTokens(starting, host, hub, store, secret);
   if (replicas !== null) starting.use(await replicas.shareRevocations(tokens));
   const shared = replicas !== null && jwtSecret !== null ? deriveSecrets(jwtSecret) : null;
   const station = await openStation(config, host, store);
@@ -124,6 +122,14 @@ export async function openPlatform(
   };
 }
 
+/** Who loses access is disconnected. */
+function openTokens(opened: AsyncDisposableStack, { clock }: Host, hub: SocketHub, { db }: Store, secret: string) {
+  const findHolder: FindHolder = (sessionId) => findSessionHolder(db, sessionId);
+  const tokens = createAccessTokens({ secret, clock, findHolder });
+  opened.use(tokens.onRevoke((id) => hub.closeClientsOf(id, closeCodes.unauthorized, 'Log in again')));
+  return tokens;
+}
+
 function openStationEvents({ clock, logger }: Host, hub: SocketHub, { db }: Store): StationEventStore {
   const onNoted = (): void => hub.broadcast({ type: 'activity_changed', at: isoTime(clock.now()) }, 'activity_changed');
   return createStationEvents({ db, onNoted, clock, logger });
@@ -145,18 +151,16 @@ function openConditions(
 }
 
 async function openTime(agent: AgentClient, { clock: machine, logger }: Host, store: Store): Promise<StationTime> {
-  const time = await openStationTime({
+  return openStationTime({
     machine,
     boot: await readBoot(randomUUID),
     store: createClockStore(store),
     askAgent: agent.isConfigured ? () => askForClock(agent) : null,
-    sumUpAgain: async (fromMs, signal) => {
-      const now = time.clock.now();
-      await sumUpHours(store, startOfHour(now), signal, fromMs);
+    sumUpAgain: async (fromMs, nowMs, signal) => {
+      await sumUpHours(store, startOfHour(nowMs), signal, fromMs);
     },
     logger,
   });
-  return time;
 }
 
 /** Null for a single backend: it does not load the code of the replicas. */

@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { keptRuns } from '@station/protocol/automations';
@@ -22,11 +23,10 @@ import { toRunSummary } from './bodies.ts';
 import { type ConditionWaits, type ConditionWaitsParts, watchConditionWaits } from './condition-waits.ts';
 import type { ConditionFacts } from './conditions.ts';
 import { localTime } from '../core/local-time.ts';
-import { type BrokenWatch, watchBroken } from './broken-watch.ts';
-import { createRegistry } from './registry.ts';
-import { createRunStore, type NotificationRow, type RunRow } from './run-store.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { createRunStore, type NotificationRow, type RunRow, type RunStore } from './run-store.ts';
 import { timeOf } from './run-rows.ts';
-import { createRunner } from './runner.ts';
+import { createRunner, type Runner } from './runner.ts';
 import type { Whereabouts } from './schedule.ts';
 import { sunDays } from './sun.ts';
 import { startTimer, type Timer } from './timer.ts';
@@ -64,43 +64,33 @@ export type AutomationsParts = {
 
 /** Automations of the station (contracts, section 14; docs/adr/0011). Nothing runs before `begin`. */
 export function createAutomations(parts: AutomationsParts): Automations {
-  const { store, devices, types, commands, events, broker, where, leadership, isShared, clock, logger } = parts;
+  const { store, devices, types, commands, events, broker, where, clock, logger } = parts;
   const stack = new AsyncDisposableStack();
   const automations = createAutomationStore({ db: store.db, clock });
   const runs = createRunStore(store);
   const registry = createRegistry(automations);
   const scenes = createSceneStore(store.db);
   const newId = createEventIds(() => clock.now());
-  const broadcast = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
-  const onRun = (row: RunRow): void => {
-    const run = toRunSummary(row);
-    broadcast({ type: 'automation_run', at: isoTime(clock.now()), run }, `automation_run ${row.id}`);
-  };
+  const says = createMessages(parts);
+  let following: Following | null = null;
   const onChanged = (automationId: string): void => {
-    timer?.nudge();
-    broken?.check();
-    broadcast(
-      { type: 'automation_changed', at: isoTime(clock.now()), automationId },
-      `automation_changed ${automationId}`,
-    );
+    following?.recheck();
+    says.changed(automationId);
   };
-  let timer: Timer | null = null;
-  let broken: BrokenWatch | null = null;
-  let waits: ConditionWaits | null = null;
-
   const reach = stack.use(createReach({ events, isReady: broker.isReady, comesBack: broker.isEmbedded, clock }));
   const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow, proxy: parts.proxy }));
+  const facts = (deviceId: string | null) => factsOf(deviceId, parts);
   const runner = stack.use(
     createRunner({
       runs,
       perform: createEffects({ devices, types, scenes, commands, events, webhooks, reach, clock }),
-      factsOf: (deviceId) => factsOf(deviceId, parts),
+      factsOf: facts,
       nameOf: async (id) => (await automations.find(id))?.name ?? '',
       newId,
-      onRun,
-      onNotification: (row) => broadcast(notificationMessage(row), `notification ${row.id}`),
-      onCondition: () => waits?.note(),
-      onWaiting: (runId, until, time) => timer?.noteWaiting(runId, until, time),
+      onRun: says.run,
+      onNotification: says.notification,
+      onCondition: () => following?.waits.note(),
+      onWaiting: (runId, until, time) => following?.timer.noteWaiting(runId, until, time),
       clock,
       logger,
     }),
@@ -114,51 +104,85 @@ export function createAutomations(parts: AutomationsParts): Automations {
     types,
     scenes,
     where,
-    factsOf: (deviceId) => factsOf(deviceId, parts),
+    factsOf: facts,
     newId,
     onChanged,
-    onRun,
+    onRun: says.run,
     clock,
   });
-  const recheck = async (): Promise<void> => {
-    await registry.reload();
-    timer?.nudge();
-    broken?.check();
+  return {
+    service,
+    begin: async () => {
+      await registry.reload();
+      following = follow(stack, parts, { service, runs, runner, registry, newId });
+    },
+    recheck: async () => {
+      await registry.reload();
+      following?.recheck();
+    },
+    prune: () =>
+      runs.prune(keptRuns, (parts.trustedTime ?? alwaysTrusted).areAgesTrue() ? clock.now() - eventsKeptMs : 0),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** What `begin` starts. */
+type Following = { timer: Timer; waits: ConditionWaits; recheck(): void };
+
+type Followed = {
+  service: AutomationService;
+  runs: RunStore;
+  runner: Runner;
+  registry: Registry;
+  newId: () => string;
+};
+
+/** Starts handling triggers, delays, schedules and waits. */
+function follow(stack: AsyncDisposableStack, parts: AutomationsParts, followed: Followed): Following {
+  const { devices, events, where, leadership, trustedTime = alwaysTrusted, isShared, clock, logger } = parts;
+  const { service, runs, runner, registry, newId } = followed;
+  const broken = stack.use(watchBroken(service, parts));
+  stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, logger }));
+  let timer: Timer | null = null;
+  const meet: ConditionWaitsParts['meet'] = (run, nodeId, judgement) =>
+    runner.meet(run, nodeId, judgement, timer?.takeTime(run.id) ?? timeOf(clock));
+  const facts = (deviceId: string | null) => factsOf(deviceId, parts);
+  const waits = stack.use(watchConditionWaits({ runs, events, factsOf: facts, meet, clock, logger }));
+  const timed = { runs, runner, registry, leadership, where, conditions: waits, isShared, clock, logger };
+  const timing = stack.use(startTimer(timed));
+  timer = timing;
   /** A device may have come to another zone. */
   const reloadZones = (): Promise<void> =>
     registry.reload().catch((error: unknown) => {
       logger.failed('zones of automations', error);
     });
+  stack.use(
+    events.subscribe(({ kind }) => {
+      if (kind === 'added' || kind === 'changed') void reloadZones();
+    }),
+  );
+  const onStep = (stepMs: number): void => {
+    runner.noteStep(stepMs);
+    timing.noteStep();
+  };
+  stack.use(trustedTime.subscribe(onStep));
+  const recheck = (): void => {
+    timing.nudge();
+    broken.check();
+  };
+  return { timer: timing, waits, recheck };
+}
+
+/** What browsers are told about automations. */
+function createMessages({ events, clock }: AutomationsParts) {
+  const broadcast = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
+  const at = (): string => isoTime(clock.now());
   return {
-    service,
-    begin: async () => {
-      await registry.reload();
-      broken = stack.use(watchBroken({ service, conditions: parts.conditions, events, logger }));
-      stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, logger }));
-      const meet: ConditionWaitsParts['meet'] = (run, nodeId, judgement) =>
-        runner.meet(run, nodeId, judgement, timer?.takeTime(run.id) ?? timeOf(clock));
-      const facts = (deviceId: string | null) => factsOf(deviceId, parts);
-      const conditions = stack.use(watchConditionWaits({ runs, events, factsOf: facts, meet, clock, logger }));
-      waits = conditions;
-      const timed = { runs, runner, registry, leadership, where, conditions, isShared, clock, logger };
-      const timing = stack.use(startTimer(timed));
-      timer = timing;
-      stack.use(
-        events.subscribe(({ kind }) => {
-          if (kind === 'added' || kind === 'changed') void reloadZones();
-        }),
-      );
-      const onStep = (stepMs: number): void => {
-        runner.noteStep(stepMs);
-        timing.noteStep();
-      };
-      stack.use((parts.trustedTime ?? alwaysTrusted).subscribe(onStep));
-    },
-    recheck,
-    prune: () =>
-      runs.prune(keptRuns, (parts.trustedTime ?? alwaysTrusted).areAgesTrue() ? clock.now() - eventsKeptMs : 0),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    run: (row: RunRow): void =>
+      broadcast({ type: 'automation_run', at: at(), run: toRunSummary(row) }, `automation_run ${row.id}`),
+    changed: (automationId: string): void =>
+      broadcast({ type: 'automation_changed', at: at(), automationId }, `automation_changed ${automationId}`),
+    notification: (row: NotificationRow): void => broadcast(notificationMessage(row), `notification ${row.id}`),
   };
 }
 
@@ -178,3 +202,33 @@ const notificationMessage = (row: NotificationRow): ServerMessage => ({
   automationName: row.automation_name,
   message: row.message,
 });
+
+/** Checks again after an automation was changed. */
+type BrokenWatch = Disposable & { check(): void };
+
+const namesShown = 20;
+
+/** The condition `automations_broken`: published automations whose devices or commands are gone. */
+function watchBroken(service: AutomationService, { conditions, events, logger }: AutomationsParts): BrokenWatch {
+  const line = createExclusiveRunner();
+  let isWaiting = false;
+  const judge = async (): Promise<void> => {
+    isWaiting = false;
+    const broken = await service.broken();
+    const names = broken.slice(0, namesShown).map(({ name }) => name);
+    conditions.set('automations_broken', broken.length > 0, { names, count: broken.length });
+  };
+  const check = (): void => {
+    // One that waits sees this change too.
+    if (isWaiting) return;
+    isWaiting = true;
+    line.run(judge).catch((error: unknown) => {
+      logger.failed('broken automations', error);
+    });
+  };
+  const subscription = events.subscribe(({ kind }) => {
+    if (kind === 'added' || kind === 'changed' || kind === 'removed') check();
+  });
+  check();
+  return { check, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}

@@ -47,6 +47,11 @@ export function createBackupEngine(parts: {
   const changes = createEmitter<BackupProgress | null>();
   let current: { progress: BackupProgress; ending: AbortController; ended: Promise<unknown> } | null = null;
 
+  const doJob = async (job: BackupJob, options: JobOptions): Promise<BackupOutcome> => {
+    const agent = job.work === 'make' ? await readAgentPart() : null;
+    return attemptJob(run, job.work === 'make' ? { ...job, agent } : job, options);
+  };
+
   const start = async (job: BackupJob): Promise<BackupOutcome> => {
     const { length } = job.passphrase;
     if (!isSupported) return refusedFor('not_supported');
@@ -75,11 +80,6 @@ export function createBackupEngine(parts: {
     }
     changes.emit(null);
     return outcome;
-  };
-
-  const doJob = async (job: BackupJob, options: JobOptions): Promise<BackupOutcome> => {
-    const agent = job.work === 'make' ? await readAgentPart() : null;
-    return attemptJob(run, job.work === 'make' ? { ...job, agent } : job, options);
   };
 
   return {

@@ -1,11 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import { createEmitter, type Emitter } from '@station/kit/emitter';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { readText, type Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudClaim, CloudDeadLetter, CloudStatus, EventChannel } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
+import type { LegacyMessage } from '@station/protocol/cloud-messages';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from './adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Commands, PublishCommand } from '../core/commands.ts';
@@ -23,7 +25,7 @@ import { createDeadLetterStore, type DeadLetterStore } from './dead-letter-store
 import { createDelivery, type Delivery } from './delivery.ts';
 import { createIdentity } from './identity.ts';
 import { usualLimits, type BudgetLimits } from './inbound-queue.ts';
-import { createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
+import { type ApplyLegacy, createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
 import { createReconnect, type Reconnect } from './link-decide.ts';
 import { createLink, startLinkKeeper, type CloudLeadership, type Link, type LinkKeeper } from './link.ts';
 import { createMethods } from './methods.ts';
@@ -105,6 +107,18 @@ type Base = {
   /** Serialises what changes the station or the status. */
   run: ExclusiveRunner['run'];
   failed(where: string): (error: unknown) => void;
+  signals: Signals;
+};
+
+/** What the parts of the cloud link tell those that are made after them. */
+type Signals = {
+  /** The status may have changed. */
+  status: Emitter<'broadcast' | 'broadcastSoon' | 'drained'>;
+  /** The token of the station: a person claimed it. */
+  claimed: Emitter<string>;
+  /** A plain message for the cloud. */
+  replies: Emitter<object>;
+  reset: Emitter<undefined>;
 };
 
 /**
@@ -114,27 +128,22 @@ type Base = {
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const { settings, leadership, events, tap, hub, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
-  const base = await openBase(parts, () => broadcaster.broadcastSoon());
-  const { outbox, deadLetters, run, failed } = base;
+  const base = await openBase(parts);
+  const { outbox, deadLetters, run, failed, signals } = base;
   const isLeading = (): boolean => leadership.isLeader();
 
-  const delivery = starting.use(deliveryOf(base, () => broadcaster.drained()));
-  const link = createLink({
-    ...(await linkPartsOf(base, () => broadcaster.broadcast())),
-    delivery,
-    onClaimed: (token) => keepToken(base, link, keeper, token),
-    onLegacy: (message) => {
-      const from = link.credentials();
-      const isOurs = (): boolean => link.credentials() === from;
-      return applyLegacy(message, isOurs).catch(failed(`a ${message.type} of the cloud`));
-    },
-    onChange: () => broadcaster.broadcast(),
+  const delivery = starting.use(deliveryOf(base));
+  const link = createLink({ ...(await linkPartsOf(base)), delivery });
+  signals.replies.subscribe(link.send);
+  signals.reset.subscribe(() => {
+    // Stays stopped until the process ends: it must not reconnect with the old identity.
+    link.stop();
+    parts.onReset();
   });
-  const applyLegacy = legacyMessagesOf(base, link);
-
   const read = statusReaderOf(base, link);
   const onFault = failed('the status of the cloud link');
   const broadcaster = starting.use(createStatusBroadcaster({ latest: await read(), read, hub, run, onFault, clock }));
+  signals.status.subscribe((kind) => broadcaster[kind]());
   const add = addToOutbox(base, delivery);
   starting.use(followEvents({ events, tap, delivery, isLeading, add, clock }));
   const { outboxMaxBytes: maxBytes } = settings;
@@ -150,6 +159,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       clock,
     }),
   );
+  signals.claimed.subscribe((token) => keepToken(base, link, keeper, token));
   const onCloudChanged = (): void => {
     void keeper.check();
     broadcaster.broadcastAlways();
@@ -177,7 +187,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   };
 }
 
-async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base> {
+async function openBase(parts: CloudParts): Promise<Base> {
   const { store, devices, publish, clock, logger } = parts;
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
@@ -185,6 +195,12 @@ async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base
   const channels = createActiveChannels((await config.read()).activeChannels);
   const reset = createStationReset({ config, devices, publish, revoke, clock, logger });
   const { host } = parts.settings;
+  const signals: Signals = {
+    status: createEmitter(),
+    claimed: createEmitter(),
+    replies: createEmitter(),
+    reset: createEmitter(),
+  };
   return {
     parts,
     config,
@@ -193,13 +209,14 @@ async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base
     channels,
     claim: createStationClaim({ config, channels, reset, revoke, stationId: parts.stationId, host, logger }),
     reset,
-    record: createActivityRecord({ clock, onChange: onActivity }),
+    record: createActivityRecord({ clock, onChange: () => signals.status.emit('broadcastSoon') }),
     run: createExclusiveRunner().run,
     failed: (where) => (error) => logger.failed(where, error),
+    signals,
   };
 }
 
-function deliveryOf({ parts, config, outbox, deadLetters, channels }: Base, onDrained: () => void): Delivery {
+function deliveryOf({ parts, config, outbox, deadLetters, channels, signals }: Base): Delivery {
   const { store, clock, logger } = parts;
   return createDelivery({
     db: store.db,
@@ -208,13 +225,14 @@ function deliveryOf({ parts, config, outbox, deadLetters, channels }: Base, onDr
     isActive: channels.has,
     statesSentAt: async () => (await config.read()).statesSentAt,
     setStatesSentAt: config.setStatesSentAt,
-    onDrained,
+    onDrained: () => signals.status.emit('drained'),
     clock,
     logger,
   });
 }
 
-async function linkPartsOf({ parts, config, channels, record, run, failed }: Base, onChannels: () => void) {
+async function linkPartsOf(base: Base) {
+  const { parts, config, channels, record, run, failed, signals } = base;
   const { settings, store, devices, commands, trustedTime = alwaysTrusted, clock, logger, tuning = {} } = parts;
   const onFault = failed('remembering a command of the cloud');
   const remembered = createRememberedCommands({ db: store.db, onFault, trustedTime, clock });
@@ -222,8 +240,9 @@ async function linkPartsOf({ parts, config, channels, record, run, failed }: Bas
     run(async () => {
       await config.setChannels(wanted);
       channels.set(wanted);
-      onChannels();
+      signals.status.emit('broadcast');
     });
+  const applyLegacy = legacyMessagesOf(base);
   return {
     host: settings.host,
     open: tuning.open ?? (await openerOf(parts)),
@@ -234,6 +253,10 @@ async function linkPartsOf({ parts, config, channels, record, run, failed }: Bas
       clock,
       report: ({ key: reason, total: count }) => logger.event('cloud_message_ignored', { reason, count }),
     }),
+    onClaimed: signals.claimed.emit,
+    onLegacy: (message: LegacyMessage, isOurs: () => boolean) =>
+      applyLegacy(message, isOurs).catch(failed(`a ${message.type} of the cloud`)),
+    onChange: () => signals.status.emit('broadcast'),
     clock: tuning.clock ?? clock,
     logger,
   };
@@ -253,18 +276,14 @@ function keepToken({ claim, failed }: Base, link: Link, keeper: LinkKeeper, toke
   });
 }
 
-function legacyMessagesOf({ parts, reset, run, record }: Base, link: Link) {
+function legacyMessagesOf({ parts, reset, run, record, signals }: Base): ApplyLegacy {
   const { store, clock, logger } = parts;
   return createLegacyMessages({
     identity: createIdentity({ db: store.db, clock }),
     reset,
     revoke: (userId) => parts.tokens.revoke(userId),
-    send: link.send,
-    onReset: () => {
-      // Stays stopped until the process ends: it must not reconnect with the old identity.
-      link.stop();
-      parts.onReset();
-    },
+    send: signals.replies.emit,
+    onReset: () => signals.reset.emit(undefined),
     run,
     record,
     logger,

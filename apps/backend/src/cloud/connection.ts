@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '@station/kit/clock';
+import { createEmitter } from '@station/kit/emitter';
 import type { RateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudMessage } from '@station/protocol/cloud-messages';
 import type { CloudLoss, CloudSocket, OpenCloudSocket } from './adapters/cloud-socket.ts';
@@ -54,15 +55,11 @@ export type Connection = {
 const maxBacklogBytes = 8 * 1024 * 1024;
 
 export function openConnection(parts: ConnectionParts, listener: ConnectionListener): Connection {
-  let isCurrent = true;
   let awaitsPong = false;
-  const whileCurrent = <Result>(work: () => Result): Result | undefined => (isCurrent ? work() : undefined);
+  const ending = new AbortController();
+  const frames = createEmitter<{ text: string | null; bytes: number }>();
+  const whileCurrent: WhileCurrent = (work) => (ending.signal.aborted ? undefined : work());
   const noteReceived = (): void => listener.onReceived(parts.clock.monotonic());
-  const end = (): void => {
-    isCurrent = false;
-    inbound.close();
-    peer.close();
-  };
   const socket: CloudSocket = parts.open({
     onOpen: () => whileCurrent(listener.onOpen),
     onPong: () =>
@@ -75,30 +72,17 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
     onMessage: (text, bytes) =>
       whileCurrent(() => {
         noteReceived();
-        inbound.push(text, bytes);
+        frames.emit({ text, bytes });
       }),
     onClose: (loss) =>
       whileCurrent(() => {
-        end();
+        ending.abort();
         listener.onClose(loss);
       }),
   });
-  const peer = peerOf(parts, listener, {
-    send: (text) => {
-      socket.send(text);
-      if (socket.bufferedAmount > maxBacklogBytes) {
-        whileCurrent(() => listener.onUseless('The cloud does not read what it is sent.'));
-      }
-    },
-    isCurrent: () => isCurrent,
-    charge: (calls) => inbound.charge(calls),
-  });
-  const inbound: InboundQueue = createInboundQueue({
-    limits: parts.limits,
-    pause: socket.pause,
-    resume: socket.resume,
-    deal: (text) => whileCurrent(() => peer.receive(text)),
-  });
+  const onUseless = (reason: string): void => whileCurrent(() => listener.onUseless(reason));
+  const inbound = openInbound(parts, listener, { socket, ending: ending.signal, whileCurrent, onUseless });
+  frames.subscribe(({ text, bytes }) => inbound.push(text, bytes));
   return {
     ping: () => {
       awaitsPong = true;
@@ -108,18 +92,65 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
     charge: inbound.charge,
     forgive: inbound.forgive,
     isHeld: inbound.isHeld,
-    delivering: (acks) => ({
-      acks,
-      bufferedBytes: () => socket.bufferedAmount,
-      giveUp: (reason) => whileCurrent(() => listener.onUseless(reason)),
-      notify: (method, params, done) => {
-        const timestamp = params['at'] ?? isoTime(parts.clock.now());
-        return sendNotification(socket, { jsonrpc: '2.0', method, params: { ...params, timestamp } }, done);
-      },
-    }),
+    delivering: (acks) => deliveringOver(socket, { acks, giveUp: onUseless, clock: parts.clock }),
     end: () => {
-      end();
+      ending.abort();
       socket.end();
+    },
+  };
+}
+
+/** Does what is still wanted from this connection. */
+type WhileCurrent = <Result>(work: () => Result) => Result | undefined;
+
+type Receiving = {
+  socket: CloudSocket;
+  ending: AbortSignal;
+  whileCurrent: WhileCurrent;
+  onUseless(reason: string): void;
+};
+
+/** What the cloud sends: queued, then passed to the peer, which charges the queue for what it finds. */
+function openInbound(
+  parts: ConnectionParts,
+  listener: ConnectionListener,
+  { socket, ending, whileCurrent, onUseless }: Receiving,
+): InboundQueue {
+  const batches = createEmitter<number>();
+  const peer = peerOf(parts, listener, {
+    send: (text) => {
+      socket.send(text);
+      if (socket.bufferedAmount > maxBacklogBytes) onUseless('The cloud does not read what it is sent.');
+    },
+    isCurrent: () => !ending.aborted,
+    charge: batches.emit,
+  });
+  const inbound = createInboundQueue({
+    limits: parts.limits,
+    pause: socket.pause,
+    resume: socket.resume,
+    deal: (text) => whileCurrent(() => peer.receive(text)),
+  });
+  batches.subscribe(inbound.charge);
+  const onEnd = (): void => {
+    inbound.close();
+    peer.close();
+  };
+  ending.addEventListener('abort', onEnd, { once: true });
+  return inbound;
+}
+
+function deliveringOver(
+  socket: CloudSocket,
+  { acks, giveUp, clock }: { acks: boolean; giveUp(reason: string): void; clock: Clock },
+): Delivering {
+  return {
+    acks,
+    bufferedBytes: () => socket.bufferedAmount,
+    giveUp,
+    notify: (method, params, done) => {
+      const timestamp = params['at'] ?? isoTime(clock.now());
+      return sendNotification(socket, { jsonrpc: '2.0', method, params: { ...params, timestamp } }, done);
     },
   };
 }

@@ -20,8 +20,11 @@ export type LinkParts = Omit<ConnectionParts, 'delivery'> & {
   delivery: Pick<Delivery, 'begin' | 'end' | 'acknowledge' | 'pinged' | 'ponged'>;
   /** The cloud sent the token after a claim; the receiver stores it and restarts the link with it. */
   onClaimed(stationToken: string): void;
-  /** Messages that change the station, in order. Resolves when applied; reading pauses until then. Must not reject. */
-  onLegacy(message: LegacyMessage): Promise<void>;
+  /**
+   * Messages that change the station, in order. Resolves when applied; reading pauses until then. Must not reject.
+   * @param isOurs false when the link has ended, or has other credentials.
+   */
+  onLegacy(message: LegacyMessage, isOurs: () => boolean): Promise<void>;
   /** `view()` may have changed. */
   onChange(): void;
 };
@@ -173,7 +176,7 @@ function logChange({ logger, host, clock }: LinkParts, before: LinkView, after: 
 }
 
 function receive(state: State, message: CloudMessage): Promise<void> | undefined {
-  const { parts, connection } = state;
+  const { parts, connection, credentials } = state;
   if (!isLegacy(message)) {
     receiveAnswer(state, message);
     return;
@@ -183,7 +186,7 @@ function receive(state: State, message: CloudMessage): Promise<void> | undefined
     return;
   }
   if (message.type === 'identity_sync') connection?.charge(callsPerPerson * message.members.length + 1);
-  return parts.onLegacy(message);
+  return parts.onLegacy(message, () => state.credentials === credentials);
 }
 
 /** Answers of the cloud to log-in, claim and messages of the station. */

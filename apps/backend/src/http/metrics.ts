@@ -22,14 +22,17 @@ export function createMetrics(): Metrics {
   return {
     registry,
     gauge: (name, help, read) => {
-      const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: (): void => gauge.set(read()) });
+      const collect = function (this: Gauge): void {
+        this.set(read());
+      };
+      void new Gauge({ name, help, registers: [registry], collect });
     },
     counter: ({ name, help, labels, read }) => {
-      const collect = (): void => {
-        counter.reset();
-        for (const { labels: at, value } of read()) counter.inc(at, value);
+      const collect = function (this: Counter): void {
+        this.reset();
+        for (const { labels: at, value } of read()) this.inc(at, value);
       };
-      const counter: Counter = new Counter({ name, help, labelNames: [...labels], registers: [registry], collect });
+      void new Counter({ name, help, labelNames: [...labels], registers: [registry], collect });
     },
   };
 }

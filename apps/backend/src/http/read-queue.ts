@@ -38,7 +38,7 @@ type ReadQueue = {
   enter(reader: Reader): Promise<() => void>;
 };
 
-type Waiting = Reader & { start(): void; refuse(): void };
+type Waiting = Reader & { turn: PromiseWithResolvers<() => void>; timer: NodeJS.Timeout | undefined };
 
 const defaults = { atOnce, maxWaiting, waitMs, share, burstMs };
 
@@ -75,11 +75,24 @@ export function createReadQueue(
   };
   const mayBegin = ({ person }: Reader): boolean =>
     running.length < atOnce.all && countOf(running, person) < atOnce.person;
+  const leave = (one: Waiting): void => {
+    clearTimeout(one.timer);
+    waiting.delete(one);
+  };
+  const refuse = (one: Waiting): void => {
+    leave(one);
+    one.turn.reject(busy());
+  };
+  const start = (one: Waiting): void => {
+    leave(one);
+    one.turn.resolve(begin(one));
+    startNext();
+  };
   function startNext(): void {
     const next = turns.longestAgo([...waiting].filter(mayBegin));
     if (next === null || pause !== null) return;
     const early = earlyMs();
-    if (early <= 0) return next.start();
+    if (early <= 0) return start(next);
     pause = setTimeout(() => {
       pause = null;
       startNext();
@@ -88,26 +101,14 @@ export function createReadQueue(
   return {
     enter: (reader) => {
       if (waiting.size === 0 && mayBegin(reader) && earlyMs() <= 0) return Promise.resolve(begin(reader));
-      if (!makeRoom([...waiting], reader, maxWaiting)) return Promise.reject(busy());
-      return new Promise((resolve, reject) => {
-        const leave = (): void => {
-          clearTimeout(timer);
-          waiting.delete(one);
-        };
-        const refuse = (): void => {
-          leave();
-          reject(busy());
-        };
-        const start = (): void => {
-          leave();
-          resolve(begin(reader));
-          startNext();
-        };
-        const one: Waiting = { ...reader, start, refuse };
-        const timer = setTimeout(refuse, waitMs);
-        waiting.add(one);
-        startNext();
-      });
+      const place = findPlace([...waiting], reader, maxWaiting);
+      if (place === 'none') return Promise.reject(busy());
+      if (place !== 'free') refuse(place);
+      const one: Waiting = { ...reader, turn: Promise.withResolvers(), timer: undefined };
+      one.timer = setTimeout(refuse, waitMs, one);
+      waiting.add(one);
+      startNext();
+      return one.turn.promise;
     },
   };
 }
@@ -115,16 +116,18 @@ export function createReadQueue(
 const countOf = (readers: readonly Reader[], person: string): number =>
   readers.filter((reader) => reader.person === person).length;
 
-/** When all places are taken, the latest of the person with most of them goes. @returns whether the new one may wait. */
-function makeRoom(waiting: readonly Waiting[], { person }: Reader, most: { person: number; all: number }): boolean {
+/** When all places are taken, the latest of the person with most of them goes. @returns the one that goes. */
+function findPlace(
+  waiting: readonly Waiting[],
+  { person }: Reader,
+  most: { person: number; all: number },
+): Waiting | 'free' | 'none' {
   const own = countOf(waiting, person);
-  if (own >= most.person) return false;
-  if (waiting.length < most.all) return true;
+  if (own >= most.person) return 'none';
+  if (waiting.length < most.all) return 'free';
   const groups = Map.groupBy(waiting, (one) => one.person);
   const [largest = []] = [...groups.values()].toSorted((a, b) => b.length - a.length);
-  if (largest.length <= own + 1) return false;
-  largest.at(-1)?.refuse();
-  return true;
+  return (largest.length <= own + 1 ? undefined : largest.at(-1)) ?? 'none';
 }
 
 /** Remembers who had a turn, in order. */

@@ -61,93 +61,108 @@ const removalExpiresInMs = 10_000;
 /** For messages that write nothing. */
 const done = Promise.resolve();
 
+/** What handles the messages of devices. */
+type Context = BridgeParts & {
+  write: ReturnType<typeof createCountedWrite>;
+  findDevice: DeviceDirectory['find'];
+  typeReader: ReturnType<typeof createTypeReader>;
+};
+
 /** From the broker's messages to reports on disk (contracts, section 8). */
 export function createBridge(parts: BridgeParts): Bridge {
-  const { stationId, keeper, faults, dropped, clock } = parts;
-  const write = createCountedWrite(parts);
-  const findDevice = createDeviceFinder(parts);
-  const types = createTypeReader(parts);
-
-  const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
-    const topic = deviceTopic(stationId, externalId, 'handshake/ack');
-    const expiresInMs = status === 'ok' ? ackExpiresInMs : removalExpiresInMs;
-    // Without an answer the device repeats its handshake.
-    parts.publish(topic, JSON.stringify({ status }), expiresInMs).catch(() => undefined);
+  const context: Context = {
+    ...parts,
+    write: createCountedWrite(parts),
+    findDevice: createDeviceFinder(parts),
+    typeReader: createTypeReader(parts),
   };
-
-  const take = (
-    device: KnownDevice,
-    end: DeviceTopicEnd,
-    sent: ReadPayload,
-    message: IncomingMessage,
-  ): Promise<void> => {
-    const described = types.describing(device.id);
-    if (described !== undefined) return described.then(() => take(device, end, sent, message));
-    const { topic, sentAt } = message;
-    const read = end === 'state' ? types.readState(device, sent, topic) : sent;
-    const { body } = read;
-    const at = clock.now();
-    if (end === 'heartbeat' && (body as Heartbeat | undefined)?.status === 'offline') {
-      parts.will(device, at - (sentAt ?? at));
-      return done;
-    }
-    keeper.received(device.id);
-    const whole = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
-    const report = whole && parts.history.limited(whole, message.payload.length);
-    const changed = faults.received(device.id, end, read.fault, at);
-    // The fast path for nearly every message: its cost limits the message rate.
-    if (report !== null && changed === null && end !== 'handshake' && !isOnlineReport(end, device.id))
-      return write(report, topic);
-    const reports = [report, changed].filter((one) => one !== null);
-    if (isOnlineReport(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
-    const isHandshake = end === 'handshake' && body !== undefined;
-    if (isHandshake) {
-      reports.push(...types.differing(device, (body as Handshake).type, at));
-      types.describe(device, body as Handshake);
-      parts.reconnects.seen(device.externalId, 'handshake');
-    }
-    // Passed to the writer in one turn, so written in one transaction.
-    const written = Promise.all(reports.map((one) => write(one, topic)));
-    return written.then(() => {
-      if (isHandshake) acknowledge(device.externalId, 'ok');
-    });
+  const { stationId, dropped } = parts;
+  const { findDevice } = context;
+  const takeUnregistered = createUnregisteredOrder(context);
+  const takeOf = (device: KnownDevice | null, parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage) => {
+    if (read.fault !== null) dropped.drop(read.fault, from.topic, device?.id);
+    return device === null ? takeUnregistered(parsed, read, from) : take(context, device, parsed.end, read, from);
   };
-  const isOnlineReport = (end: DeviceTopicEnd, deviceId: string): boolean =>
-    end === 'heartbeat' || keeper.status(deviceId) !== 'online';
+  return {
+    receive: (message) => {
+      const { topic, payload } = message;
+      const parsed = parseDeviceTopic(topic);
+      if (parsed === null) return drop(context, 'bad_topic', topic);
+      if (parsed.stationId !== stationId) {
+        parts.foreignStations.seen(parsed);
+        return drop(context, 'foreign_station', topic);
+      }
+      const read = readPayload(parsed.end, payload);
+      const known = findDevice(parsed.externalId);
+      if (!(known instanceof Promise)) return takeOf(known, parsed, read, message);
+      return known.then((device) => takeOf(device, parsed, read, message));
+    },
+  };
+}
 
-  const drop = (reason: DropReason, topic: string): Promise<void> => {
-    dropped.drop(reason, topic);
+function take(
+  context: Context,
+  device: KnownDevice,
+  end: DeviceTopicEnd,
+  sent: ReadPayload,
+  message: IncomingMessage,
+): Promise<void> {
+  const { keeper, faults, typeReader, write, clock } = context;
+  const described = typeReader.describing(device.id);
+  if (described !== undefined) return described.then(() => take(context, device, end, sent, message));
+  const { topic, sentAt } = message;
+  const read = end === 'state' ? typeReader.readState(device, sent, topic) : sent;
+  const { body } = read;
+  const at = clock.now();
+  if (end === 'heartbeat' && (body as Heartbeat | undefined)?.status === 'offline') {
+    context.will(device, at - (sentAt ?? at));
     return done;
-  };
-  /** Only a device that was removed here is answered (contracts, section 8). */
-  const takeOneUnregistered = async (
-    { externalId, end }: DeviceTopic,
-    read: ReadPayload,
-    from: IncomingMessage,
-  ): Promise<void> => {
-    const { body } = read;
-    if (body === undefined) return;
-    const answer = await parts.unregistered.receive({ externalId, end, body });
-    if (answer.kind === 'added') {
-      const device = await findDevice(externalId);
-      if (device !== null) return take(device, end, read, from);
-    }
-    if (answer.kind === 'removed') {
-      if (answer.isHandshake) acknowledge(externalId, 'unknown_device');
-      const topic = deviceTopic(stationId, externalId, 'command');
-      parts.publish(topic, JSON.stringify(answer.command), removalExpiresInMs).catch(() => undefined);
-    }
-    return drop('unknown_device', from.topic);
-  };
+  }
+  keeper.received(device.id);
+  const whole = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
+  const report = whole && context.history.limited(whole, message.payload.length);
+  const changed = faults.received(device.id, end, read.fault, at);
+  const isOnlineReport = (): boolean => end === 'heartbeat' || keeper.status(device.id) !== 'online';
+  // The fast path for nearly every message: its cost limits the message rate.
+  if (report !== null && changed === null && end !== 'handshake' && !isOnlineReport()) return write(report, topic);
+  const reports = [report, changed].filter((one) => one !== null);
+  if (isOnlineReport()) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
+  const isHandshake = end === 'handshake' && body !== undefined;
+  if (isHandshake) {
+    reports.push(...typeReader.differing(device, (body as Handshake).type, at));
+    typeReader.describe(device, body as Handshake);
+    context.reconnects.seen(device.externalId, 'handshake');
+  }
+  // Passed to the writer in one turn, so written in one transaction.
+  const written = Promise.all(reports.map((one) => write(one, topic)));
+  return written.then(() => {
+    if (isHandshake) acknowledge(context, device.externalId, 'ok');
+  });
+}
+
+function acknowledge({ stationId, publish }: Context, externalId: string, status: HandshakeAck['status']): void {
+  const topic = deviceTopic(stationId, externalId, 'handshake/ack');
+  const expiresInMs = status === 'ok' ? ackExpiresInMs : removalExpiresInMs;
+  // Without an answer the device repeats its handshake.
+  publish(topic, JSON.stringify({ status }), expiresInMs).catch(() => undefined);
+}
+
+function drop({ dropped }: Context, reason: DropReason, topic: string): Promise<void> {
+  dropped.drop(reason, topic);
+  return done;
+}
+
+/** What a device sends right after the handshake that adds it comes from a device of the station. */
+function createUnregisteredOrder(context: Context) {
+  const { findDevice } = context;
   /** The latest handshake of each unregistered device, while it is handled. */
   const handshakes = new Map<string, Promise<void>>();
-  /** What a device sends right after the handshake that adds it comes from a device of the station. */
-  const takeUnregistered = (parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage): Promise<void> => {
+  return (parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage): Promise<void> => {
     const { externalId, end } = parsed;
-    const takeNow = () => takeOneUnregistered(parsed, read, from);
+    const takeNow = () => takeUnregistered(context, parsed, read, from);
     const takeLater = async (): Promise<void> => {
       const device = await findDevice(externalId);
-      return device === null ? takeNow() : take(device, end, read, from);
+      return device === null ? takeNow() : take(context, device, end, read, from);
     };
     const taken = handshakes.get(externalId)?.then(takeLater) ?? takeNow();
     if (end !== 'handshake') return taken;
@@ -157,26 +172,28 @@ export function createBridge(parts: BridgeParts): Bridge {
     handshakes.set(externalId, handled);
     return handled;
   };
-  const takeOf = (device: KnownDevice | null, parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage) => {
-    if (read.fault !== null) dropped.drop(read.fault, from.topic, device?.id);
-    return device === null ? takeUnregistered(parsed, read, from) : take(device, parsed.end, read, from);
-  };
+}
 
-  return {
-    receive: (message) => {
-      const { topic, payload } = message;
-      const parsed = parseDeviceTopic(topic);
-      if (parsed === null) return drop('bad_topic', topic);
-      if (parsed.stationId !== stationId) {
-        parts.foreignStations.seen(parsed);
-        return drop('foreign_station', topic);
-      }
-      const read = readPayload(parsed.end, payload);
-      const known = findDevice(parsed.externalId);
-      if (!(known instanceof Promise)) return takeOf(known, parsed, read, message);
-      return known.then((device) => takeOf(device, parsed, read, message));
-    },
-  };
+/** Only a device that was removed here is answered (contracts, section 8). */
+async function takeUnregistered(
+  context: Context,
+  { externalId, end }: DeviceTopic,
+  read: ReadPayload,
+  from: IncomingMessage,
+): Promise<void> {
+  const { body } = read;
+  if (body === undefined) return;
+  const answer = await context.unregistered.receive({ externalId, end, body });
+  if (answer.kind === 'added') {
+    const device = await context.findDevice(externalId);
+    if (device !== null) return take(context, device, end, read, from);
+  }
+  if (answer.kind === 'removed') {
+    if (answer.isHandshake) acknowledge(context, externalId, 'unknown_device');
+    const topic = deviceTopic(context.stationId, externalId, 'command');
+    context.publish(topic, JSON.stringify(answer.command), removalExpiresInMs).catch(() => undefined);
+  }
+  return drop(context, 'unknown_device', from.topic);
 }
 
 type Origin = { deviceId: string; at: number; sentAt: number | undefined };

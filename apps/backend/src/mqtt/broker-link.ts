@@ -35,6 +35,21 @@ export type BrokerLinkHandler = {
   onListening(isListening: boolean): void;
 };
 
+/** The link for parts that are made before it: as soon as it opens, it brings them messages, which they answer. */
+export function createOutgoing() {
+  let link: Pick<BrokerLink, 'publish' | 'presenceOf'> | null = null;
+  const unknown = async (): Promise<Presence> => 'unknown';
+  return {
+    attach: (opened: Pick<BrokerLink, 'publish' | 'presenceOf'>): void => {
+      link = opened;
+    },
+    publish: (topic: string, payload: string, expiresInMs: number): Promise<void> =>
+      link?.publish(topic, payload, expiresInMs) ?? Promise.reject(new Error('The link to the broker is not open yet')),
+    /** As `BrokerLink.presenceOf`. */
+    presence: (): BrokerLink['presenceOf'] => (link === null ? unknown : link.presenceOf),
+  };
+}
+
 /** Whether a link is ready, or becomes ready within `waitMs` milliseconds. */
 export async function isReadyWithin(isReady: () => boolean, waitMs: number, clock: Clock): Promise<boolean> {
   const deadline = clock.monotonic() + waitMs;

@@ -1,27 +1,28 @@
-import type { Clock } from '@station/kit/clock';
 import { type Disk, readText } from '@station/kit/durable-files';
-import type { BackendLogger } from '@station/kit/logger';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices.ts';
 import type { DeviceTypeRegistry } from '../core/device-types.ts';
-import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import { databaseFaultOf } from '../core/storage-faults.ts';
-import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
 import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts';
-import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
+import {
+  type BrokerLink,
+  type BrokerLinkHandler,
+  createOutgoing,
+  isReadyWithin,
+  trackOpenMessages,
+} from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
-import { createDeviceFaults } from './device-faults.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';
 import { createHistoryRate } from './history-rate.ts';
 import { createWills } from './wills.ts';
-import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, UnregisteredDevices, WriteReports } from './ports.ts';
+import type { RemovedLogins, UnregisteredDevices } from './ports.ts';
 import { createRefusals } from './refusals.ts';
 import { createReconnects, type Reconnects } from './reconnects.ts';
-import { createReportWriter, type ReportWriter } from './report-writer.ts';
+import { openReportFlow, type ReportFlow, type ReportFlowParts } from './report-flow.ts';
 
 /** The embedded broker, or an external one. */
 export type MqttConfig =
@@ -58,26 +59,17 @@ export type Mqtt = AsyncDisposable & {
   waiting(): number;
 };
 
-export type MqttParts = {
+export type MqttParts = ReportFlowParts & {
   config: MqttConfig;
   stationId: string;
-  /** Null: there is only this backend. */
-  sharing: MqttSharing | null;
   /** Preset logins (DEVICES_FILE). */
   logins: readonly DeviceLogin[];
-  devices: MqttDevices;
   types: DeviceTypeRegistry;
   removedLogins: RemovedLogins;
   unregistered: UnregisteredDevices;
   expected: ExpectedDevices;
   conditions: Pick<BackendConditions, 'set'>;
-  writeReports: WriteReports;
-  /** Hears how writes end. */
-  storage: { failed(error: unknown): void; written(): void };
-  events: DeviceEvents;
-  clock: Clock;
   disk: Disk;
-  logger: BackendLogger;
 };
 
 /**
@@ -85,76 +77,24 @@ export type MqttParts = {
  * was received.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { stationId, sharing, devices, events, clock, logger } = parts;
+  const { events, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
   const dropped = createDroppedMessages({ clock, logger });
-  const onReports: OnReports = (reports, before) => {
-    events.emit({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
-    keeper.written(reports);
-    if (before === undefined) faults.written(reports);
-  };
-  const onStates: OnStates = (reports, cut) => {
-    // Awaited by nobody: the messages that caused them are on disk.
-    for (const fault of faults.statesWritten(reports, cut)) void writer.write(fault);
-  };
-  const writer = starting.use(createWriter(parts, dropped, onReports, onStates));
-  const stored = await devices.list();
-  const faults = starting.use(createDeviceFaults({ devices: stored, events }));
-  const keeper = starting.use(
-    createAvailabilityKeeper({
-      devices: stored,
-      write: writer.write,
-      events,
-      clock,
-      isShared: sharing !== null,
-    }),
-  );
-  if (sharing !== null) starting.use(sharing.onGap(() => rereadStatuses(keeper, parts)));
-  const directory = starting.use(createDeviceDirectory({ devices, events, clock }));
-  const closing = new AbortController();
-  starting.defer(() => closing.abort());
-  const reconnects = starting.use(createReconnects(parts));
-  const bridge = createBridge({
-    stationId,
-    directory,
-    types: parts.types,
-    unregistered: parts.unregistered,
-    foreignStations: starting.use(createForeignStations(parts)),
-    writer,
-    keeper,
-    faults,
-    history: starting.use(createHistoryRate({ events, now: clock.monotonic })),
-    reconnects,
-    will: (device, ageMs) => wills(device, ageMs),
-    dropped,
-    publish: (topic, payload, expiresInMs) => link.publish(topic, payload, expiresInMs),
-    clock,
-    logger,
-    signal: closing.signal,
-  });
+  const flow = await openReportFlow(starting, parts, dropped);
+  const outgoing = createOutgoing();
+  const { bridge, reconnects } = openBridge(starting, parts, { flow, outgoing, dropped });
   const authority = await readBrokerAuthority(parts.config, parts.disk);
   let logins: BrokerLogins | null = null;
   const onListening = (now: boolean): void => {
-    keeper.listening(now);
+    flow.keeper.listening(now);
     if (now) logins?.checkAgain();
   };
   const open = trackOpenMessages(bridge.receive);
   // After the link is closed: devices do not repeat messages at QoS 0.
   starting.defer(() => open.settled(clock));
   const handler = { onMessage: open.receive, onListening };
-  const link = starting.use(
-    await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority, reconnects }),
-  );
-  const wills = createWills({
-    presenceOf: link.presenceOf,
-    // A replica does not know of every device whether it subscribes: there a will that nobody can judge counts.
-    counts: (deviceId, ageMs, doubtMs) => {
-      if (sharing === null) keeper.will(deviceId, ageMs, doubtMs);
-      else sharing.publishWill(deviceId, ageMs);
-    },
-    clock,
-    signal: closing.signal,
-  });
+  const link = starting.use(await openLink(parts, { handler, flow, dropped, authority, reconnects }));
+  outgoing.attach(link);
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
@@ -163,9 +103,50 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   return {
     ...accessTo(link, logins, parts),
     dropped,
-    waiting: writer.waiting,
+    waiting: flow.writer.waiting,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+type BridgeEnds = { flow: ReportFlow; outgoing: ReturnType<typeof createOutgoing>; dropped: DroppedMessages };
+
+/** What handles the messages of devices, and answers them over the link. */
+function openBridge(opened: AsyncDisposableStack, parts: MqttParts, { flow, outgoing, dropped }: BridgeEnds) {
+  const { stationId, sharing, devices, events, clock, logger } = parts;
+  const { writer, keeper, faults } = flow;
+  const directory = opened.use(createDeviceDirectory({ devices, events, clock }));
+  const closing = new AbortController();
+  opened.defer(() => closing.abort());
+  const { signal } = closing;
+  const reconnects = opened.use(createReconnects(parts));
+  const bridge = createBridge({
+    stationId,
+    directory,
+    types: parts.types,
+    unregistered: parts.unregistered,
+    foreignStations: opened.use(createForeignStations(parts)),
+    writer,
+    keeper,
+    faults,
+    history: opened.use(createHistoryRate({ events, now: clock.monotonic })),
+    reconnects,
+    will: createWills({
+      presence: outgoing.presence,
+      // A replica does not know of every device whether it subscribes: there a will that nobody can judge counts.
+      counts: (deviceId, ageMs, doubtMs) => {
+        if (sharing === null) keeper.will(deviceId, ageMs, doubtMs);
+        else sharing.publishWill(deviceId, ageMs);
+      },
+      clock,
+      signal,
+    }),
+    dropped,
+    publish: outgoing.publish,
+    clock,
+    logger,
+    signal,
+  });
+  return { bridge, reconnects };
 }
 
 /** How the rest of the backend uses the broker. */
@@ -185,43 +166,6 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
     await link.publish(topic, text, expiresInMs);
   },
 });
-
-/** Reports as written, and ids of devices whose state exceeded its limits. */
-type OnStates = (reports: readonly DeviceReport[], cut: readonly string[]) => void;
-
-function createWriter(
-  { stationId, sharing, writeReports, storage, clock, logger }: MqttParts,
-  dropped: DroppedMessages,
-  onReports: OnReports,
-  onStates: OnStates,
-): ReportWriter {
-  return createReportWriter({
-    writeBatch: writeReports,
-    onWritten: (_given, { reports, before, cut, cutIds }) => {
-      storage.written();
-      for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
-      // With replicas, the fan-out emits it on all of them.
-      if (sharing === null) onReports(reports, before);
-      onStates(reports, cutIds);
-    },
-    onFailure: (error) => {
-      storage.failed(error);
-      // A condition shows faults of the storage.
-      if (databaseFaultOf(error) !== null) return;
-      logger.failed('writing reports', error);
-    },
-    clock,
-  });
-}
-
-/** Other replicas may have changed them during the gap. */
-async function rereadStatuses(keeper: AvailabilityKeeper, { devices, clock }: MqttParts): Promise<void> {
-  for (const { id: deviceId, status, status_at: at } of await devices.list()) {
-    if (status === 'unknown') continue;
-    const report: DeviceReport = { kind: 'status', deviceId, status, at: at ?? clock.now() };
-    keeper.written([report]);
-  }
-}
 
 /** A device that is provisioned again gets a new login; a removed device loses its login later. */
 const followDevices = (events: DeviceEvents, link: BrokerLink, logins: BrokerLogins | null): Disposable =>
@@ -260,10 +204,8 @@ async function openLogins(
 
 type LinkParts = {
   handler: BrokerLinkHandler;
-  keeper: AvailabilityKeeper;
+  flow: ReportFlow;
   dropped: DroppedMessages;
-  waiting: () => number;
-  onReports: OnReports;
   authority: string | null;
   reconnects: Reconnects;
 };
@@ -271,8 +213,9 @@ type LinkParts = {
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
   { config, stationId, sharing, devices, unregistered, expected, clock, logger }: MqttParts,
-  { handler, keeper, dropped, waiting, onReports, authority, reconnects }: LinkParts,
+  { handler, flow, dropped, authority, reconnects }: LinkParts,
 ): Promise<BrokerLink> {
+  const { keeper, onReports } = flow;
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
     const own = {
@@ -282,7 +225,7 @@ async function openLink(
       clientId: `station-${stationId}`,
       shared: null,
       handler,
-      waiting,
+      waiting: flow.writer.waiting,
       logger,
     };
     if (sharing === null) return connectBroker(own);

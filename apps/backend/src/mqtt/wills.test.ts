@@ -12,7 +12,7 @@ async function judged(presence: Presence | undefined): Promise<unknown[]> {
   const counted: unknown[] = [];
   const sleep = async (ms: number): Promise<void> => void (nowMs += ms);
   const wills = createWills({
-    presenceOf: presence && (async () => presence),
+    presence: () => presence && (async () => presence),
     counts: (...given) => counted.push(given),
     clock: { ...systemClock, sleep, monotonic: () => nowMs },
     signal: new AbortController().signal,

@@ -213,13 +213,17 @@ function killSession({ session }: Supervision): void {
 
 function startSession(supervision: Supervision): void {
   const { clock, badLines, logger } = supervision;
-  const isCurrent = (): boolean => supervision.session === session;
+  let started: Session | null = null;
+  /** The session of this process, while it is the current one. */
+  const current = (): Session | null => (supervision.session === started ? started : null);
   const process = supervision.start({
     onLine: (line) => {
-      if (isCurrent()) onLine(supervision, session, line);
+      const session = current();
+      if (session !== null) onLine(supervision, session, line);
     },
     onNote: (line) => {
-      if (isCurrent()) onNote(supervision, session, line);
+      const session = current();
+      if (session !== null) onNote(supervision, session, line);
     },
     onTooLong: () => badLines.count('too long', ''),
   });
@@ -234,6 +238,7 @@ function startSession(supervision: Supervision): void {
     hasSecrets: false,
     spellings: new Map(),
   };
+  started = session;
   supervision.session = session;
   void process.ended.then((how) => endSession(supervision, session, how));
   logger.event('ble_helper_started', {});

@@ -78,8 +78,8 @@ type ReceivingParts = {
   logger: BackendLogger;
 };
 
-type ReceivingState = ReceivingParts & {
-  takeover: Takeover;
+/** What changes while it receives. */
+type ReceivingFacts = {
   isListening: boolean;
   /** Null: this replica is not the leader, or has not checked yet. */
   unreceived: readonly string[] | null;
@@ -89,6 +89,8 @@ type ReceivingState = ReceivingParts & {
   isSingleEnded: boolean;
 };
 
+type ReceivingState = ReceivingFacts & ReceivingParts & { takeover: Takeover };
+
 /**
  * Messages of devices shared by several replicas: each replica receives all reports through the database. Only the leader decides which
  * devices are offline, and only while every replica's share is received.
@@ -96,17 +98,16 @@ type ReceivingState = ReceivingParts & {
 function receiveShared(parts: ReceivingParts): SharedReceiving {
   const { replicas, open, logger } = parts;
   const { leadership, clock } = replicas;
-  const mayTakeOver = (): boolean => state.isListening;
-  const takeover = createTakeover({ open, mayTakeOver, onRetired: replicas.forget, clock, logger });
-  const state: ReceivingState = {
-    ...parts,
-    takeover,
+  const facts: ReceivingFacts = {
     isListening: false,
     unreceived: null,
     isCovered: false,
     linkedSinceMs: null,
     isSingleEnded: false,
   };
+  const mayTakeOver = (): boolean => facts.isListening;
+  const takeover = createTakeover({ open, mayTakeOver, onRetired: replicas.forget, clock, logger });
+  const state: ReceivingState = Object.assign(facts, { ...parts, takeover });
   replicas.attachBroker(brokerSideOf(state));
   const stack = new DisposableStack();
   stack.use(replicas.onListening(() => update(state)));

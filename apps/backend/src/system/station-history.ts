@@ -35,12 +35,8 @@ export function startStationHistory(parts: StationHistoryParts): AsyncDisposable
   const stopping = new AbortController();
   const standing = new Set(parts.standing);
   const seen = new Set<string>();
-  const onMessage = (message: ServerMessage): void => {
-    if (!leadership.isLeader()) return;
-    if (message.type === 'conditions_changed') noteConditions(parts, standing, seen);
-    if (message.type === 'agent_link' && message.connected) readUpdates();
-    if (message.type === 'agent_event') noteAgentEvent(message.event);
-  };
+  const readUpdates = (): void =>
+    void noteUpdates(parts).catch((error: unknown) => logger.failed('updates in the activity', error));
   const noteAgentEvent = (event: Extract<ServerMessage, { type: 'agent_event' }>['event']): void => {
     if (endings.includes(event.event)) return readUpdates();
     const { condition, severity, from, to } = event as { [key: string]: unknown };
@@ -54,8 +50,12 @@ export function startStationHistory(parts: StationHistoryParts): AsyncDisposable
     // From its start on a station is on its way into the network.
     else if (to === 'CONNECTED' && from !== 'INIT' && from !== 'CHECK') events.note('network_back', {});
   };
-  const readUpdates = (): void =>
-    void noteUpdates(parts).catch((error: unknown) => logger.failed('updates in the activity', error));
+  const onMessage = (message: ServerMessage): void => {
+    if (!leadership.isLeader()) return;
+    if (message.type === 'conditions_changed') noteConditions(parts, standing, seen);
+    if (message.type === 'agent_link' && message.connected) readUpdates();
+    if (message.type === 'agent_event') noteAgentEvent(message.event);
+  };
   const listening = messages.subscribe(onMessage);
   const correcting = trustedTime.subscribe((stepMs) => {
     if (leadership.isLeader()) events.note('clock_corrected', { stepMs });

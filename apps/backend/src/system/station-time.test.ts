@@ -42,7 +42,7 @@ async function withStation() {
       store: createClockStore(store),
       logger,
       askAgent: answer && (async () => answer.says),
-      sumUpAgain: async (fromMs, signal) => void (await sumUpHours(store, machine.now(), signal, fromMs)),
+      sumUpAgain: async (fromMs, _nowMs, signal) => void (await sumUpHours(store, machine.now(), signal, fromMs)),
     });
     const newId = createEventIds(time.clock.now);
     const history = createHistoryStore({ store, trustedTime: time.trusted, clock: time.clock });

@@ -25,8 +25,8 @@ export type StationTimeParts = {
   store: ClockStore;
   /** Null: there is no agent. Never rejects. */
   askAgent: (() => Promise<AgentClock>) | null;
-  /** Sums up the hours from this time on again: samples were moved there. */
-  sumUpAgain: (fromMs: number, signal: AbortSignal) => Promise<void>;
+  /** Sums up the hours from this time on again: samples were moved there. @param nowMs of the station. */
+  sumUpAgain: (fromMs: number, nowMs: number, signal: AbortSignal) => Promise<void>;
   logger: BackendLogger;
   /** Time for messages that are just being written. */
   settleMs?: number;
@@ -308,7 +308,7 @@ async function correctHistory(state: State, signal: AbortSignal): Promise<void> 
       signal.throwIfAborted();
     }
     const stepMs = period.step_ms ?? 0;
-    if (stepMs < 0) await sumUpAgain(period.from_at + stepMs, signal);
+    if (stepMs < 0) await sumUpAgain(period.from_at + stepMs, now(state), signal);
     signal.throwIfAborted();
     await store.forget(period.id);
     state.periods = state.periods.filter(({ id }) => id !== period.id);

@@ -35,6 +35,13 @@ export function createAskedThread<Question, Answer>(options: {
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
+  const end = async (): Promise<void> => {
+    clearTimeout(idle);
+    const ending = worker;
+    if (ending === null) return;
+    gone(ending, new Error('The thread was ended'));
+    await ending.terminate();
+  };
   const start = (): Worker => {
     const started = new Worker(options.program(), { workerData: options.data, resourceLimits });
     started.on('message', (reply: Reply<Answer>) => {
@@ -49,13 +56,6 @@ export function createAskedThread<Question, Answer>(options: {
     // The process ends when nothing else is left to do.
     started.unref();
     return started;
-  };
-  const end = async (): Promise<void> => {
-    clearTimeout(idle);
-    const ending = worker;
-    if (ending === null) return;
-    gone(ending, new Error('The thread was ended'));
-    await ending.terminate();
   };
   return {
     ask: async (question) => {
