@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { StationError } from '@station/kit/station-error';
-import { fileBytes, freeBytes, makeFolder, removeTree } from './adapters/backup-files.ts';
-import { writePieceAt } from './adapters/upload-file.ts';
+import { fileBytes, freeBytes, makeFolder, removeTree, writePieceAt } from './adapters/backup-files.ts';
 import { newToken } from '../core/secrets.ts';
 
 /** A backup that is being uploaded in pieces. One at a time: a new one replaces it. */

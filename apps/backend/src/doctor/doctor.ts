@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import { hostToFind, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { Disk } from '@station/kit/durable-files';
 import { type Check, runChecks } from '@station/kit/doctor';
-import type { CheckOutcome } from '@station/kit/doctor-decide';
+import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
+import { parseObject } from '@station/kit/json';
 import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@station/kit/machine-decide';
 import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine-facts';
 import type { DoctorReport } from '@station/protocol/doctor';
@@ -15,12 +17,16 @@ import type { FileFacts } from '../core/doctor-facts.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { copiesDirectory, createDatabaseCopies } from '../store/database-copies.ts';
 import { migrations } from '../store/migrations/all.ts';
-import { checkAgent } from './agent-check.ts';
-import { checkConfiguredFiles } from './configured-files.ts';
 import { decideCopies, decideDatabase } from './database-decide.ts';
 import { decideDataFolder, decideFiles, type KeyFile } from './files-decide.ts';
-import { checkPostgres } from './postgres-check.ts';
-import { checkBroker, checkWebApp, checkWebServer, type ServerConfig } from './service-checks.ts';
+import {
+  checkAgent,
+  checkBroker,
+  checkPostgres,
+  checkWebApp,
+  checkWebServer,
+  type ServerConfig,
+} from './service-checks.ts';
 
 /** What the doctor needs of the configuration of the backend. */
 export type DoctorConfig = ServerConfig & {
@@ -88,6 +94,38 @@ export const reportInvalid = (problems: readonly string[], version: string, cloc
     catalogue: backendFindings,
     clock,
   });
+
+type Configured = { variable: string; file: string | null; isValid: (text: string) => boolean; otherwise: string };
+
+/** Files that the configuration names must be there and hold what they should. */
+async function checkConfiguredFiles({ mqtt, cloud, devicesFile }: DoctorConfig): Promise<Outcome> {
+  const certificate = { isValid: isCertificate, otherwise: 'it is no certificate (PEM)' };
+  const configured: Configured[] = [
+    { variable: 'MQTT_CA_FILE', file: mqtt.kind === 'external' ? mqtt.caFile : null, ...certificate },
+    { variable: 'CLOUD_CA_FILE', file: cloud?.caFile ?? null, ...certificate },
+    { variable: 'DEVICES_FILE', file: devicesFile, isValid: isDeviceList, otherwise: 'it is no list of devices' },
+  ];
+  const findings: Finding<BackendFindingCode>[] = [];
+  for (const { variable, file, isValid, otherwise } of configured) {
+    if (file === null) continue;
+    const content = await readTextFile(file);
+    const reason = 'failure' in content ? content.failure : isValid(content.text) ? null : otherwise;
+    if (reason !== null) findings.push({ code: 'config_file_unusable', values: { variable, file, reason } });
+  }
+  return { detail: null, findings };
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isDeviceList(text: string): boolean {
+  return Array.isArray(parseObject(text)?.['devices']);
+}
 
 async function checkDataFolder({ dataDir }: DoctorConfig, files: readonly FileFacts[] | null): Promise<Outcome> {
   return decideDataFolder(dataDir, { files, isWritable: files === null || (await isWritable(dataDir)) });

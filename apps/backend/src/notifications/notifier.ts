@@ -6,17 +6,16 @@ import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { NotificationChannel } from '@station/protocol/notifications';
 import type { Leadership } from '../core/leadership.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
-import type { Alert } from './alert.ts';
+import { type Alert, isUrgent, topicOf } from './alert.ts';
 import { decideAlerts } from './alerts-decide.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { Outcome } from './channels.ts';
 import type { Deliver } from './deliver.ts';
-import { retryAfter } from './delivery-decide.ts';
-import type { NotificationSettings } from './notification-settings.ts';
-import type { NotificationStore } from './notification-store.ts';
+import { quietFor, retryAfter } from './delivery-decide.ts';
+import type { KeptSettings, NotificationSettings } from './notification-settings.ts';
+import type { NotificationStore, Person, Subscription } from './notification-store.ts';
 import type { Observer } from './observe.ts';
 import type { NotificationQueue, Queued, Receiver } from './queue-store.ts';
-import { receiversOf } from './receivers.ts';
 
 export type NotifierParts = {
   store: NotificationStore;
@@ -120,6 +119,37 @@ async function receiversNow({
     localMinutes: trustedTime.isTrusted() ? await localMinutes() : null,
   };
   return (alert) => receiversOf(alert, facts);
+}
+
+type ReceiverFacts = {
+  people: readonly Person[];
+  subscriptions: readonly Subscription[];
+  settings: KeptSettings;
+  /** Minutes since midnight where the station is; null: its clock may be wrong, so no hour is quiet. */
+  localMinutes: number | null;
+};
+
+/** Who gets an alert, and where. */
+function receiversOf(alert: Alert, { people, subscriptions, settings, localMinutes }: ReceiverFacts): Receiver[] {
+  if (alert.kind === 'test') return [];
+  const topic = topicOf[alert.kind];
+  const personal = people
+    .filter(({ preferences }) => preferences.topics.includes(topic))
+    .flatMap(({ userId, preferences }): Receiver[] => {
+      const isHeld = localMinutes !== null && !isUrgent(alert);
+      const quietMs = isHeld ? quietFor(preferences.quiet, localMinutes) : 0;
+      const mails = preferences.email && settings.mail !== null;
+      return [
+        ...subscriptions
+          .filter((subscription) => subscription.userId === userId)
+          .map(({ id }) => ({ channel: 'push' as const, userId, subscriptionId: id, quietMs })),
+        ...(mails ? [{ channel: 'email' as const, userId, subscriptionId: null, quietMs }] : []),
+      ];
+    });
+  const shared = (['ntfy', 'webhook'] as const)
+    .filter((channel) => settings[channel]?.topics.includes(topic) === true)
+    .map((channel) => ({ channel, userId: null, subscriptionId: null, quietMs: 0 }));
+  return [...personal, ...shared];
 }
 
 /** The turn of the sending loop. */

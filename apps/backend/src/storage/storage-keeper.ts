@@ -15,7 +15,6 @@ import {
   largestUsage,
   measureHistory,
 } from '../history/history-rows.ts';
-import { beginShortage, endShortage } from './space-shortage.ts';
 import { trimRows } from './row-limits.ts';
 import { shedOldest } from '../history/shed-history.ts';
 import { decideShortage, type ShortageFacts } from './shortage-decide.ts';
@@ -210,4 +209,31 @@ function createExecutors(
         wasOverBudget = step.isOverBudget;
     }
   };
+}
+
+/** The row of `settings` with the history that there was when the disk became nearly full. A restart must not begin anew. */
+const shortageKey = 'history.shortage';
+
+/**
+ * Begins to delete history for a nearly full disk, or continues it.
+ * @param historyBytes what the history takes now. @param now milliseconds since the epoch.
+ * @returns what the history took when it began.
+ */
+async function beginShortage({ db }: Pick<Store, 'db'>, historyBytes: number, now: number): Promise<number> {
+  const row = { key: shortageKey, value: String(historyBytes), updated_at: now };
+  const begun = await db
+    .insertInto('settings')
+    .values(row)
+    .onConflict((conflict) => conflict.column('key').doNothing())
+    .returning('value')
+    .executeTakeFirst();
+  if (begun !== undefined) return historyBytes;
+  const known = await db.selectFrom('settings').select('value').where('key', '=', shortageKey).executeTakeFirst();
+  return Number(known?.value ?? historyBytes);
+}
+
+/** There is space again. */
+async function endShortage({ db }: Pick<Store, 'db'>): Promise<void> {
+  const known = await db.selectFrom('settings').select('key').where('key', '=', shortageKey).executeTakeFirst();
+  if (known !== undefined) await db.deleteFrom('settings').where('key', '=', shortageKey).execute();
 }
