@@ -5,12 +5,13 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '../..');
 
-test('a file of the agent is found by its name alone', () => {
-  const files = globSync('apps/agent/src/**/*.ts', { cwd: root });
-  assert.ok(files.length > 200, `saw only ${files.length} files`);
-  const places = Map.groupBy(files, (file) => basename(file));
-  assert.deepEqual(
-    [...places.values()].filter((same) => same.length > 1),
-    [],
-  );
-});
+for (const app of ['agent', 'backend'])
+  test(`a file of the ${app} is found by its name alone`, () => {
+    const files = globSync(`apps/${app}/src/**/*.ts`, { cwd: root });
+    assert.ok(files.length > 200, `saw only ${files.length} files`);
+    const places = Map.groupBy(files, (file) => basename(file));
+    assert.deepEqual(
+      [...places.values()].filter((same) => same.length > 1),
+      [],
+    );
+  });

@@ -7,7 +7,7 @@ import { readBoot } from './system/adapters/boot.ts';
 import { readDiskSpace } from './core/adapters/disk-space.ts';
 import { finishRestore } from './backup/finish-restore.ts';
 import { restoreParts } from './backup/restore-parts.ts';
-import { type BroadcastTap, createBroadcastTap } from './cloud/notifications.ts';
+import { type BroadcastTap, createBroadcastTap } from './cloud/outgoing-events.ts';
 import type { BackendConfig } from './config.ts';
 import { createAccessTokens, type FindHolder } from './core/access-tokens.ts';
 import { type BackendConditions, createBackendConditions } from './core/conditions.ts';

@@ -9,7 +9,7 @@ import {
   createVerifyMetricsToken,
   createVerifyToken,
 } from './http/caller.ts';
-import { registerConditionsRoute } from './http/conditions.ts';
+import { registerConditionsRoute } from './http/condition-routes.ts';
 import { collectRoutes, type DescribedRoute, registerDocsRoutes } from './http/docs.ts';
 import { registerHealthRoute } from './http/health.ts';
 import { createMetrics, registerMetrics } from './http/metrics.ts';

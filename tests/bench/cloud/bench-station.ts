@@ -2,7 +2,7 @@ import { backendEvents } from '@station/protocol/backend-events';
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import { createBroadcastTap } from '../../../apps/backend/src/cloud/notifications.ts';
+import { createBroadcastTap } from '../../../apps/backend/src/cloud/outgoing-events.ts';
 import { startCloud, type Cloud, type CloudParts } from '../../../apps/backend/src/cloud/cloud.ts';
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';

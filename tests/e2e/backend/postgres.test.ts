@@ -19,7 +19,7 @@ const origin = join(source, 'testing/test-postgres.ts');
 
 /** Tests with a database that do not run here, each with its reason. */
 const exceptions: Record<string, string> = {
-  'devices/commands.test.ts':
+  'devices/device-commands.test.ts':
     'waits for turns of the event loop, within which SQLite has answered and PostgreSQL has not',
   'mqtt/restart.test.ts': 'its database is dropped with the first of its two backends',
 };

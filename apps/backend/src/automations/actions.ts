@@ -5,7 +5,7 @@ import type { StepSeen } from '@station/protocol/automations';
 import type { WebhookClient } from './adapters/webhook-client.ts';
 import { commandExpiryMs, type Commands } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { SceneStore } from '../store/scene-store.ts';
 import { shownDevices } from './dry-run.ts';

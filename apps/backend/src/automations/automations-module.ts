@@ -1,6 +1,6 @@
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { Commands } from '../core/commands.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import { type Module, opened } from '../platform/module.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { placeOf } from '../store/station-store.ts';

@@ -13,7 +13,7 @@ import type { BackendConditions } from '../core/conditions.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createSceneStore } from '../store/scene-store.ts';
 import { createEffects, createReach } from './actions.ts';
@@ -21,7 +21,7 @@ import { type AutomationService, createAutomationService } from './automation-se
 import { createAutomationStore } from './automation-store.ts';
 import { toRunSummary } from './bodies.ts';
 import { type ConditionWaits, type ConditionWaitsParts, watchConditionWaits } from './condition-waits.ts';
-import type { ConditionFacts } from './conditions.ts';
+import type { ConditionFacts } from './flow-conditions.ts';
 import { localTime } from '../core/local-time.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRunStore, type NotificationRow, type RunRow, type RunStore } from './run-store.ts';

@@ -4,7 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { CheckedFlow, InstantCondition } from '@station/protocol/automation-flow';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
-import { type ConditionFacts, deviceOf, instantOf, judge, type Judgement } from './conditions.ts';
+import { type ConditionFacts, deviceOf, instantOf, judge, type Judgement } from './flow-conditions.ts';
 import type { RunRow, RunStore } from './run-store.ts';
 
 export type ConditionWaitsParts = {

@@ -1,7 +1,7 @@
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import type { RunStep, StepSeen, TestStep, TestTrace } from '@station/protocol/automations';
 import { nextNodes, type StepFact } from './automation-decide.ts';
-import { type ConditionFacts, deviceOf, instantOf, judge } from './conditions.ts';
+import { type ConditionFacts, deviceOf, instantOf, judge } from './flow-conditions.ts';
 
 export type DryRunParts = {
   flow: CheckedFlow;

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import type { Effect } from './actions.ts';
-import { deviceOf, instantOf, judge, type ConditionFacts, type Judgement } from './conditions.ts';
+import { deviceOf, instantOf, judge, type ConditionFacts, type Judgement } from './flow-conditions.ts';
 import { decideRun, type StepFact } from './automation-decide.ts';
 import type { NotificationRow, RunChange, RunRow, StepRow } from './run-store.ts';
 

@@ -5,7 +5,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
 import type { EffectResult, PerformEffect } from './actions.ts';
-import type { ConditionFacts, Judgement } from './conditions.ts';
+import type { ConditionFacts, Judgement } from './flow-conditions.ts';
 import { type BegunEffect, type Progress, progressRun, type RunTime } from './progress.ts';
 import { endStep, newRow, nowOf, publicTrigger, skippedRow, type Start, timeOf, triggersOf } from './run-rows.ts';
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SunTime, Weekday } from '@station/protocol/automation-flow';
-import { judge } from './conditions.ts';
+import { judge } from './flow-conditions.ts';
 import { localTime } from '../core/local-time.ts';
 import { nextSun, sunDays } from './sun.ts';
 

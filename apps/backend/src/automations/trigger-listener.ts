@@ -8,7 +8,7 @@ import { ownValue } from '@station/protocol/own-value';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import { compare } from './conditions.ts';
+import { compare } from './flow-conditions.ts';
 import type { ArmedTrigger, Registry } from './registry.ts';
 import type { Start } from './run-rows.ts';
 import type { Runner } from './runner.ts';

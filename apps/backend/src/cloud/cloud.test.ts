@@ -17,7 +17,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import { createBroadcastTap } from './notifications.ts';
+import { createBroadcastTap } from './outgoing-events.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
 import { readCloudSettings } from './cloud-settings.ts';
 import { startCloud, type CloudOthers } from './cloud.ts';

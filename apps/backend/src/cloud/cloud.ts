@@ -14,7 +14,7 @@ import type { Commands, PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { SecretBox } from '../store/secret-box.ts';
@@ -29,7 +29,7 @@ import { type ApplyLegacy, createLegacyMessages, createStationReset, type Statio
 import { createReconnect, type Reconnect } from './link-decide.ts';
 import { createLink, startLinkKeeper, type CloudLeadership, type Link, type LinkKeeper } from './link.ts';
 import { createMethods } from './methods.ts';
-import { followEvents, type BroadcastTap } from './notifications.ts';
+import { followEvents, type BroadcastTap } from './outgoing-events.ts';
 import { createOutboxStore, startOutboxKeeper, type OutboxStore } from './outbox-store.ts';
 import type { IgnoredReason } from './peer.ts';
 import { createRememberedCommands } from './remembered-commands.ts';

@@ -3,7 +3,7 @@ import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
 import { legacyMessageTypes, type CloudMessage, type LegacyMessage } from '@station/protocol/cloud-messages';
-import { openConnection, type Connection, type ConnectionParts } from './connection.ts';
+import { openConnection, type Connection, type ConnectionParts } from './cloud-connection.ts';
 import type { Delivery } from './delivery.ts';
 import {
   createLinkMachine,

@@ -4,7 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { type PublishCommand, UnansweredError } from '../core/commands.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
-import { createCommands } from '../devices/commands.ts';
+import { createCommands } from '../devices/device-commands.ts';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';

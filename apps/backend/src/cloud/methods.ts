@@ -1,7 +1,7 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
-import { announcedBody, type DeviceTypes } from '../core/device-types.ts';
+import { announcedBody, type DeviceTypes } from '../core/type-registry.ts';
 import { toDevice, type DeviceStore } from '../store/device-store.ts';
 import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';

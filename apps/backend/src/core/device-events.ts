@@ -1,7 +1,7 @@
 import { createEmitter } from '@station/kit/emitter';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { BackendLogger } from '@station/kit/logger';
-import type { Fault } from './device-faults.ts';
+import type { Fault } from './stored-fault.ts';
 
 /** Another status follows `pending`, unless the backend ends first. */
 type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';

@@ -11,7 +11,7 @@ import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import { type CommandResult, type Commands, maxCommandBytes } from '../core/commands.ts';
-import { announcedBody, type DeviceTypes } from '../core/device-types.ts';
+import { announcedBody, type DeviceTypes } from '../core/type-registry.ts';
 
 export type CommandRoutesParts = {
   devices: Pick<DeviceStore, 'findSeen' | 'seen'>;

@@ -3,7 +3,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { sql } from 'kysely';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
-import type { AnnouncedType, TypedDevice } from '../core/device-types.ts';
+import type { AnnouncedType, TypedDevice } from '../core/type-registry.ts';
 import type { DeviceEvent, DeviceEvents } from '../core/device-events.ts';
 import type { Database } from '../store/schema.ts';
 

@@ -9,7 +9,7 @@ import { constantBackoff } from '@station/kit/retry';
 import { createWaker } from '@station/kit/wakeable';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
-import type { DeviceTypeRegistry, DeviceTypeSource, TypedDevice } from '../core/device-types.ts';
+import type { DeviceTypeRegistry, DeviceTypeSource, TypedDevice } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { Database } from '../store/schema.ts';
 import { openDeviceDescriptions } from './device-descriptions.ts';

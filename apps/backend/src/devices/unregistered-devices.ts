@@ -4,7 +4,7 @@ import type { Handshake } from '@station/protocol/device-messages';
 import type { BackendConditions } from '../core/conditions.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
-import type { ExpectedDevices } from '../core/expected-devices.ts';
+import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { UnregisteredDevices } from '../mqtt/ports.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createRemovedDevices } from '../store/removed-device-store.ts';

@@ -1,5 +1,5 @@
 import type { Commands } from '../core/commands.ts';
-import type { DeviceTypeRegistry } from '../core/device-types.ts';
+import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import { type Module, opened } from '../platform/module.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { type FirmwareConfig, startFirmware } from './firmware.ts';

@@ -9,7 +9,7 @@ import {
 } from '@station/protocol/firmware';
 import { normalizeChip } from '@station/protocol/firmware-image';
 import { parseVersion } from '@station/protocol/version';
-import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/device-types.ts';
+import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/type-registry.ts';
 import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { DeviceStore } from '../store/device-store.ts';

@@ -8,7 +8,7 @@ import {
   type Heartbeat,
 } from '@station/protocol/device-messages';
 import { deviceTopic, type DeviceTopic, type DeviceTopicEnd, parseDeviceTopic } from '@station/protocol/topics';
-import type { DeviceTypeRegistry } from '../core/device-types.ts';
+import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AedesOptions, AuthenticateError, Client } from 'aedes';
 import type { LoginRefusal } from '@station/protocol/backend-events';
 import { isParserError } from './adapters/mqtt-server.ts';
-import type { ExpectedDevices } from '../core/expected-devices.ts';
+import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import { hashToken, isSameHash } from '../core/secrets.ts';
 import type { UnregisteredDevices } from './ports.ts';
 import type { RefusedClient, Refusals } from './refusals.ts';

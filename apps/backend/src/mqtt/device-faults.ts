@@ -1,7 +1,7 @@
 import type { DeviceFaultCode } from '@station/protocol/devices';
 import type { DeviceTopicEnd } from '@station/protocol/topics';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import { type Fault, readFault } from '../core/device-faults.ts';
+import { type Fault, readFault } from '../core/stored-fault.ts';
 
 export type DeviceFaults = Disposable & {
   /**

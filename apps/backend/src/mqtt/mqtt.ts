@@ -2,8 +2,8 @@ import { type Disk, readText } from '@station/kit/durable-files';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
-import type { ExpectedDevices } from '../core/expected-devices.ts';
-import type { DeviceTypeRegistry } from '../core/device-types.ts';
+import type { ExpectedDevices } from '../core/expected-devices-port.ts';
+import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts';
 import {

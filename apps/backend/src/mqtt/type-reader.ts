@@ -1,7 +1,7 @@
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceState, Handshake } from '@station/protocol/device-messages';
 import type { DeviceReport } from '../core/device-events.ts';
-import { acceptsHandshakeType, type DeviceTypeRegistry, type TypedDevice } from '../core/device-types.ts';
+import { acceptsHandshakeType, type DeviceTypeRegistry, type TypedDevice } from '../core/type-registry.ts';
 import { readAsDeclared } from './declared-kinds-decide.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 import type { ReadPayload } from './read-payload.ts';

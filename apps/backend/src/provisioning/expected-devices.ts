@@ -2,7 +2,7 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { StationEvents } from '../core/station-events.ts';
-import type { ExpectedDevices } from '../core/expected-devices.ts';
+import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { EndStep, ProvisioningRow } from './provisioning-ends.ts';
 import { type ProvisioningStore, toProvisioning } from './provisioning-store.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerMessage } from '@station/protocol/socket';
 import { findHelper, startHelperProcess } from './adapters/ble-helper-process.ts';
 import type { MachineNetwork } from './adapters/machine-network.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import { type Watchers, watchersOf } from '../core/watchers.ts';
 import type { Mqtt } from '../mqtt/mqtt.ts';
 import { type Module, opened, type Platform } from '../platform/module.ts';

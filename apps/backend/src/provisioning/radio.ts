@@ -9,7 +9,7 @@ import type { ConnectAndWrite, Discovered } from '@station/protocol/ble-frames';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
 import type { HelperListener, HelperProcess } from './adapters/ble-helper-process.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { Watchers } from '../core/watchers.ts';
 import type { SocketHub } from '../socket/hub.ts';

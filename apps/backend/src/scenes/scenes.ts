@@ -6,7 +6,7 @@ import { commonActions } from '@station/protocol/common-commands';
 import { maxScenes, type NewScene, type Scene, type SceneCommand, type SceneRun } from '@station/protocol/scenes';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
 import type { Sight } from '../core/sight.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createSceneStore, toScene } from '../store/scene-store.ts';
 import type { Database } from '../store/schema.ts';

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql, type SqlBool } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { Device as DeviceBody, DroppedHistory } from '@station/protocol/devices';
-import { readFault } from '../core/device-faults.ts';
+import { readFault } from '../core/stored-fault.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { type Sight, sees, zoneList } from '../core/sight.ts';

@@ -180,7 +180,7 @@ export type DevicesTable = {
   value_times: string | null;
   /** JSON object: when each capability of the state was reported. Only where several backends write. */
   state_times: string | null;
-  /** JSON of a `Fault` of `core/device-faults.ts`. */
+  /** JSON of a `Fault` of `core/stored-fault.ts`. */
   fault: string | null;
   firmware_version: string | null;
   chip: string | null;

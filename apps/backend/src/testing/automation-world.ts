@@ -6,7 +6,7 @@ import { publishedOf, createRegistry, type Published } from '../automations/regi
 import { createRunStore, type NotificationRow, type RunRow, type RunStore } from '../automations/run-store.ts';
 import { createRunner, type Runner } from '../automations/runner.ts';
 import { startTimer, type Timer } from '../automations/timer.ts';
-import type { ConditionFacts } from '../automations/conditions.ts';
+import type { ConditionFacts } from '../automations/flow-conditions.ts';
 import { watchConditionWaits } from '../automations/condition-waits.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';

@@ -1,5 +1,5 @@
 import { builtInDeviceTypes, findBuiltInType } from '@station/protocol/builtin-device-types';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 
 /** The types of a station that has only the built-in ones. */
 export const builtInTypes: DeviceTypes = {

@@ -16,7 +16,7 @@ import {
   type PublishCommand,
   UnansweredError,
 } from '../core/commands.ts';
-import type { DeviceTypes } from '../core/device-types.ts';
+import type { DeviceTypes } from '../core/type-registry.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { OpenCloudSocket } from './adapters/cloud-socket.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
-import { openConnection } from './connection.ts';
+import { openConnection } from './cloud-connection.ts';
 import { usualLimits } from './inbound-queue.ts';
 
 type Handler = Parameters<OpenCloudSocket>[0];

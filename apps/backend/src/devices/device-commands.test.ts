@@ -9,7 +9,7 @@ import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import { createCommands } from './commands.ts';
+import { createCommands } from './device-commands.ts';
 import { commandsKeptMs, createHistoryStore } from '../history/history-store.ts';
 import { commandExpiryMs, type PublishCommand } from '../core/commands.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare, judge } from './conditions.ts';
+import { compare, judge } from './flow-conditions.ts';
 import { localTime } from '../core/local-time.ts';
 import { fireOnEvent, fireOnState } from './trigger-listener.ts';
 
