@@ -11,7 +11,7 @@ import { type BroadcastTap, createBroadcastTap } from './cloud/outgoing-events.t
 import type { BackendConfig } from './config.ts';
 import { createAccessTokens, type FindHolder } from './core/access-tokens.ts';
 import { type BackendConditions, createBackendConditions } from './core/conditions.ts';
-import { createDeviceEvents } from './core/device-events.ts';
+import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
@@ -88,8 +88,6 @@ export async function openPlatform(
   if (replicas !== null) starting.use(await replicas.shareRevocations(tokens));
   const shared = replicas !== null && jwtSecret !== null ? deriveSecrets(jwtSecret) : null;
   const station = await openStation(config, host, store);
-  const own = createDeviceEvents(logger);
-  const events = replicas?.share(own) ?? own;
   const conditions = openConditions(starting, host, hub, stationTime);
   const readSpace = () => readDiskSpace(dataDir);
   const watching = { store, conditions, readSpace, clock: machine.clock, logger };
@@ -99,7 +97,7 @@ export async function openPlatform(
     store,
     ...station,
     tokens,
-    events,
+    events: openEvents(replicas, logger),
     hub,
     conditions,
     stationEvents: starting.use(openStationEvents(host, hub, store)),
@@ -120,6 +118,11 @@ export async function openPlatform(
     settingsBox: await openSecretBox({ disk, path: join(dataDir, 'settings-key'), key: shared?.settingsKey }),
     replicas,
   };
+}
+
+function openEvents(replicas: Replicas | null, logger: Host['logger']): DeviceEvents {
+  const own = createDeviceEvents(logger);
+  return replicas?.share(own) ?? own;
 }
 
 /** Who loses access is disconnected. */

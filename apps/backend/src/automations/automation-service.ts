@@ -93,7 +93,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 const emptyFlow: Flow = { nodes: [], edges: [] };
 
 export function createAutomationService(parts: ServiceParts): AutomationService {
-  const { automations, runs, clock } = parts;
+  const { automations, runs } = parts;
   return {
     list: async () => {
       const factsOf = await readSummaryFacts(parts, await surroundingsOf(parts));
@@ -108,29 +108,14 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       const row = await automations.add({ name: name.trim(), mode, flow });
       return toBody(parts, await announceChange(parts, row), user);
     },
-    change: async (id, { name, mode, flow, revision = null }, user) => {
-      await find(parts, id);
-      if (flow !== undefined) checkSize(flow);
-      const change = {
-        ...(name === undefined ? {} : { name: name.trim() }),
-        ...(mode === undefined ? {} : { mode }),
-        ...(flow === undefined ? {} : { flow }),
-      };
-      const row = await automations.change(id, change, revision);
-      return toBody(parts, await announceChange(parts, row), user);
-    },
+    change: async (id, changes, user) => toBody(parts, await changeAutomation(parts, id, changes), user),
     publish: async (id, user) => {
       const { mode, flow, revision } = await find(parts, id);
       soundFlow(JSON.parse(flow) as Flow, await surroundingsOf(parts));
       const row = await automations.change(id, { published: { mode, flow } }, revision);
       return toBody(parts, await announceChange(parts, row), user);
     },
-    unpublish: async (id, user) => {
-      await find(parts, id);
-      const row = await announceChange(parts, await automations.change(id, { published: null }, null));
-      for (const stopped of await runs.stop(id, 'unpublished', clock.now())) parts.onRun(stopped);
-      return toBody(parts, row, user);
-    },
+    unpublish: async (id, user) => toBody(parts, await unpublish(parts, id), user),
     remove: async (id) => {
       const row = await find(parts, id);
       await automations.remove(id);
@@ -159,6 +144,29 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       return page.map((run) => toRun(run, steps));
     },
   };
+}
+
+async function changeAutomation(
+  parts: ServiceParts,
+  id: string,
+  { name, mode, flow, revision }: Parameters<AutomationService['change']>[1],
+): Promise<AutomationRow> {
+  await find(parts, id);
+  if (flow !== undefined) checkSize(flow);
+  const change = {
+    ...(name === undefined ? {} : { name: name.trim() }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(flow === undefined ? {} : { flow }),
+  };
+  return announceChange(parts, await parts.automations.change(id, change, revision ?? null));
+}
+
+async function unpublish(parts: ServiceParts, id: string): Promise<AutomationRow> {
+  const { automations, runs, clock } = parts;
+  await find(parts, id);
+  const row = await announceChange(parts, await automations.change(id, { published: null }, null));
+  for (const stopped of await runs.stop(id, 'unpublished', clock.now())) parts.onRun(stopped);
+  return row;
 }
 
 async function find({ automations }: ServiceParts, id: string): Promise<AutomationRow> {

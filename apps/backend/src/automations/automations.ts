@@ -64,19 +64,15 @@ export type AutomationsParts = {
 
 /** Automations of the station (contracts, section 14; docs/adr/0011). Nothing runs before `begin`. */
 export function createAutomations(parts: AutomationsParts): Automations {
-  const { store, devices, types, commands, events, broker, where, clock, logger } = parts;
+  const { store, devices, types, commands, events, broker, where, trustedTime = alwaysTrusted, clock, logger } = parts;
   const stack = new AsyncDisposableStack();
   const automations = createAutomationStore({ db: store.db, clock });
   const runs = createRunStore(store);
   const registry = createRegistry(automations);
   const scenes = createSceneStore(store.db);
   const newId = createEventIds(() => clock.now());
-  const says = createMessages(parts);
+  const messages = createMessages(parts);
   let following: Following | null = null;
-  const onChanged = (automationId: string): void => {
-    following?.recheck();
-    says.changed(automationId);
-  };
   const reach = stack.use(createReach({ events, isReady: broker.isReady, comesBack: broker.isEmbedded, clock }));
   const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow, proxy: parts.proxy }));
   const facts = (deviceId: string | null) => factsOf(deviceId, parts);
@@ -87,8 +83,8 @@ export function createAutomations(parts: AutomationsParts): Automations {
       factsOf: facts,
       nameOf: async (id) => (await automations.find(id))?.name ?? '',
       newId,
-      onRun: says.run,
-      onNotification: says.notification,
+      onRun: messages.run,
+      onNotification: messages.notification,
       onCondition: () => following?.waits.note(),
       onWaiting: (runId, until, time) => following?.timer.noteWaiting(runId, until, time),
       clock,
@@ -106,8 +102,11 @@ export function createAutomations(parts: AutomationsParts): Automations {
     where,
     factsOf: facts,
     newId,
-    onChanged,
-    onRun: says.run,
+    onChanged: (automationId) => {
+      following?.recheck();
+      messages.changed(automationId);
+    },
+    onRun: messages.run,
     clock,
   });
   return {
@@ -120,8 +119,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
       await registry.reload();
       following?.recheck();
     },
-    prune: () =>
-      runs.prune(keptRuns, (parts.trustedTime ?? alwaysTrusted).areAgesTrue() ? clock.now() - eventsKeptMs : 0),
+    prune: () => runs.prune(keptRuns, trustedTime.areAgesTrue() ? clock.now() - eventsKeptMs : 0),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

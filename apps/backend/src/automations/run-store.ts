@@ -8,6 +8,7 @@ import {
 } from '@station/protocol/automations';
 import type { Store } from '../store/database.ts';
 import type {
+  Database,
   AutomationRunsTable,
   AutomationStepsTable,
   DatabaseTransaction,
@@ -121,11 +122,7 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
         .groupBy('automation_id');
       return runs().where('id', 'in', ids).execute();
     },
-    limitedSince: async (since) => {
-      const query = db.selectFrom('automation_runs').select('automation_id').distinct();
-      const rows = await query.where('started_at', '>', since).where('reason', '=', 'rate_limited').execute();
-      return rows.map(({ automation_id }) => automation_id);
-    },
+    limitedSince: (since) => limitedSince(db, since),
     prune: (kept, notifiedBefore) => prune(db, kept, notifiedBefore),
     due: (now) =>
       runs()
@@ -135,27 +132,8 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
         .orderBy('wake_at')
         .limit(500)
         .execute(),
-    nextWake: async (now) => {
-      const next = db.selectFrom('automation_runs').select(({ fn }) => fn.min('wake_at').as('at'));
-      const row = await next
-        .where('ended_at', 'is', null)
-        .where('status', '=', 'waiting')
-        .where('wake_at', '>', now)
-        .executeTakeFirst();
-      return row?.at ?? null;
-    },
-    conditionWaits: async () => {
-      const steps = await db
-        .selectFrom('automation_runs')
-        .innerJoin('automation_steps', 'automation_steps.run_id', 'automation_runs.id')
-        .where('automation_runs.ended_at', 'is', null)
-        .where('automation_steps.status', '=', 'waiting')
-        .where('automation_steps.kind', '=', 'wait_until')
-        .selectAll('automation_runs')
-        .select('automation_steps.node_id')
-        .execute();
-      return steps.map(({ node_id: nodeId, ...run }) => ({ run, nodeId }));
-    },
+    nextWake: (now) => nextWake(db, now),
+    conditionWaits: () => conditionWaits(db),
     abandoned: (by) => {
       const query = runs().where('ended_at', 'is', null).where('status', '=', 'running');
       const lost =
@@ -163,6 +141,35 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
       return lost.execute();
     },
   };
+}
+
+async function limitedSince(db: Database, since: number): Promise<string[]> {
+  const query = db.selectFrom('automation_runs').select('automation_id').distinct();
+  const rows = await query.where('started_at', '>', since).where('reason', '=', 'rate_limited').execute();
+  return rows.map(({ automation_id }) => automation_id);
+}
+
+async function nextWake(db: Database, now: number): Promise<number | null> {
+  const next = db.selectFrom('automation_runs').select(({ fn }) => fn.min('wake_at').as('at'));
+  const row = await next
+    .where('ended_at', 'is', null)
+    .where('status', '=', 'waiting')
+    .where('wake_at', '>', now)
+    .executeTakeFirst();
+  return row?.at ?? null;
+}
+
+async function conditionWaits(db: Database): Promise<{ run: RunRow; nodeId: string }[]> {
+  const steps = await db
+    .selectFrom('automation_runs')
+    .innerJoin('automation_steps', 'automation_steps.run_id', 'automation_runs.id')
+    .where('automation_runs.ended_at', 'is', null)
+    .where('automation_steps.status', '=', 'waiting')
+    .where('automation_steps.kind', '=', 'wait_until')
+    .selectAll('automation_runs')
+    .select('automation_steps.node_id')
+    .execute();
+  return steps.map(({ node_id: nodeId, ...run }) => ({ run, nodeId }));
 }
 
 async function openRun(

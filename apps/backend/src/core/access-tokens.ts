@@ -107,17 +107,12 @@ export function createAccessTokens(options: { secret: string; clock: Clock; find
     verify: async (token) => {
       const payload = await verifiedPayload(token, key, clock.now());
       if (payload === null) return null;
-      const { userId, sid: sessionId = null, iat, exp } = payload;
-      const role = roles.find((known) => known === payload['role']);
-      if (typeof userId !== 'string' || role === undefined) return null;
-      if (sessionId !== null && typeof sessionId !== 'string') return null;
-      const issuedAt = Math.round((iat ?? 0) * 1000);
+      const claims = readClaims(payload, clock.now());
+      if (claims === null) return null;
       // Issued while the clock was ahead: it would be valid for years.
-      if (issuedAt > moment() + toleranceSeconds * 1000) return null;
-      const expiresAt = exp === undefined ? clock.now() + accessTokenLifetimeMs : Math.round(exp * 1000);
+      if (claims.issuedAt > moment() + toleranceSeconds * 1000) return null;
       // No tolerance: that of a guest ends with their access.
-      if (role === 'guest' && expiresAt <= clock.now()) return null;
-      const claims = { userId, role, sessionId, issuedAt, expiresAt };
+      if (claims.role === 'guest' && claims.expiresAt <= clock.now()) return null;
       // It may be revoked while it is looked up.
       if (isRevoked(claims) || !(await isKnown(claims)) || isRevoked(claims)) return null;
       return claims;
@@ -152,11 +147,19 @@ function createSeenHolders() {
   };
 }
 
-async function verifiedPayload(
-  token: string,
-  key: Uint8Array,
-  nowMs: number,
-): Promise<({ iat?: number; exp?: number } & Record<string, unknown>) | null> {
+type Payload = { iat?: number; exp?: number } & Record<string, unknown>;
+
+function readClaims(payload: Payload, nowMs: number): AccessClaims | null {
+  const { userId, sid: sessionId = null, iat, exp } = payload;
+  const role = roles.find((known) => known === payload['role']);
+  if (typeof userId !== 'string' || role === undefined) return null;
+  if (sessionId !== null && typeof sessionId !== 'string') return null;
+  const issuedAt = Math.round((iat ?? 0) * 1000);
+  const expiresAt = exp === undefined ? nowMs + accessTokenLifetimeMs : Math.round(exp * 1000);
+  return { userId, role, sessionId, issuedAt, expiresAt };
+}
+
+async function verifiedPayload(token: string, key: Uint8Array, nowMs: number): Promise<Payload | null> {
   try {
     const { payload } = await jwtVerify(token, key, {
       algorithms: ['HS256'],

@@ -56,42 +56,36 @@ export function createReadQueue(
   const waiting = new Set<Waiting>();
   const running: Reader[] = [];
   const turns = createTurns();
-  /** When the time of all turns so far is paid for. */
-  let paidAt = 0;
+  const account = createAccount({ share, burstMs }, now);
   let pause: NodeJS.Timeout | null = null;
-  const earlyMs = (): number => paidAt - burstMs / share - now();
   const begin = (reader: Reader): (() => void) => {
     running.push(reader);
     turns.note(reader);
-    const began = now();
+    const pay = account.begin();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       running.splice(running.indexOf(reader), 1);
-      paidAt = Math.max(paidAt, now()) + Math.min(now() - began, chargedMs) / share;
+      pay();
       startNext();
     };
   };
   const mayBegin = ({ person }: Reader): boolean =>
     running.length < atOnce.all && countOf(running, person) < atOnce.person;
-  const leave = (one: Waiting): void => {
-    clearTimeout(one.timer);
-    waiting.delete(one);
-  };
   const refuse = (one: Waiting): void => {
-    leave(one);
+    leave(waiting, one);
     one.turn.reject(busy());
   };
   const start = (one: Waiting): void => {
-    leave(one);
+    leave(waiting, one);
     one.turn.resolve(begin(one));
     startNext();
   };
   function startNext(): void {
     const next = turns.longestAgo([...waiting].filter(mayBegin));
     if (next === null || pause !== null) return;
-    const early = earlyMs();
+    const early = account.earlyMs();
     if (early <= 0) return start(next);
     pause = setTimeout(() => {
       pause = null;
@@ -100,7 +94,7 @@ export function createReadQueue(
   }
   return {
     enter: (reader) => {
-      if (waiting.size === 0 && mayBegin(reader) && earlyMs() <= 0) return Promise.resolve(begin(reader));
+      if (waiting.size === 0 && mayBegin(reader) && account.earlyMs() <= 0) return Promise.resolve(begin(reader));
       const place = findPlace([...waiting], reader, maxWaiting);
       if (place === 'none') return Promise.reject(busy());
       if (place !== 'free') refuse(place);
@@ -109,6 +103,28 @@ export function createReadQueue(
       waiting.add(one);
       startNext();
       return one.turn.promise;
+    },
+  };
+}
+
+function leave(waiting: Set<Waiting>, one: Waiting): void {
+  clearTimeout(one.timer);
+  waiting.delete(one);
+}
+
+/** What all turns together have taken of the time. */
+function createAccount({ share, burstMs }: { share: number; burstMs: number }, now: () => number) {
+  /** When the time of all turns so far is paid for. */
+  let paidAt = 0;
+  return {
+    /** How long the next turn is too early. */
+    earlyMs: (): number => paidAt - burstMs / share - now(),
+    /** @returns charges the turn that begins now. */
+    begin: (): (() => void) => {
+      const began = now();
+      return () => {
+        paidAt = Math.max(paidAt, now()) + Math.min(now() - began, chargedMs) / share;
+      };
     },
   };
 }

@@ -9,14 +9,15 @@ import {
 } from '@station/protocol/device-messages';
 import { deviceTopic, type DeviceTopic, type DeviceTopicEnd, parseDeviceTopic } from '@station/protocol/topics';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
-import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';
+import type { DeviceDirectory, KnownDevice } from './device-directory.ts';
 import type { DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 import type { ForeignStations } from './foreign-stations.ts';
 import type { HistoryRate } from './history-rate.ts';
-import type { MqttDevices, UnregisteredDevices } from './ports.ts';
+import type { UnregisteredDevices } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { Reconnects } from './reconnects.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
@@ -286,60 +287,4 @@ async function pause({ clock, signal }: BridgeParts): Promise<void> {
   } catch {
     await new Promise(() => undefined);
   }
-}
-
-export type KnownDevice = { id: string; externalId: string; type: string };
-
-type DeviceDirectory = Disposable & {
-  /** The device with this external id; null when there is none. Synchronous when it was looked up recently. */
-  find(externalId: string): KnownDevice | Promise<KnownDevice | null>;
-};
-
-/** Another replica may have removed or re-added a device, and its event may be lost. */
-const freshMs = 5_000;
-
-/** Devices by their external id, without asking the database for every message. */
-export function createDeviceDirectory(options: {
-  devices: Pick<MqttDevices, 'findByExternalId'>;
-  events: DeviceEvents;
-  clock: Clock;
-}): DeviceDirectory {
-  const { devices, events, clock } = options;
-  const known = new Map<string, { device: KnownDevice; untilMs: number }>();
-  /** Lookups in progress: thousands of messages of a few devices after a start must not cause as many queries. */
-  const asked = new Map<string, Promise<KnownDevice | null>>();
-  const forget = (externalId: string): void => {
-    known.delete(externalId);
-    // The answer may be out of date, so the next message queries again.
-    asked.delete(externalId);
-  };
-  const listening = events.subscribe((event) => {
-    if (event.kind === 'added' || event.kind === 'changed' || event.kind === 'removed') {
-      forget(event.externalId);
-    }
-  });
-  const read = async (externalId: string): Promise<KnownDevice | null> => {
-    const row = await devices.findByExternalId(externalId);
-    return row && { id: row.id, externalId, type: row.type };
-  };
-  const lookUp = (externalId: string): Promise<KnownDevice | null> => {
-    const waiting = asked.get(externalId);
-    if (waiting !== undefined) return waiting;
-    const asking = read(externalId);
-    asked.set(externalId, asking);
-    const settle = (device: KnownDevice | null): void => {
-      if (asked.get(externalId) !== asking) return;
-      forget(externalId);
-      if (device !== null) known.set(externalId, { device, untilMs: clock.monotonic() + freshMs });
-    };
-    asking.then(settle, () => settle(null));
-    return asking;
-  };
-  return {
-    find: (externalId) => {
-      const entry = known.get(externalId);
-      return entry && clock.monotonic() < entry.untilMs ? entry.device : lookUp(externalId);
-    },
-    [Symbol.dispose]: () => listening[Symbol.dispose](),
-  };
 }

@@ -5,7 +5,7 @@ import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
-import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts';
+import { ackExpiresInMs, createBridge } from './bridge.ts';
 import {
   type BrokerLink,
   type BrokerLinkHandler,
@@ -14,6 +14,7 @@ import {
   trackOpenMessages,
 } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
+import { createDeviceDirectory } from './device-directory.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignStations } from './foreign-stations.ts';

@@ -25,39 +25,13 @@ export class NothingKept extends Store {
  * @param client its outgoing store is {@link NothingKept}, so that it sends each message immediately or never.
  */
 export function createPublisher(client: MqttClient): PublishForCode {
-  const unconfirmed = new Set<number>();
-  /** Reason codes of PUBACKs: the library tells only those of failures. */
-  const codes = new Map<number, number>();
-  client.on('packetreceive', (packet) => {
-    if (packet.cmd !== 'puback' || packet.messageId === undefined) return;
-    if (unconfirmed.has(packet.messageId)) codes.set(packet.messageId, packet.reasonCode ?? 0);
-  });
+  const send = createSender(client);
   let waiting = 0;
   let back = Promise.withResolvers<void>();
   client.on('connect', () => {
     back.resolve();
     back = Promise.withResolvers();
   });
-  client.on('close', () => {
-    // Their answers will not arrive any more.
-    for (const id of [...unconfirmed]) client.removeOutgoingMessage(id);
-  });
-
-  const send = (topic: string, payload: string, expiresInMs: number) => {
-    const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresInMs / 1000)) };
-    const isVersion5 = client.options.protocolVersion === 5;
-    const acknowledged = client.publishAsync(topic, payload, { qos: 1, ...(isVersion5 ? { properties } : {}) });
-    const id = client.getLastMessageId();
-    unconfirmed.add(id);
-    const forget = (): void => {
-      unconfirmed.delete(id);
-      codes.delete(id);
-      client.removeOutgoingMessage(id);
-    };
-    acknowledged.catch(() => undefined);
-    return { acknowledged, code: () => codes.get(id) ?? 0, forget };
-  };
-
   return async (topic, payload, expiresInMs) => {
     if (!client.connected || waiting >= maxWaiting) throw offline();
     const startedMs = performance.now();
@@ -93,6 +67,35 @@ export function createPublisher(client: MqttClient): PublishForCode {
       waiting -= 1;
       clearTimeout(timer);
     }
+  };
+}
+
+/** Sends once, and knows the answer until it is forgotten. */
+function createSender(client: MqttClient) {
+  const unconfirmed = new Set<number>();
+  /** Reason codes of PUBACKs: the library tells only those of failures. */
+  const codes = new Map<number, number>();
+  client.on('packetreceive', (packet) => {
+    if (packet.cmd !== 'puback' || packet.messageId === undefined) return;
+    if (unconfirmed.has(packet.messageId)) codes.set(packet.messageId, packet.reasonCode ?? 0);
+  });
+  client.on('close', () => {
+    // Their answers will not arrive any more.
+    for (const id of [...unconfirmed]) client.removeOutgoingMessage(id);
+  });
+  return (topic: string, payload: string, expiresInMs: number) => {
+    const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresInMs / 1000)) };
+    const isVersion5 = client.options.protocolVersion === 5;
+    const acknowledged = client.publishAsync(topic, payload, { qos: 1, ...(isVersion5 ? { properties } : {}) });
+    const id = client.getLastMessageId();
+    unconfirmed.add(id);
+    const forget = (): void => {
+      unconfirmed.delete(id);
+      codes.delete(id);
+      client.removeOutgoingMessage(id);
+    };
+    acknowledged.catch(() => undefined);
+    return { acknowledged, code: () => codes.get(id) ?? 0, forget };
   };
 }
 

@@ -66,22 +66,7 @@ export function createNotificationStore(parts: { db: Database; box: SecretBox; c
         .onConflict((conflict) => conflict.column('user_id').doUpdateSet(set))
         .execute();
     },
-    people: async () => {
-      const rows = await db
-        .selectFrom('users')
-        .leftJoin('notification_preferences', 'notification_preferences.user_id', 'users.id')
-        .select(['users.id', 'notification_preferences.preferences'])
-        .where('users.closed_at', 'is', null)
-        .where(seesAll)
-        .where(({ eb, or, selectFrom }) =>
-          or([
-            eb('users.id', 'in', selectFrom('station').select('owner_id').where('owner_id', 'is not', null)),
-            eb('users.id', 'in', selectFrom('station_members').select('user_id')),
-          ]),
-        )
-        .execute();
-      return rows.map(({ id, preferences }) => ({ userId: id, preferences: readPreferences(preferences) }));
-    },
+    people: () => listPeople(db),
     addressOf: async (userId) => {
       const row = db
         .selectFrom('users')
@@ -112,6 +97,23 @@ export function createNotificationStore(parts: { db: Database; box: SecretBox; c
     told: () => db.selectFrom('alert_states').selectAll().execute(),
     setTold: (key, state) => writeTold(db, key, state, clock.now()),
   };
+}
+
+async function listPeople(db: Database): Promise<Person[]> {
+  const rows = await db
+    .selectFrom('users')
+    .leftJoin('notification_preferences', 'notification_preferences.user_id', 'users.id')
+    .select(['users.id', 'notification_preferences.preferences'])
+    .where('users.closed_at', 'is', null)
+    .where(seesAll)
+    .where(({ eb, or, selectFrom }) =>
+      or([
+        eb('users.id', 'in', selectFrom('station').select('owner_id').where('owner_id', 'is not', null)),
+        eb('users.id', 'in', selectFrom('station_members').select('user_id')),
+      ]),
+    )
+    .execute();
+  return rows.map(({ id, preferences }) => ({ userId: id, preferences: readPreferences(preferences) }));
 }
 
 /** As `setTold`; also in a transaction. */

@@ -11,11 +11,11 @@ import type { Database } from '../store/schema.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { StationStore } from '../store/station-store.ts';
 import { createChannelHealth } from './channel-health.ts';
-import { createChannels } from './channels.ts';
+import { type Channels, createChannels } from './channels.ts';
 import { createDeliver } from './deliver.ts';
 import { createNotificationService, type NotificationService } from './notification-service.ts';
-import { createNotificationSettings, type SettingsPort } from './notification-settings.ts';
-import { createNotificationStore } from './notification-store.ts';
+import { createNotificationSettings, type NotificationSettings, type SettingsPort } from './notification-settings.ts';
+import { createNotificationStore, type NotificationStore } from './notification-store.ts';
 import { startNotifier } from './notifier.ts';
 import { createObserver, type ObserverParts } from './observe.ts';
 import { createNotificationQueue } from './queue-store.ts';
@@ -53,28 +53,14 @@ export type NotificationsParts = {
 
 /** Notifications to people (docs/adr/0055). */
 export function startNotifications(parts: NotificationsParts): Notifications {
-  const { db, box, station, conditions, events, leadership, trustedTime, clock, random, logger, proxy } = parts;
+  const { db, box, station, conditions, events, leadership, trustedTime, clock, random, logger } = parts;
   const stack = new AsyncDisposableStack();
   const stopping = new AbortController();
-  const homeAllow = [...parts.allow, ...homeNetworks];
-  const publicHttp = stack.use(createGuardedHttp({ allow: parts.allow, proxy }));
-  const homeHttp = stack.use(createGuardedHttp({ allow: homeAllow, proxy }));
+  const { signal } = stopping;
   const store = createNotificationStore({ db, box, clock });
   const queue = createNotificationQueue({ db, clock });
   const settings = createNotificationSettings(parts.settings);
-  const channels = createChannels({
-    publicHttp,
-    homeHttp,
-    homeGuard: createAddressGuard({ allow: homeAllow }),
-    station: async () => ({ id: parts.stationId, name: (await station.read()).name }),
-    vapid: settings.vapid,
-    subject: async () => {
-      const { owner_id: owner } = await station.read();
-      return `mailto:${(owner === null ? null : await store.addressOf(owner)) ?? ''}`;
-    },
-    now: () => clock.now(),
-    signal: stopping.signal,
-  });
+  const channels = openChannels(stack, parts, { store, settings, signal });
   const health = createChannelHealth({ store, conditions });
   const notifier = stack.use(
     startNotifier({
@@ -87,7 +73,7 @@ export function startNotifications(parts: NotificationsParts): Notifications {
       clock,
       random,
       logger,
-      signal: stopping.signal,
+      signal,
       observer: createObserver({
         db,
         conditions,
@@ -113,4 +99,25 @@ export function startNotifications(parts: NotificationsParts): Notifications {
     noteAgentEvent: notifier.look,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+function openChannels(
+  opened: AsyncDisposableStack,
+  { allow, proxy, station, stationId, clock }: NotificationsParts,
+  { store, settings, signal }: { store: NotificationStore; settings: NotificationSettings; signal: AbortSignal },
+): Channels {
+  const homeAllow = [...allow, ...homeNetworks];
+  return createChannels({
+    publicHttp: opened.use(createGuardedHttp({ allow, proxy })),
+    homeHttp: opened.use(createGuardedHttp({ allow: homeAllow, proxy })),
+    homeGuard: createAddressGuard({ allow: homeAllow }),
+    station: async () => ({ id: stationId, name: (await station.read()).name }),
+    vapid: settings.vapid,
+    subject: async () => {
+      const { owner_id: owner } = await station.read();
+      return `mailto:${(owner === null ? null : await store.addressOf(owner)) ?? ''}`;
+    },
+    now: () => clock.now(),
+    signal,
+  });
 }

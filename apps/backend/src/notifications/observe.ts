@@ -44,7 +44,7 @@ export function createObserver(parts: ObserverParts): Observer {
   const watches = new Map<string, { value: string; sinceMs: number }>();
   let watchingSinceMs: number | null = null;
   /** Conditions that stood while this program watched, so that their ends are seen. */
-  const seen = new Map<string, Pick<ConditionFact, 'id' | 'source' | 'severity'>>();
+  const seen = new Map<string, SeenCondition>();
   const forMs = (key: string, value: string): number => {
     const known = watches.get(key);
     if (known?.value === value) return clock.monotonic() - known.sinceMs;
@@ -78,34 +78,12 @@ export function createObserver(parts: ObserverParts): Observer {
         // While no message can arrive, an outage of a device cannot be told from that of the broker.
         forMs: isWatching ? forMs(`device ${row.id}`, row.status === 'offline' ? 'offline' : 'online') : 0,
       }));
-      const standing = new Map<string, ConditionFact>();
       const lists = { station: parts.conditions.list(), agent: agent?.conditions ?? null, cloud };
-      for (const source of sources) {
-        for (const { id, severity } of lists[source] ?? []) {
-          // A page shows it: a message about channels that fail would come through them when they work again.
-          if (id === 'notifications_failing') continue;
-          const condition = { id, source, severity };
-          const key = `condition:${source}:${id}`;
-          seen.set(key, condition);
-          standing.set(key, { ...condition, stands: true, forMs: forMs(key, 'stands') });
-        }
-      }
-      for (const { key } of told) {
-        const [kind, source, id = ''] = key.split(':');
-        if (kind !== 'condition' || seen.has(key)) continue;
-        seen.set(key, { id, source: sources.find((one) => one === source) ?? 'station', severity: 'warning' });
-      }
-      const conditions = [...seen].map(([key, condition]): ConditionFact => {
-        const stands = standing.get(key);
-        if (stands !== undefined) return stands;
-        const isUnknown = lists[condition.source] === null;
-        return { ...condition, stands: false, forMs: isUnknown ? 0 : forMs(key, 'over') };
-      });
       return {
         rules: rulesOf(rules),
         watchingMs: watchingSinceMs === null ? 0 : clock.monotonic() - watchingSinceMs,
         devices,
-        conditions,
+        conditions: conditionFacts(lists, told, { seen, forMs }),
         isAgentKnown: agent !== null,
         operations: agent?.history ?? null,
         stoppedRollouts: stopped,
@@ -118,6 +96,43 @@ export function createObserver(parts: ObserverParts): Observer {
 }
 
 const sources = ['station', 'agent', 'cloud'] as const;
+
+type SeenCondition = Pick<ConditionFact, 'id' | 'source' | 'severity'>;
+/** Null: nobody knows them now. */
+type ConditionLists = Record<
+  (typeof sources)[number],
+  readonly { id: string; severity: ConditionFact['severity'] }[] | null
+>;
+
+/** Those that stand, and those that stood and are over. */
+function conditionFacts(
+  lists: ConditionLists,
+  told: readonly Told[],
+  { seen, forMs }: { seen: Map<string, SeenCondition>; forMs: (key: string, value: string) => number },
+): ConditionFact[] {
+  const standing = new Map<string, ConditionFact>();
+  for (const source of sources) {
+    for (const { id, severity } of lists[source] ?? []) {
+      // A page shows it: a message about channels that fail would come through them when they work again.
+      if (id === 'notifications_failing') continue;
+      const condition = { id, source, severity };
+      const key = `condition:${source}:${id}`;
+      seen.set(key, condition);
+      standing.set(key, { ...condition, stands: true, forMs: forMs(key, 'stands') });
+    }
+  }
+  for (const { key } of told) {
+    const [kind, source, id = ''] = key.split(':');
+    if (kind !== 'condition' || seen.has(key)) continue;
+    seen.set(key, { id, source: sources.find((one) => one === source) ?? 'station', severity: 'warning' });
+  }
+  return [...seen].map(([key, condition]): ConditionFact => {
+    const stands = standing.get(key);
+    if (stands !== undefined) return stands;
+    const isUnknown = lists[condition.source] === null;
+    return { ...condition, stands: false, forMs: isUnknown ? 0 : forMs(key, 'over') };
+  });
+}
 
 const minuteMs = 60_000;
 const rulesOf = ({ offlineMinutes, ...rest }: NotificationRules): AlertFacts['rules'] => ({

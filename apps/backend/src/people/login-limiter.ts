@@ -39,7 +39,7 @@ const maxKeys = 20_000;
  * while it runs.
  */
 export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: LoginMemory }): LoginLimiter {
-  const counts = new Map<string, FailureCount>();
+  const { counts, countOf, set } = createCounts();
   let reading: Promise<void> | undefined;
 
   const read = async (): Promise<void> => {
@@ -48,17 +48,6 @@ export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: Lo
     for (const { key, failures, at } of await memory.read()) {
       if (!counts.has(key)) counts.set(key, { failures, at: now - Math.max(0, wall - at) });
     }
-  };
-  const countOf = (key: string, now: number): FailureCount => {
-    const count = counts.get(key) ?? { failures: 0, at: now };
-    return { failures: failuresAt(count, now), at: count.at };
-  };
-  const set = (key: string, count: FailureCount | null): void => {
-    counts.delete(key);
-    if (count === null) return;
-    counts.set(key, count);
-    const oldest = counts.keys().next();
-    if (counts.size > maxKeys && !oldest.done) counts.delete(oldest.value);
   };
   /** @returns the longest delay of these keys. Counts the attempt at each of them when there is none. */
   const count = async (keys: readonly Key[]): Promise<number> => {
@@ -111,6 +100,23 @@ export function createLoginLimiter({ clock, memory }: { clock: Clock; memory: Lo
       if (userId !== null) await memory.remember(userId, networkOf(attempt.address), clock.now());
     },
   };
+}
+
+/** Failures by key. It forgets the oldest. */
+function createCounts() {
+  const counts = new Map<string, FailureCount>();
+  const countOf = (key: string, now: number): FailureCount => {
+    const count = counts.get(key) ?? { failures: 0, at: now };
+    return { failures: failuresAt(count, now), at: count.at };
+  };
+  const set = (key: string, count: FailureCount | null): void => {
+    counts.delete(key);
+    if (count === null) return;
+    counts.set(key, count);
+    const oldest = counts.keys().next();
+    if (counts.size > maxKeys && !oldest.done) counts.delete(oldest.value);
+  };
+  return { counts, countOf, set };
 }
 
 const decided = (delayMs: number, isKnown: boolean): LimiterDecision =>

@@ -4,6 +4,8 @@ import type { Database } from '../store/schema.ts';
 /** `at`: wall clock, milliseconds since the epoch. */
 type KeptCount = { key: string; failures: number; at: number };
 
+type KnownBrowser = { tokenHash: string; sessionId: string };
+
 /** What the limits of log-ins keep over a restart. Nothing rejects: a disk that is full locks nobody out. */
 export type LoginMemory = {
   read(): Promise<KeptCount[]>;
@@ -14,7 +16,7 @@ export type LoginMemory = {
   remember(userId: string, network: string, at: number): Promise<void>;
   /** Whether a browser logged in to this account before. @param account null: to any. */
   isKnownDevice(account: string | null, tokenHash: string): Promise<boolean>;
-  rememberDevice(userId: string, device: { tokenHash: string; sessionId: string }, at: number): Promise<void>;
+  rememberDevice(userId: string, device: KnownBrowser, at: number): Promise<void>;
 };
 
 /** The last ones stay. */
@@ -34,23 +36,7 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
   };
   return {
     read: () => unless([], () => db.selectFrom('login_counts').selectAll().execute()),
-    keep: (counts) =>
-      unless(undefined, async () => {
-        if (counts.length === 0) return;
-        await db.transaction().execute(async (transaction) => {
-          await transaction
-            .insertInto('login_counts')
-            .values([...counts])
-            .onConflict((conflict) =>
-              conflict
-                .column('key')
-                .doUpdateSet(({ ref }) => ({ failures: ref('excluded.failures'), at: ref('excluded.at') })),
-            )
-            .execute();
-          await sql`delete from login_counts where key not in
-            (select key from login_counts order by at desc, key limit ${maxCounts})`.execute(transaction);
-        });
-      }),
+    keep: (counts) => unless(undefined, () => keepCounts(db, counts)),
     forget: (keys) =>
       unless(
         undefined,
@@ -71,20 +57,7 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
           .executeTakeFirst();
         return row !== undefined;
       }),
-    remember: (userId, network, at) =>
-      unless(undefined, async () => {
-        await db.transaction().execute(async (transaction) => {
-          await transaction
-            .insertInto('login_networks')
-            .values({ user_id: userId, network, at })
-            .onConflict((conflict) => conflict.columns(['user_id', 'network']).doUpdateSet({ at }))
-            .execute();
-          await sql`delete from login_networks where user_id = ${userId} and network not in
-            (select network from login_networks where user_id = ${userId} order by at desc, network limit ${maxNetworks})`.execute(
-            transaction,
-          );
-        });
-      }),
+    remember: (userId, network, at) => unless(undefined, () => rememberNetwork(db, userId, network, at)),
     isKnownDevice: (account, tokenHash) =>
       unless(false, async () => {
         const known = db
@@ -95,20 +68,51 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
         const row = await (account === null ? known : known.where('users.email', '=', account)).executeTakeFirst();
         return row !== undefined;
       }),
-    rememberDevice: (userId, { tokenHash, sessionId }, at) =>
-      unless(undefined, async () => {
-        await db.transaction().execute(async (transaction) => {
-          await transaction
-            .insertInto('login_devices')
-            .values({ user_id: userId, token_hash: tokenHash, session_id: sessionId, at })
-            .onConflict((conflict) =>
-              conflict.columns(['user_id', 'token_hash']).doUpdateSet({ session_id: sessionId, at }),
-            )
-            .execute();
-          await sql`delete from login_devices where user_id = ${userId} and token_hash not in
-            (select token_hash from login_devices where user_id = ${userId}
-              order by at desc, token_hash limit ${maxDevices})`.execute(transaction);
-        });
-      }),
+    rememberDevice: (userId, device, at) => unless(undefined, () => rememberDevice(db, userId, device, at)),
   };
+}
+
+async function keepCounts(db: Database, counts: readonly KeptCount[]): Promise<void> {
+  if (counts.length === 0) return;
+  await db.transaction().execute(async (transaction) => {
+    await transaction
+      .insertInto('login_counts')
+      .values([...counts])
+      .onConflict((conflict) =>
+        conflict
+          .column('key')
+          .doUpdateSet(({ ref }) => ({ failures: ref('excluded.failures'), at: ref('excluded.at') })),
+      )
+      .execute();
+    await sql`delete from login_counts where key not in
+      (select key from login_counts order by at desc, key limit ${maxCounts})`.execute(transaction);
+  });
+}
+
+async function rememberNetwork(db: Database, userId: string, network: string, at: number): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await transaction
+      .insertInto('login_networks')
+      .values({ user_id: userId, network, at })
+      .onConflict((conflict) => conflict.columns(['user_id', 'network']).doUpdateSet({ at }))
+      .execute();
+    await sql`delete from login_networks where user_id = ${userId} and network not in
+      (select network from login_networks where user_id = ${userId} order by at desc, network limit ${maxNetworks})`.execute(
+      transaction,
+    );
+  });
+}
+
+async function rememberDevice(db: Database, userId: string, device: KnownBrowser, at: number): Promise<void> {
+  const { tokenHash, sessionId } = device;
+  await db.transaction().execute(async (transaction) => {
+    await transaction
+      .insertInto('login_devices')
+      .values({ user_id: userId, token_hash: tokenHash, session_id: sessionId, at })
+      .onConflict((conflict) => conflict.columns(['user_id', 'token_hash']).doUpdateSet({ session_id: sessionId, at }))
+      .execute();
+    await sql`delete from login_devices where user_id = ${userId} and token_hash not in
+      (select token_hash from login_devices where user_id = ${userId}
+        order by at desc, token_hash limit ${maxDevices})`.execute(transaction);
+  });
 }

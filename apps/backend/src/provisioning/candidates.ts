@@ -48,25 +48,10 @@ export function createCandidates(parts: {
   sendLost: (address: string) => void;
   monotonic: () => number;
 }): Candidates {
-  const { send, sendLost, monotonic } = parts;
+  const { sendLost, monotonic } = parts;
   const entries = new Map<string, Entry>();
 
-  let allowance = sentAtOnce;
-  let allowedAtMs = monotonic();
-  const mayTell = (): boolean => {
-    const nowMs = monotonic();
-    allowance = Math.min(sentAtOnce, allowance + ((nowMs - allowedAtMs) / 1_000) * sentPerSecond);
-    allowedAtMs = nowMs;
-    if (allowance < 1) return false;
-    allowance -= 1;
-    return true;
-  };
-  const tellNow = (entry: Entry, isChanged: boolean): void => {
-    entry.isDirty = false;
-    if (isChanged && entry.broadcastAtMs !== null) entry.changeBroadcastAtMs = monotonic();
-    entry.broadcastAtMs = monotonic();
-    send(entry.candidate);
-  };
+  const { tell, tellNow } = createTelling(parts);
   const drop = (address: string): void => {
     const entry = entries.get(address);
     entries.delete(address);
@@ -80,32 +65,15 @@ export function createCandidates(parts: {
     return true;
   };
   const add = (candidate: Candidate, heardAtMs: number, broadcastAtMs: number | null): void => {
-    const kept: Kept = {
-      heardAtMs,
-      firstHeardAtMs: heardAtMs,
-      heardSeconds: 1,
-      rssi: candidate.rssi,
-      broadcastAtMs,
-      changeBroadcastAtMs: null,
-    };
-    if (!makeRoom(kept)) return;
-    const entry: Entry = { ...kept, candidate, isDirty: false, countedAtMs: heardAtMs };
+    const entry = newEntry(candidate, heardAtMs, broadcastAtMs);
+    if (!makeRoom(entry)) return;
     entries.set(candidate.address, entry);
-    if (broadcastAtMs !== null) return;
-    if (mayTell()) tellNow(entry, true);
-    else entry.isDirty = true;
+    if (broadcastAtMs === null) tell(entry, true);
   };
   const update = (entry: Entry, candidate: Candidate): void => {
     const isChanged = !isSameDevice(entry.candidate, candidate);
-    entry.heardAtMs = monotonic();
-    if (entry.heardAtMs - entry.countedAtMs >= countEveryMs) {
-      entry.heardSeconds += 1;
-      entry.countedAtMs = entry.heardAtMs;
-    }
-    // An unknown signal does not replace a known one.
-    entry.candidate = { ...candidate, rssi: candidate.rssi ?? entry.rssi };
-    entry.rssi = entry.candidate.rssi;
-    if (isBroadcastNow(entry, isChanged, monotonic()) && mayTell()) tellNow(entry, isChanged);
+    noteHeard(entry, candidate, monotonic());
+    if (isBroadcastNow(entry, isChanged, monotonic())) tell(entry, isChanged);
     else entry.isDirty = true;
   };
   return {
@@ -120,7 +88,7 @@ export function createCandidates(parts: {
       for (const [address, entry] of entries) if (isLost(entry, listeningSinceMs, monotonic())) drop(address);
       const dirty = [...entries.values()].filter((entry) => entry.isDirty).sort(byUrgency);
       for (const entry of dirty) {
-        if (isBroadcastNow(entry, false, monotonic()) && mayTell()) tellNow(entry, false);
+        if (isBroadcastNow(entry, false, monotonic())) tell(entry, false);
         isWaiting ||= entry.isDirty;
       }
       return isWaiting;
@@ -135,4 +103,57 @@ export function createCandidates(parts: {
     has: (address) => entries.has(address),
     candidates: () => [...entries.values()].map(({ candidate }) => candidate),
   };
+}
+
+/** Sends candidates, little by little when there are many. */
+function createTelling({ send, monotonic }: { send: (candidate: Candidate) => void; monotonic: () => number }) {
+  const mayTell = createAllowance(monotonic);
+  const tellNow = (entry: Entry, isChanged: boolean): void => {
+    entry.isDirty = false;
+    if (isChanged && entry.broadcastAtMs !== null) entry.changeBroadcastAtMs = monotonic();
+    entry.broadcastAtMs = monotonic();
+    send(entry.candidate);
+  };
+  const tell = (entry: Entry, isChanged: boolean): void => {
+    if (mayTell()) tellNow(entry, isChanged);
+    else entry.isDirty = true;
+  };
+  return { tell, tellNow };
+}
+
+/** @returns whether one more may be sent now. */
+function createAllowance(monotonic: () => number): () => boolean {
+  let allowance = sentAtOnce;
+  let allowedAtMs = monotonic();
+  return () => {
+    const nowMs = monotonic();
+    allowance = Math.min(sentAtOnce, allowance + ((nowMs - allowedAtMs) / 1_000) * sentPerSecond);
+    allowedAtMs = nowMs;
+    if (allowance < 1) return false;
+    allowance -= 1;
+    return true;
+  };
+}
+
+const newEntry = (candidate: Candidate, heardAtMs: number, broadcastAtMs: number | null): Entry => ({
+  heardAtMs,
+  firstHeardAtMs: heardAtMs,
+  heardSeconds: 1,
+  rssi: candidate.rssi,
+  broadcastAtMs,
+  changeBroadcastAtMs: null,
+  candidate,
+  isDirty: false,
+  countedAtMs: heardAtMs,
+});
+
+function noteHeard(entry: Entry, candidate: Candidate, nowMs: number): void {
+  entry.heardAtMs = nowMs;
+  if (nowMs - entry.countedAtMs >= countEveryMs) {
+    entry.heardSeconds += 1;
+    entry.countedAtMs = nowMs;
+  }
+  // An unknown signal does not replace a known one.
+  entry.candidate = { ...candidate, rssi: candidate.rssi ?? entry.rssi };
+  entry.rssi = entry.candidate.rssi;
 }

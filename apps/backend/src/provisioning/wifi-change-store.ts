@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
-import type { Database, WifiChangesTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction, WifiChangesTable } from '../store/schema.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { WifiTarget } from './wifi-change-decide.ts';
 
@@ -53,27 +53,7 @@ export function createWifiChangeStore({ db, box, clock }: { db: Database; box: S
     },
     /** Takes the place of the last change. @returns the number of devices; null while one runs. */
     create: (network: Network, userId: string): Promise<number | null> =>
-      db.transaction().execute(async (transaction) => {
-        const id = randomUUIDv7();
-        const now = clock.now();
-        await transaction.deleteFrom('wifi_changes').where('state', '<>', 'running').execute();
-        const credentials = box.seal(JSON.stringify(network), id);
-        const row = { id, ssid: network.ssid, credentials, started_by: userId, started_at: now, ended_at: null };
-        const added = await transaction
-          .insertInto('wifi_changes')
-          .values({ ...row, state: 'running' })
-          .onConflict((conflict) => conflict.doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        if (added === undefined) return null;
-        const devices = await transaction.selectFrom('devices').select(['id', 'status']).execute();
-        for (const { id: device_id, status } of devices) {
-          const state = status === 'online' ? 'waiting' : 'offline';
-          const target = { change_id: id, device_id, state, told_at: null, reason: null, changed_at: now } as const;
-          await transaction.insertInto('wifi_change_devices').values(target).execute();
-        }
-        return devices.length;
-      }),
+      db.transaction().execute((transaction) => createChange({ transaction, box, now: clock.now() }, network, userId)),
     /** Null when the key it was encrypted with is gone. */
     credentials: ({ id, credentials }: WifiChangeRow): Network | null => {
       const text = credentials === null ? null : box.open(credentials, id);
@@ -88,23 +68,54 @@ export function createWifiChangeStore({ db, box, clock }: { db: Database; box: S
       set(change, deviceId, { state: 'not_told', told_at: null, reason }),
     /** @returns whether it was running. */
     end: (state: 'ended' | 'cancelled'): Promise<boolean> =>
-      db.transaction().execute(async (transaction) => {
-        const ended = await transaction
-          .updateTable('wifi_changes')
-          .set({ state, credentials: null, ended_at: clock.now() })
-          .where('state', '=', 'running')
-          .returning('id')
-          .executeTakeFirst();
-        if (ended === undefined) return false;
-        const reason = 'The change was cancelled first.';
-        await transaction
-          .updateTable('wifi_change_devices')
-          .set({ state: 'not_told', reason, changed_at: clock.now() })
-          .where('change_id', '=', ended.id)
-          .where('state', '=', 'waiting')
-          .where('told_at', 'is', null)
-          .execute();
-        return true;
-      }),
+      db.transaction().execute((transaction) => endChange(transaction, state, clock.now())),
   };
+}
+
+async function createChange(
+  { transaction, box, now }: { transaction: DatabaseTransaction; box: SecretBox; now: number },
+  network: Network,
+  userId: string,
+): Promise<number | null> {
+  const id = randomUUIDv7();
+  await transaction.deleteFrom('wifi_changes').where('state', '<>', 'running').execute();
+  const credentials = box.seal(JSON.stringify(network), id);
+  const row = { id, ssid: network.ssid, credentials, started_by: userId, started_at: now, ended_at: null };
+  const added = await transaction
+    .insertInto('wifi_changes')
+    .values({ ...row, state: 'running' })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (added === undefined) return null;
+  const devices = await transaction.selectFrom('devices').select(['id', 'status']).execute();
+  for (const { id: device_id, status } of devices) {
+    const state = status === 'online' ? 'waiting' : 'offline';
+    const target = { change_id: id, device_id, state, told_at: null, reason: null, changed_at: now } as const;
+    await transaction.insertInto('wifi_change_devices').values(target).execute();
+  }
+  return devices.length;
+}
+
+async function endChange(
+  transaction: DatabaseTransaction,
+  state: 'ended' | 'cancelled',
+  now: number,
+): Promise<boolean> {
+  const ended = await transaction
+    .updateTable('wifi_changes')
+    .set({ state, credentials: null, ended_at: now })
+    .where('state', '=', 'running')
+    .returning('id')
+    .executeTakeFirst();
+  if (ended === undefined) return false;
+  const reason = 'The change was cancelled first.';
+  await transaction
+    .updateTable('wifi_change_devices')
+    .set({ state: 'not_told', reason, changed_at: now })
+    .where('change_id', '=', ended.id)
+    .where('state', '=', 'waiting')
+    .where('told_at', 'is', null)
+    .execute();
+  return true;
 }

@@ -57,7 +57,7 @@ type KeeperState = {
 
 /** Keeps the database and its copies within the budget, and returns free space to the disk. */
 export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
-  const { store, leadership, clock, logger } = parts;
+  const { store, leadership, clock } = parts;
   const stopping = new AbortController();
   const state: KeeperState = {
     isShedding: false,
@@ -77,29 +77,7 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
       await apply(next);
       return next;
     });
-  const run = async (): Promise<void> => {
-    let isMeasured = false;
-    let trimmedMs = -Infinity;
-    while (!stopping.signal.aborted) {
-      let pauseMs = lookEveryMs;
-      try {
-        if (leadership.isLeader()) {
-          isMeasured ||= await measureOnce(parts, stopping.signal);
-          if (clock.monotonic() - trimmedMs >= trimEveryMs) {
-            trimmedMs = clock.monotonic();
-            await trimRows(store, runsRoom({ budgetBytes: parts.budgetBytes, isCopied: store.kind === 'sqlite' }));
-          }
-          const { kind } = await step();
-          if (kind === 'shed' || kind === 'give_back' || kind === 'remove_copy') pauseMs = stepPauseMs;
-        }
-        state.dropped = await droppedTotals(store);
-      } catch (error) {
-        logger.failed('keeping the storage within its budget', error);
-      }
-      await sleep(pauseMs);
-    }
-  };
-  const running = run();
+  const running = keepWithin(parts, state, { step, sleep, signal: stopping.signal });
   return {
     budgetBytes: parts.budgetBytes,
     usedBytes: () => state.usedBytes,
@@ -124,6 +102,33 @@ export function startStorageKeeper(parts: KeeperParts): StorageKeeper {
       await running;
     },
   };
+}
+
+type Turns = { step(): Promise<StorageStep>; sleep(ms: number): Promise<void>; signal: AbortSignal };
+
+/** Until the backend ends. */
+async function keepWithin(parts: KeeperParts, state: KeeperState, { step, sleep, signal }: Turns): Promise<void> {
+  const { store, leadership, clock, logger } = parts;
+  let isMeasured = false;
+  let trimmedMs = -Infinity;
+  while (!signal.aborted) {
+    let pauseMs = lookEveryMs;
+    try {
+      if (leadership.isLeader()) {
+        isMeasured ||= await measureOnce(parts, signal);
+        if (clock.monotonic() - trimmedMs >= trimEveryMs) {
+          trimmedMs = clock.monotonic();
+          await trimRows(store, runsRoom({ budgetBytes: parts.budgetBytes, isCopied: store.kind === 'sqlite' }));
+        }
+        const { kind } = await step();
+        if (kind === 'shed' || kind === 'give_back' || kind === 'remove_copy') pauseMs = stepPauseMs;
+      }
+      state.dropped = await droppedTotals(store);
+    } catch (error) {
+      logger.failed('keeping the storage within its budget', error);
+    }
+    await sleep(pauseMs);
+  }
 }
 
 async function decideNext(

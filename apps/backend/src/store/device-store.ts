@@ -111,21 +111,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
     },
     findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
-    provision: async (device) => {
-      const token = newToken();
-      const values = newDeviceRow(device, hashToken(token), clock.now());
-      const { device_token, type, name, zone_id } = values;
-      return db.transaction().execute(async (transaction) => {
-        const { id } = await transaction
-          .insertInto('devices')
-          .values(values)
-          .onConflict((conflict) => conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id }))
-          .returning('id')
-          .executeTakeFirstOrThrow();
-        await forgetUnregistered(transaction, [device.externalId]);
-        return { id, token };
-      });
-    },
+    provision: (device) => provisionDevice(db, device, clock.now()),
     accept: (device) => db.transaction().execute((transaction) => acceptDevice(transaction, device, clock.now())),
     change: async (id, { name, zoneId }) => {
       const set = { ...(name === undefined ? {} : { name }), ...(zoneId === undefined ? {} : { zone_id: zoneId }) };
@@ -134,6 +120,26 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
     },
     remove: (id) => db.transaction().execute((transaction) => removeDevice(transaction, id, clock.now())),
   };
+}
+
+async function provisionDevice(
+  db: Database,
+  device: Parameters<DeviceStore['provision']>[0],
+  now: number,
+): ReturnType<DeviceStore['provision']> {
+  const token = newToken();
+  const values = newDeviceRow(device, hashToken(token), now);
+  const { device_token, type, name, zone_id } = values;
+  return db.transaction().execute(async (transaction) => {
+    const { id } = await transaction
+      .insertInto('devices')
+      .values(values)
+      .onConflict((conflict) => conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id }))
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await forgetUnregistered(transaction, [device.externalId]);
+    return { id, token };
+  });
 }
 
 /** A condition on `zone_id`. */

@@ -63,38 +63,7 @@ export async function runStorageJob(
 
 /** Storage in a process of its own for each call, which is killed when it takes too long. */
 export function createStorageProcess(proxy: OutgoingProxy, { callMs, silenceMs } = usual): Storage {
-  const pausedUntil = new Map<string, number>();
-  const run = async (
-    work: Omit<StorageJob, 'work' | 'authorities' | 'proxy'>,
-    options: StorageOptions & { mostMs: number; mostSilenceMs: number; content: PassThrough | null },
-  ): Promise<unknown> => {
-    const { target } = work;
-    const job: StorageJob = { ...work, work: 'storage', authorities: getCACertificates('extra'), proxy };
-    const key = JSON.stringify(target);
-    const gone = target.kind === 'folder' ? 'not_mounted' : 'unreachable';
-    if ((pausedUntil.get(key) ?? 0) > performance.now()) throw new DestinationFault(gone);
-    const { signal, onProgress = () => undefined, mostMs, mostSilenceMs, content } = options;
-    const late = new AbortController();
-    const timer = mostMs === Infinity ? undefined : setTimeout(() => late.abort(), mostMs);
-    try {
-      const outcome = await runInProcess<number, StorageOutcome>(job, {
-        program: findBackendProgram(),
-        onProgress,
-        signal: AbortSignal.any([signal, late.signal]),
-        mostSilenceMs: () => mostSilenceMs,
-        urgent: { content },
-      });
-      if (outcome.kind === 'fault') throw new DestinationFault(late.signal.aborted ? gone : outcome.reason);
-      return outcome.answer;
-    } catch (error) {
-      if (error instanceof DestinationFault) throw error;
-      if (error instanceof JobHangsError) pausedUntil.set(key, performance.now() + pauseMs);
-      const isLate = late.signal.aborted || error instanceof JobTooSlowError || error instanceof JobHangsError;
-      throw new DestinationFault(isLate ? gone : 'failed', error);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+  const processes = { proxy, pausedUntil: new Map<string, number>() };
   return {
     ask: async <Call extends StorageCall>(
       target: StorageTarget,
@@ -106,7 +75,7 @@ export function createStorageProcess(proxy: OutgoingProxy, { callMs, silenceMs }
       const bytes = isPut ? ((await fileBytes((given as { path: string }).path)) ?? 0) : 0;
       const mostMs = isPut ? transferMs + bytes * transferMsPerByte : callMs;
       const limits = { mostMs, mostSilenceMs: isPut ? silenceMs : Infinity, content: null };
-      const answer = await run({ target, call, given }, { ...options, ...limits });
+      const answer = await runCall(processes, { target, call, given }, { ...options, ...limits });
       return answer as StorageCalls[Call]['answer'];
     },
     read: async (target, name, options): Promise<Readable> => {
@@ -116,7 +85,7 @@ export function createStorageProcess(proxy: OutgoingProxy, { callMs, silenceMs }
       const signal = AbortSignal.any([options.signal, left.signal]);
       const work = { target, call: 'read', given: { name } } as const;
       const limits = { mostMs: Infinity, mostSilenceMs: Infinity, content };
-      const ended = run(work, { ...options, ...limits, signal }).then(
+      const ended = runCall(processes, work, { ...options, ...limits, signal }).then(
         () => content.end(),
         (error: Error) => content.destroy(error),
       );
@@ -129,4 +98,43 @@ export function createStorageProcess(proxy: OutgoingProxy, { callMs, silenceMs }
       return content;
     },
   };
+}
+
+type Processes = {
+  proxy: OutgoingProxy;
+  /** Storage whose process hangs, until this time of `performance.now`. */
+  pausedUntil: Map<string, number>;
+};
+
+async function runCall(
+  { proxy, pausedUntil }: Processes,
+  work: Omit<StorageJob, 'work' | 'authorities' | 'proxy'>,
+  options: StorageOptions & { mostMs: number; mostSilenceMs: number; content: PassThrough | null },
+): Promise<unknown> {
+  const { target } = work;
+  const job: StorageJob = { ...work, work: 'storage', authorities: getCACertificates('extra'), proxy };
+  const key = JSON.stringify(target);
+  const gone = target.kind === 'folder' ? 'not_mounted' : 'unreachable';
+  if ((pausedUntil.get(key) ?? 0) > performance.now()) throw new DestinationFault(gone);
+  const { signal, onProgress = () => undefined, mostMs, mostSilenceMs, content } = options;
+  const late = new AbortController();
+  const timer = mostMs === Infinity ? undefined : setTimeout(() => late.abort(), mostMs);
+  try {
+    const outcome = await runInProcess<number, StorageOutcome>(job, {
+      program: findBackendProgram(),
+      onProgress,
+      signal: AbortSignal.any([signal, late.signal]),
+      mostSilenceMs: () => mostSilenceMs,
+      urgent: { content },
+    });
+    if (outcome.kind === 'fault') throw new DestinationFault(late.signal.aborted ? gone : outcome.reason);
+    return outcome.answer;
+  } catch (error) {
+    if (error instanceof DestinationFault) throw error;
+    if (error instanceof JobHangsError) pausedUntil.set(key, performance.now() + pauseMs);
+    const isLate = late.signal.aborted || error instanceof JobTooSlowError || error instanceof JobHangsError;
+    throw new DestinationFault(isLate ? gone : 'failed', error);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -111,67 +111,20 @@ type Done<R> = { result: QueryResult<R>; end: () => void };
 
 /** @returns one of Kysely's connections: all of them are the same one to SQLite. */
 function createConnection(shared: Shared): SqliteConnection {
-  const { database, onError, prepare, turn, lane } = shared;
+  const { database, onError, turn } = shared;
   /** Ends the turns of the transaction that is open here; null: none is. */
   let endTransaction: (() => void) | null = null;
 
-  const runNow = <R>({ sql, parameters }: CompiledQuery): QueryResult<R> => {
-    const { statement, returnsRows } = prepare(sql);
-    const values = parameters.map(toSqlite);
-    if (returnsRows) return { rows: statement.all(...values) as R[] };
-    const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
-  };
   const runOrTell = <R>(query: CompiledQuery): QueryResult<R> => {
     try {
-      return runNow(query);
+      return runNow(shared, query);
     } catch (error) {
       onError(error);
       throw error;
     }
   };
-  /** Again and again while a lock is held. @param deadline of `performance.now`. */
-  const runUnlocked = async <R>(query: CompiledQuery, deadline: number): Promise<Done<R>> => {
-    for (;;) {
-      const end = await turn();
-      try {
-        return { result: runNow<R>(query), end };
-      } catch (error) {
-        end();
-        if (!isLocked(error) || performance.now() >= deadline) {
-          onError(error);
-          throw error;
-        }
-      }
-      await sleep(lockPauseMs);
-    }
-  };
-  const runInTurn = async <R>(query: CompiledQuery): Promise<Done<R>> => {
-    const deadline = performance.now() + lockWaitMs;
-    const isReading = isRead(query);
-    const end = await turn();
-    if (isReading || lane.isEmpty()) {
-      try {
-        return { result: runNow<R>(query), end };
-      } catch (error) {
-        if (!isLocked(error)) {
-          end();
-          onError(error);
-          throw error;
-        }
-      }
-    }
-    const entering = isReading ? null : lane.enter();
-    end();
-    const leave = await entering;
-    try {
-      return await runUnlocked(query, deadline);
-    } finally {
-      leave?.();
-    }
-  };
   const runAlone = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-    const { result, end } = await runInTurn<R>(query);
+    const { result, end } = await runInTurn<R>(shared, query);
     end();
     return result;
   };
@@ -183,24 +136,19 @@ function createConnection(shared: Shared): SqliteConnection {
   return {
     executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> =>
       endTransaction === null ? runAlone(query) : runOrTell(query),
-    streamQuery: async function* <R>({ sql, parameters }: CompiledQuery, chunkSize: number) {
+    streamQuery: async function* <R>(query: CompiledQuery, chunkSize: number) {
       const end = endTransaction === null ? await turn() : null;
       try {
-        // A separate statement: the cached one may be reused while this one is still read.
-        let rows: R[] = [];
-        for (const row of database.prepare(sql).iterate(...parameters.map(toSqlite))) {
-          rows.push(row as R);
-          if (rows.length < chunkSize) continue;
-          yield { rows };
-          rows = [];
-        }
-        if (rows.length > 0) yield { rows };
+        yield* readInChunks<R>(database, query, chunkSize);
       } finally {
         end?.();
       }
     },
     begin: async ({ accessMode }) => {
-      const { end } = await runInTurn(CompiledQuery.raw(accessMode === 'read only' ? 'begin' : 'begin immediate'));
+      const { end } = await runInTurn(
+        shared,
+        CompiledQuery.raw(accessMode === 'read only' ? 'begin' : 'begin immediate'),
+      );
       endTransaction = end;
     },
     commit: () => {
@@ -216,6 +164,75 @@ function createConnection(shared: Shared): SqliteConnection {
       }
     },
   };
+}
+
+function runNow<R>({ prepare }: Shared, { sql, parameters }: CompiledQuery): QueryResult<R> {
+  const { statement, returnsRows } = prepare(sql);
+  const values = parameters.map(toSqlite);
+  if (returnsRows) return { rows: statement.all(...values) as R[] };
+  const { changes, lastInsertRowid } = statement.run(...values);
+  return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+}
+
+/** A query of its own, or the begin of a transaction. */
+async function runInTurn<R>(shared: Shared, query: CompiledQuery): Promise<Done<R>> {
+  const { onError, turn, lane } = shared;
+  const deadline = performance.now() + lockWaitMs;
+  const isReading = isRead(query);
+  const end = await turn();
+  if (isReading || lane.isEmpty()) {
+    try {
+      return { result: runNow<R>(shared, query), end };
+    } catch (error) {
+      if (!isLocked(error)) {
+        end();
+        onError(error);
+        throw error;
+      }
+    }
+  }
+  const entering = isReading ? null : lane.enter();
+  end();
+  const leave = await entering;
+  try {
+    return await runUnlocked(shared, query, deadline);
+  } finally {
+    leave?.();
+  }
+}
+
+/** Again and again while a lock is held. @param deadline of `performance.now`. */
+async function runUnlocked<R>(shared: Shared, query: CompiledQuery, deadline: number): Promise<Done<R>> {
+  const { onError, turn } = shared;
+  for (;;) {
+    const end = await turn();
+    try {
+      return { result: runNow<R>(shared, query), end };
+    } catch (error) {
+      end();
+      if (!isLocked(error) || performance.now() >= deadline) {
+        onError(error);
+        throw error;
+      }
+    }
+    await sleep(lockPauseMs);
+  }
+}
+
+function* readInChunks<R>(
+  database: DatabaseSync,
+  { sql, parameters }: CompiledQuery,
+  chunkSize: number,
+): Generator<QueryResult<R>> {
+  // A separate statement: the cached one may be reused while this one is still read.
+  let rows: R[] = [];
+  for (const row of database.prepare(sql).iterate(...parameters.map(toSqlite))) {
+    rows.push(row as R);
+    if (rows.length < chunkSize) continue;
+    yield { rows };
+    rows = [];
+  }
+  if (rows.length > 0) yield { rows };
 }
 
 /** Waits for its turn, first come, first served. @returns what ends it. */
