@@ -10,6 +10,8 @@ import { failuresOf, isInterrupted, printTotals, runTests, type TestRun } from '
 const everything = ['packages', 'apps', 'simulators', 'scripts', 'tests/faults', 'tests/rig'];
 const memoryFolder = '/dev/shm';
 const roomBytes = 1024 ** 3;
+/** A process that does not end, such as after a failed test that left a server open, is ended then, and its output is shown. */
+const limitMinutes = 8;
 
 /** In memory, because databases wait for the disk at every commit. */
 async function temporaryFolder(): Promise<string> {
@@ -27,7 +29,7 @@ async function main(files: readonly string[]): Promise<number> {
   const folder = await temporaryFolder();
   const runPart = async (part: number): Promise<TestRun> => {
     const options = ['--test-isolation=none', '--test-timeout=180000', `--test-shard=${part}/${parts}`];
-    const run = await runTests([...options, ...patterns], { TMPDIR: folder });
+    const run = await runTests([...options, ...patterns], { TMPDIR: folder }, { limitMinutes });
     const { pass, fail, cancelled } = run.totals;
     const isGood = fail + cancelled === 0;
     process.stdout.write(

@@ -7,13 +7,17 @@ import { createCloudSockets, type CloudLoss } from './cloud-socket.ts';
 
 const nothing = (): void => undefined;
 
-test('a cloud that floods the station with pongs or pings is disconnected; one that pings normally is not', async () => {
+test('a cloud that floods the station with pongs or pings is disconnected; one that pings normally is not', async (t) => {
   for (const [kind, count] of [
     ['pong', 5_000],
     ['ping', 5_000],
     ['ping', 50],
   ] as const) {
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    t.after(() => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    });
     server.on('connection', (socket) => {
       socket.on('error', nothing);
       for (let frame = 0; frame < count; frame++) socket[kind]('', false, nothing);
@@ -34,7 +38,5 @@ test('a cloud that floods the station with pongs or pings is disconnected; one t
     if (count < 100) assert.equal(result, 'heard it to the end');
     else assert.match((result as CloudLoss).reason, /more pings and pongs/);
     assert.ok(pongs <= 200, `${pongs} were dealt with`);
-    for (const client of server.clients) client.terminate();
-    server.close();
   }
 });
