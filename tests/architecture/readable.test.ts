@@ -32,6 +32,8 @@ const tricks: Readonly<Record<string, (node: ts.Node) => boolean>> = {
     node.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
     ts.isArrayLiteralExpression(node.left) &&
     ts.isArrayLiteralExpression(plain(node.right)),
+  'a pattern of rest parameters': (node) =>
+    ts.isParameter(node) && node.dotDotDotToken !== undefined && !ts.isIdentifier(node.name),
   'a call in `return void`': (node) =>
     ts.isReturnStatement(node) && node.expression !== undefined && endsInVoid(node.expression),
 };
@@ -98,6 +100,8 @@ const planted: readonly (readonly [code: string, count: number])[] = [
   ['[a, b] = [b, a];', 1],
   ['function f() { return void g(); }', 1],
   ['function f() { return a ? undefined : void g(); }', 1],
+  ['function f(a, ...[b]) {}', 1],
+  ['function f(a, ...rest) {}', 0],
   ['const a = { ...b, ...(c ? { d } : {}) };', 0],
   ['const [first, ...rest] = [...a, b];', 0],
   ['const { a, b } = { ...defaults, ...given };', 0],

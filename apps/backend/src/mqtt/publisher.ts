@@ -7,11 +7,11 @@ const maxWaiting = 1_000;
 
 /** The client's `outgoingStore`. A real store would make the library resend unacknowledged messages, however late. */
 export class NothingKept extends Store {
-  override put(...[, done]: Parameters<Store['put']>): this {
+  override put(_packet: Parameters<Store['put']>[0], done: Parameters<Store['put']>[1]): this {
     done();
     return this;
   }
-  override del(...[packet, done]: Parameters<Store['del']>): this {
+  override del(packet: Parameters<Store['del']>[0], done: Parameters<Store['del']>[1]): this {
     done(undefined, { ...packet, cmd: 'publish' } as Parameters<typeof done>[1]);
     return this;
   }

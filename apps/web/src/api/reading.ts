@@ -38,7 +38,7 @@ export function useReading<Route extends ReadKey, Shown = AnswerOf<Route>>(
   ...sent: Arguments<SentTo<Route>>
 ): Reading<Shown> {
   type T = AnswerOf<Route>;
-  const [parts] = sent as [AnyOptions?];
+  const parts = sent[0] as AnyOptions | undefined;
   const { session, live, queries } = useServices();
   const state = useStore(live.state);
   const { link, silence } = state;

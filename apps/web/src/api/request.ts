@@ -78,8 +78,8 @@ export type AnyOptions = SendOptions & {
 export type AnySend = (route: RouteKey, options?: AnyOptions) => Promise<unknown>;
 
 /** Path and query of a request. */
-export function pathOf<Key extends RouteKey>(route: Key, ...[sent]: Arguments<PathParts<Key>>): string {
-  const { params = {}, query = {} } = (sent ?? {}) as AnyOptions;
+export function pathOf<Key extends RouteKey>(route: Key, ...sent: Arguments<PathParts<Key>>): string {
+  const { params = {}, query = {} } = (sent[0] ?? {}) as AnyOptions;
   const path = route
     .slice(route.indexOf('/'))
     .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(ownValue(params, name) ?? ''));

@@ -105,8 +105,8 @@ export function createSessionService(parts: SessionParts): SessionService {
     token: () => token(page),
     tokenRefused: (refused) => dropToken(page, refused),
     // The types of `SessionService` have checked what belongs to the route.
-    call: (route, ...[options]) => call(page, route, options ?? {}) as never,
-    page: (route, at, ...[options]) => call(page, route, { ...options, page: { at } }) as never,
+    call: (route, ...sent) => call(page, route, sent[0] ?? {}) as never,
+    page: (route, at, ...sent) => call(page, route, { ...sent[0], page: { at } }) as never,
   };
 }
 
