@@ -557,7 +557,8 @@ declared_problem() {
 	COMPOSE_FILE) matches "$2" '[a-zA-Z0-9][a-zA-Z0-9_.-]*\.ya?ml' || echo 'must be the name of a .yml or .yaml file in COMPOSE_PROJECT_PATH, without a folder' ;;
 	BACKEND_CONTAINER_NAME | FRONTEND_CONTAINER_NAME | REVERSE_PROXY_SERVICE) matches "$2" '[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}' || echo 'must be a name of letters, digits, "_", "." and "-"' ;;
 	HEALTHCHECK_URL | BACKEND_URL | CONNECTIVITY_CHECK_URL | STATION_URL) matches_any_case "$2" '(https|http)://[^[:space:]/?#@]+([/?][^[:space:]#]*)?' || echo 'must be a URL that begins with https:// or http://, without a user name, password or fragment' ;;
-	HEALTHCHECK_TIMEOUT_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 1 3600 || echo 'must be a number from 1 to 3600' ;;
+	HEALTHCHECK_TIMEOUT_SECONDS | DEVICES_BACK_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 1 3600 || echo 'must be a number from 1 to 3600' ;;
+	PROBATION_MINUTES) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0 1440 || echo 'must be a number from 0 to 1440' ;;
 	STABILIZATION_SECONDS) is_number "$2" '[0-9]{1,9}(\.[0-9]{1,9})?' 0 3600 || echo 'must be a number from 0 to 3600' ;;
 	CONTAINER_USERNAME) matches "$2" '[ -~]{1,256}' || echo 'must be printable ASCII' ;;
 	CONTAINER_TOKEN) matches "$2" '[ -~]{1,4096}' || echo 'must be printable ASCII' ;;

@@ -195,6 +195,7 @@ async function tryState(): Promise<string | null> {
     },
     bootId: 'boot',
     keepReleases: 1,
+    probationMs: 0,
     stabilizationMs: 0,
     newId: () => 'id',
   });

@@ -1,5 +1,6 @@
 import { createAgentConditions, type AgentConditions } from '@station/kit/conditions';
 import type { HealthGate } from '@station/agent/stack/stack-facts';
+import type { SurfaceProbe } from '@station/agent/stack/surface-ports';
 import type { StackEngine } from '@station/agent/stack/stack-ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
@@ -47,6 +48,8 @@ export type AgentRunOptions = {
   keepsSeenImages?: boolean;
   /** How long the health gate takes. */
   gate?: HealthGate;
+  /** How long a release is watched after its verdict; default: an hour. */
+  probationMs?: number;
   /** Whether the wall clock is right; null: nobody knows (default). */
   isClockRight?: () => boolean | null;
   /** How long the agent keeps running once it is idle. */
@@ -75,7 +78,7 @@ export type AgentRun = {
   surprise: unknown;
 };
 
-const usualGate: HealthGate = { stabilizationMs: 45_000, timeoutMs: 30_000 };
+const usualGate: HealthGate = { stabilizationMs: 45_000, timeoutMs: 30_000, devicesMs: 200_000 };
 const longestMs = 2 * 3600_000;
 
 /** Runs the agent's own loop in a world until it is idle or its process ends. Changes the world in place. */
@@ -178,6 +181,7 @@ function createAgent(
     dataDir,
     clock,
     keepReleases: 1,
+    probationMs: options.probationMs ?? 60 * 60_000,
     stabilizationMs: (options.gate ?? usualGate).stabilizationMs,
     bootId: options.bootId ?? bootId(world),
     newId: () => `operation-${(world.ids += 1)}`,
@@ -271,6 +275,7 @@ function createPorts(world: World, process: SimulatedProcess, run: AgentRun, opt
     disk: options.wrapDisk?.(disk) ?? disk,
     engine: options.wrapEngine?.(engine) ?? engine,
     logger,
+    surface: simulatedSurface(process),
     probe: async () => {
       process.point('probe');
       pass(world.time, 10);
@@ -281,6 +286,21 @@ function createPorts(world: World, process: SimulatedProcess, run: AgentRun, opt
     },
   };
 }
+
+/** What every release of these worlds shows. */
+const simulatedSurface = (process: SimulatedProcess): SurfaceProbe => ({
+  look: {
+    page: async () => {
+      process.point('surface');
+      return { kind: 'modules', fault: null };
+    },
+    socket: async () => true,
+    setup: async () => false,
+    logIn: async () => 401,
+    devices: async () => ['lamp'],
+  },
+  startPage: async () => ({ kind: 'modules', fault: null }),
+});
 
 /** The release server. It is reachable exactly when the registry is. */
 function sourceOf(world: World, request: Request): ReleaseSource {

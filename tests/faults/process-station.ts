@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createHttpProbe } from '@station/agent/stack/adapters/health-probe';
+import { createSurfaceProbe } from '@station/agent/stack/adapters/surface-probe';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import type { StepContext } from '@station/agent/stack/stack-steps';
@@ -51,7 +52,7 @@ const backends: Record<Behaviour, string> = {
   unhealthy: httpService.replace('response.end(', 'response.writeHead(503); response.end('),
 };
 /** Long enough to distinguish a crashing release from a silent one, also on a busy machine. */
-const gate = { stabilizationMs: 0, timeoutMs: 6000 };
+const gate = { stabilizationMs: 0, timeoutMs: 6000, devicesMs: 6000 };
 
 export async function createProcessStation(): Promise<ProcessStation> {
   const bench = await createTestBench(join('data', stateFiles.updateOverride));
@@ -97,12 +98,13 @@ async function openAgent(bench: TestBench, parts: { logger: AgentLogger; healthU
   const dataDir = join(bench.folder, 'data');
   const engine = await bench.openEngine();
   const { stabilizationMs } = gate;
-  const files = { disk: nodeDisk, dataDir, keepReleases: 1, stabilizationMs, newId: randomUUID };
+  const files = { disk: nodeDisk, dataDir, keepReleases: 1, probationMs: 0, stabilizationMs, newId: randomUUID };
   // The processes end with the agent: every start of it is a boot of the stack.
   const base = { ...files, engine, clock: systemClock, logger, bootId: randomUUID() };
   const keeper = createJournalKeeper(base);
   const probe = createHttpProbe(healthUrl);
-  const context = { ...base, keeper, probe, gate, lock: createPort80Lock(), alive: () => undefined };
+  const surface = createSurfaceProbe({ healthUrl, backend: { url: new URL(healthUrl.origin), agentToken: null } });
+  const context = { ...base, keeper, probe, surface, gate, lock: createPort80Lock(), alive: () => undefined };
   await keeper.load();
   return { engine, keeper, context, dataDir };
 }

@@ -277,7 +277,8 @@ async function startByHand(world: World): Promise<void> {
 }
 
 async function settled(world: World, request: Request): Promise<void> {
-  const run = await runAgent(world, { request });
+  // What was installed long ago is on no probation.
+  const run = await runAgent(world, { request, probationMs: 0 });
   if (run.outcome !== 'quiet')
     throw new Error('the station of the scenarios cannot be set up', { cause: run.surprise });
 }

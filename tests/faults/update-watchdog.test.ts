@@ -44,7 +44,7 @@ describe('an agent that works for longer than the time of the watchdog', () => {
   });
 
   test('sends keep-alives while a release is given an hour to become healthy', async () => {
-    const gate = { stabilizationMs: 60 * minute, timeoutMs: minute };
+    const gate = { stabilizationMs: 60 * minute, timeoutMs: minute, devicesMs: minute };
     const run = await update('update-good', { gate });
     assert.ok(run.events.includes('update_completed'));
     assert.ok(run.gateMs > 50 * minute);

@@ -22,6 +22,7 @@ import type { FirmwareParts } from './firmware/firmware-run.ts';
 import { createFirmware, type Firmware } from './firmware/firmware.ts';
 import { createDockerEngine } from './stack/adapters/docker/docker-engine.ts';
 import { createHttpProbe } from './stack/adapters/health-probe.ts';
+import { createSurfaceProbe } from './stack/adapters/surface-probe.ts';
 import { createJournalKeeper } from './stack/journal-keeper.ts';
 import { createPort80Lock } from './stack/proxy-service.ts';
 import { createReleaseSource } from './stack/release-source.ts';
@@ -177,14 +178,15 @@ type StackDutyParts = Pick<
 function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts): Stack {
   const { release, health, stationId, dataDir } = config;
   const { keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
-  const { stabilizationMs, timeoutMs } = health;
-  const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, stabilizationMs, newId: randomUUID };
+  const { stabilizationMs, timeoutMs, devicesMs, probationMs } = health;
+  const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, probationMs, stabilizationMs, newId: randomUUID };
   const stackParts: StackParts = {
     ...keeping,
     keeper: createJournalKeeper(keeping),
     seenImages: keys === null ? undefined : createSeenImages(keeping),
     probe: createHttpProbe(health.url),
-    gate: { stabilizationMs, timeoutMs },
+    surface: createSurfaceProbe({ healthUrl: health.url, backend: config.backend }),
+    gate: { stabilizationMs, timeoutMs, devicesMs },
     source: createReleaseSource({
       url: release.manifestUrl,
       keys,

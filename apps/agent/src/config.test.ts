@@ -57,7 +57,13 @@ describe('defaults', () => {
           registry: null,
           registryCredentials: null,
         },
-        health: { url: new URL('http://localhost/api/health'), stabilizationMs: 45_000, timeoutMs: 60_000 },
+        health: {
+          url: new URL('http://localhost/api/health'),
+          stabilizationMs: 45_000,
+          timeoutMs: 60_000,
+          devicesMs: 200_000,
+          probationMs: 3_600_000,
+        },
         firmware: {
           manifestUrl: 'https://updates.example/station/firmware/manifest.json',
           cacheDir: '/home/anna/firmware-cache',
@@ -231,6 +237,8 @@ const wrong: Record<string, string[]> = {
   CHECK_INTERVAL_MINUTES: ['0', '-5', 'NaN', 'Infinity', '1e9', '43201', '5m'],
   FIRMWARE_CHECK_INTERVAL_MINUTES: ['0'],
   STABILIZATION_SECONDS: ['-1', '3601', 'soon'],
+  DEVICES_BACK_SECONDS: ['0', '3601', 'long'],
+  PROBATION_MINUTES: ['-1', '1441', 'a while'],
   HEALTHCHECK_TIMEOUT_SECONDS: ['0', '3601'],
   KEEP_RELEASES: ['0', '1.5', '21'],
   AUTO_UPDATE: ['on', 'maybe', '2'],

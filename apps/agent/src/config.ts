@@ -44,7 +44,14 @@ export type Config = {
     readonly registry: string | null;
     readonly registryCredentials: { readonly username: string; readonly password: string } | null;
   };
-  readonly health: { readonly url: URL; readonly stabilizationMs: number; readonly timeoutMs: number };
+  readonly health: {
+    readonly url: URL;
+    readonly stabilizationMs: number;
+    readonly timeoutMs: number;
+    readonly devicesMs: number;
+    /** Zero: a release is not watched after its verdict. */
+    readonly probationMs: number;
+  };
   readonly firmware: {
     readonly manifestUrl: URL;
     readonly cacheDir: string;
@@ -186,6 +193,8 @@ function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Co
       url: values.HEALTHCHECK_URL,
       stabilizationMs: values.STABILIZATION_SECONDS,
       timeoutMs: values.HEALTHCHECK_TIMEOUT_SECONDS,
+      devicesMs: values.DEVICES_BACK_SECONDS,
+      probationMs: values.PROBATION_MINUTES,
     },
     firmware: {
       manifestUrl: values.FIRMWARE_MANIFEST_URL ?? usualFirmwareManifest(values.UPDATE_SERVER_URL),

@@ -93,6 +93,16 @@ export const agentVariables = {
       default: '60',
       help: 'How long a new release may take to become healthy before it is rolled back.',
     },
+    DEVICES_BACK_SECONDS: {
+      check: is.duration(1000, 1, 3600),
+      default: '200',
+      help: 'How long the devices that were online may stay away after an update before it is rolled back.',
+    },
+    PROBATION_MINUTES: {
+      check: is.duration(60_000, 0, 1440),
+      default: '60',
+      help: 'How long a new release is watched after it was found healthy; 0: not at all.',
+    },
     STABILIZATION_SECONDS: {
       check: is.duration(1000, 0, 3600),
       default: '45',

@@ -35,6 +35,7 @@ export const agentConditionTitle = {
   manifest_unreachable: 'Der Update-Server ist nicht erreichbar',
   registry_auth_failed: 'Die Image-Registry hat die Zugangsdaten abgelehnt',
   registry_unreachable: 'Die neue Version lässt sich gerade nicht herunterladen',
+  release_failing: 'Die neue Version arbeitet nicht richtig',
   rollback_unavailable: 'Die vorherige Version ist nicht mehr auf der Station',
   stack_unhealthy: 'Die Dienste bestehen die Prüfung nicht',
   state_not_writable: 'Der Agent kann seinen Zustand nicht speichern',

@@ -35,6 +35,7 @@ export const agentConditionTitle = {
   manifest_unreachable: 'The release server cannot be reached',
   registry_auth_failed: 'The image registry refused the credentials',
   registry_unreachable: 'The new release cannot be downloaded right now',
+  release_failing: 'The new release does not work as it should',
   rollback_unavailable: 'The previous release is no longer on this station',
   stack_unhealthy: 'The services do not pass their health check',
   state_not_writable: 'The agent cannot save its state',

@@ -35,6 +35,7 @@ export const agentConditionTitle = {
   manifest_unreachable: 'Nie można połączyć się z serwerem wersji',
   registry_auth_failed: 'Rejestr obrazów odrzucił dane logowania',
   registry_unreachable: 'Nie można teraz pobrać nowej wersji',
+  release_failing: 'Nowa wersja nie działa jak należy',
   rollback_unavailable: 'Poprzedniej wersji nie ma już na stacji',
   stack_unhealthy: 'Usługi nie przechodzą kontroli',
   state_not_writable: 'Agent nie może zapisać swojego stanu',

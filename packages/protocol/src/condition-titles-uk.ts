@@ -35,6 +35,7 @@ export const agentConditionTitle = {
   manifest_unreachable: 'Сервер випусків недоступний',
   registry_auth_failed: 'Реєстр образів відхилив облікові дані',
   registry_unreachable: 'Новий випуск зараз не вдається завантажити',
+  release_failing: 'Новий випуск працює не так, як слід',
   rollback_unavailable: 'Попереднього випуску вже немає на станції',
   stack_unhealthy: 'Служби не проходять перевірку справності',
   state_not_writable: 'Агент не може зберегти свій стан',

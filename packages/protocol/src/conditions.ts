@@ -109,6 +109,11 @@ export const conditions = {
     severity: 'warning',
     message: 'An image could not be pulled from its registry. The agent retries automatically.',
   },
+  release_failing: {
+    severity: 'fault',
+    message:
+      'The release that was installed last does not work as it should; lastError has the reason. Roll back to the one before.',
+  },
   rollback_unavailable: {
     severity: 'warning',
     message: 'Images of the previous release are no longer on this machine. A rollback would need the network.',

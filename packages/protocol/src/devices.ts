@@ -81,6 +81,9 @@ export const Device = Type.Object({
 export type Device = Static<typeof Device>;
 export const Devices = Type.Array(Device);
 
+/** Ids of the devices that are online and have sent something since the backend started, for the agent's check of a release. */
+export const HeardDevices = Type.Object({ heard: Type.Array(Id) });
+
 export const DevicePatch = Type.Object(
   { name: Type.Optional(DeviceName), zoneId: Type.Optional(Nullable(Id)) },
   { ...closed, minProperties: 1 },

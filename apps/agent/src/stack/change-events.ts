@@ -36,7 +36,11 @@ function reportBegin(logger: AgentLogger, operation: OperationRecord): void {
   if (kind === 'update') {
     logger.event('update_start', { currentVersion, requestedVersion: to.version, images: to.images, trigger });
   } else if (kind === 'rollback') {
-    logger.event('rollback_started', { from: currentVersion, to: to.version, reason: 'asked for' });
+    logger.event('rollback_started', {
+      from: currentVersion,
+      to: to.version,
+      reason: operation.because?.reason ?? 'asked for',
+    });
   } else {
     logger.event('bootstrap_start', { currentVersion, reason: 'the stack is to run' });
   }

@@ -2,9 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ContainerFact } from './stack-ports.ts';
 import type { Watch } from './stack-facts.ts';
-import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './health-decide.ts';
+import type { Surface, SurfacePart } from './surface-ports.ts';
+import {
+  addParts,
+  addSample,
+  judgeHealth,
+  partsToLookAt,
+  restartBaseline,
+  startWatch,
+  type Restarts,
+} from './health-decide.ts';
 
-const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };
+const gate = { stabilizationMs: 45_000, timeoutMs: 60_000, devicesMs: 200_000 };
 const imageIds = { backend: 'sha256:b', frontend: 'sha256:f' };
 const ok = { ok: true, status: 200, reason: null };
 const refused = { ok: false, status: null, reason: 'connection refused' };
@@ -141,11 +150,13 @@ describe('the verdict', () => {
   }
 
   test('passes with the first pass when there is no stabilization time', () => {
-    assert.deepEqual(judgeHealth(watch([{ at: 0 }]), { stabilizationMs: 0, timeoutMs: 1000 }), { kind: 'passed' });
+    assert.deepEqual(judgeHealth(watch([{ at: 0 }]), { ...gate, stabilizationMs: 0, timeoutMs: 1000 }), {
+      kind: 'passed',
+    });
   });
 
   test('asks for no longer stretch than the stabilization time', () => {
-    const short = { stabilizationMs: 2000, timeoutMs: 1000 };
+    const short = { ...gate, stabilizationMs: 2000, timeoutMs: 1000 };
     assert.equal(judgeHealth(watch([{ at: 0 }, { at: 2000 }]), short).kind, 'passed');
   });
 });
@@ -162,7 +173,7 @@ describe('a service that crashes again and again behind a proxy that holds reque
         seen = addSample(seen, { nowMs, answer: ok, containers, imageIds }, {});
         verdict = judgeHealth(seen, gate);
       }
-      assert.deepEqual(verdict, { kind: 'failed', reason: 'a service keeps crashing' });
+      assert.deepEqual(verdict, { kind: 'failed', code: 'release_unhealthy', reason: 'a service keeps crashing' });
     });
   }
 });
@@ -194,7 +205,7 @@ describe('two services that are restarted', () => {
   test('are given up when one of them is restarted again after twelve seconds', () => {
     const containers = both(3, 1);
     const verdict = judgeHealth(watch([...harmless, { at: 13_000, containers }]), gate);
-    assert.deepEqual(verdict, { kind: 'failed', reason: 'a service keeps crashing' });
+    assert.deepEqual(verdict, { kind: 'failed', code: 'release_unhealthy', reason: 'a service keeps crashing' });
   });
 });
 
@@ -273,5 +284,62 @@ describe('a sample', () => {
     );
     // Starting a container by hand sets its count back.
     assert.deepEqual(watch([{ at: 0, containers: before }], { backend: 9 }).restarts, {});
+  });
+});
+
+describe('what the release before has shown', () => {
+  const surface: Surface = {
+    page: 'modules',
+    socket: true,
+    setupNeeded: null,
+    logIn: false,
+    devices: ['lamp', 'plug'],
+  };
+  type Seen = Partial<Record<SurfacePart, string | null>>;
+  /** Passes from the start to `until`, every second, and looks once at what is not shown yet. */
+  const shown = (until: number, seen: Seen): Watch => {
+    const passing = every(0, until, 1000).reduce(
+      (before, { at }) => addSample(before, { nowMs: at, answer: ok, containers: running, imageIds }, {}),
+      startWatch(0, surface),
+    );
+    return addParts(passing, new Map(Object.entries(seen) as [SurfacePart, string | null][]));
+  };
+  const all: Seen = { page: null, socket: null, devices: null };
+
+  test('is required of the new one, and nothing else', () => {
+    assert.deepEqual(partsToLookAt(shown(0, {})), ['page', 'socket', 'devices']);
+    assert.deepEqual(judgeHealth(shown(45_000, all), gate), { kind: 'passed' });
+    assert.deepEqual(judgeHealth(shown(44_000, all), gate), { kind: 'wait' });
+  });
+
+  test('is not looked at again once it was seen, nor while the release does not pass', () => {
+    assert.deepEqual(partsToLookAt(shown(1000, { page: null, socket: 'no answer' })), ['socket', 'devices']);
+    const failing = addSample(shown(1000, {}), { nowMs: 2000, answer: refused, containers: running, imageIds }, {});
+    assert.deepEqual(partsToLookAt(failing), []);
+  });
+
+  test('may take as long as health may, and is then the reason', () => {
+    const broken = { ...all, page: 'the page is blank' };
+    assert.deepEqual(judgeHealth(shown(104_000, broken), gate), { kind: 'wait' });
+    const reason = 'the page is blank';
+    assert.deepEqual(judgeHealth(shown(105_000, broken), gate), {
+      kind: 'failed',
+      code: 'release_page_broken',
+      reason,
+    });
+  });
+
+  test('devices have a time of their own', () => {
+    const away = { ...all, devices: 'only 0 of 2 devices came back' };
+    assert.deepEqual(judgeHealth(shown(199_000, away), gate), { kind: 'wait' });
+    const verdict = judgeHealth(shown(200_000, away), gate);
+    assert.deepEqual(verdict, { kind: 'failed', code: 'release_devices_away', reason: away.devices });
+    const slow = { ...gate, timeoutMs: 300_000 };
+    assert.deepEqual(judgeHealth(shown(200_000, away), slow), { kind: 'wait' }, 'a slow card is slow for devices too');
+  });
+
+  test('has to be seen again after a restart of a service', () => {
+    const again = addSample(shown(5000, all), { nowMs: 6000, answer: ok, containers: restarted(1), imageIds }, {});
+    assert.deepEqual(partsToLookAt(again), ['page', 'socket', 'devices']);
   });
 });

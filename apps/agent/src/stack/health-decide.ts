@@ -1,6 +1,8 @@
 import { ownValue } from '@station/protocol/own-value';
 import type { ContainerFact, ProbeAnswer } from './stack-ports.ts';
-import type { HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
+import type { FailureCode, HealthGate, RestartsSeen, Watch, WatchedPart } from './stack-facts.ts';
+import { requiredParts, surfaceCodes } from './surface-decide.ts';
+import type { Surface, SurfacePart } from './surface-ports.ts';
 
 /** Longest failure-free period that is required, whatever the stabilization wait is. */
 const longestRequiredPassMs = 10_000;
@@ -13,7 +15,9 @@ const stableFactor = 2;
 
 export type Restarts = Readonly<Record<string, number>>;
 
-export function startWatch(nowMs: number): Watch {
+/** @param surface what the release has to show; null: only its health. */
+export function startWatch(nowMs: number, surface: Surface | null = null): Watch {
+  const required = surface === null ? [] : requiredParts(surface);
   return {
     startedMs: nowMs,
     attempts: 0,
@@ -24,8 +28,11 @@ export function startWatch(nowMs: number): Watch {
     lastReason: null,
     restarts: {},
     ended: null,
+    parts: required.map(unseen),
   };
 }
+
+const unseen = (part: SurfacePart): WatchedPart => ({ part, isShown: false, fault: null });
 
 /** Restart counts at the start of the watch, by container; later counts are compared with them. */
 export function restartBaseline(containers: readonly ContainerFact[], services: readonly string[]): Restarts {
@@ -69,10 +76,24 @@ export function addSample(
       restarts.map(([id, seen]) => [id, { ...seen, passedSince: seen.passedSince || passed }]),
     ),
     ended: endedService(sample.containers, sample.imageIds),
+    parts: restarted ? watch.parts.map(({ part }) => unseen(part)) : watch.parts,
   };
 }
 
-type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
+/** Adds what a look at some parts found: part → its fault, or null when it is shown. */
+export const addParts = (watch: Watch, found: ReadonlyMap<SurfacePart, string | null>): Watch => ({
+  ...watch,
+  parts: watch.parts.map((before) => {
+    const fault = found.get(before.part);
+    return fault === undefined ? before : { ...before, isShown: fault === null, fault };
+  }),
+});
+
+/** Parts to look at: only while the release passes, because otherwise none of them is expected. */
+export const partsToLookAt = ({ passingSinceMs, parts }: Watch): SurfacePart[] =>
+  passingSinceMs === null ? [] : parts.filter(({ isShown }) => !isShown).map(({ part }) => part);
+
+type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; code: FailureCode; reason: string };
 
 /**
  * Decides whether the release is healthy, has failed, or needs more time. Only samples count: without a sample
@@ -87,12 +108,22 @@ export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   if (restarts.some((seen) => isSlowLoop(seen, elapsed))) return failed('a service keeps crashing');
   if (watch.passingSinceMs !== null) {
     const steady = watch.lastSampleMs - watch.passingSinceMs >= requiredPassMs(watch, gate);
-    if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
+    if (steady && elapsed >= gate.stabilizationMs) return judgeParts(watch.parts, elapsed, gate);
   }
   // A release that passes when the time is up gets the rest of the required period.
   if (watch.passingSinceMs === null && elapsed >= gate.stabilizationMs + gate.timeoutMs)
     return failed(watch.lastReason ?? 'the health check did not stay passed');
   return { kind: 'wait' };
+}
+
+/** Devices have a time of their own: they connect again, or report, when it is their turn. */
+function judgeParts(parts: readonly WatchedPart[], elapsedMs: number, gate: HealthGate): HealthVerdict {
+  const limitMs = gate.stabilizationMs + gate.timeoutMs;
+  const late = parts.find(
+    ({ part, isShown }) => !isShown && elapsedMs >= (part === 'devices' ? Math.max(limitMs, gate.devicesMs) : limitMs),
+  );
+  if (late) return failed(late.fault ?? 'it does not show what it showed before', surfaceCodes[late.part]);
+  return parts.every(({ isShown }) => isShown) ? { kind: 'passed' } : { kind: 'wait' };
 }
 
 const isSlowLoop = ({ count, lastAfterMs, passedSince }: RestartsSeen, elapsedMs: number): boolean =>
@@ -107,7 +138,11 @@ function requiredPassMs({ restarts }: Watch, { stabilizationMs, timeoutMs }: Hea
   );
 }
 
-const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason });
+const failed = (reason: string, code: FailureCode = 'release_unhealthy'): HealthVerdict => ({
+  kind: 'failed',
+  code,
+  reason,
+});
 
 function containerProblem(
   containers: readonly ContainerFact[],

@@ -11,7 +11,7 @@ import { reportChange } from './change-events.ts';
 import type { Restarts } from './health-decide.ts';
 import { createProgressMeter, type ProgressMeter } from './image-fetch.ts';
 import { readJournal, writeJournal, type Journal, type JournalReading } from './journal.ts';
-import { changeJournal, type Change, type Moment, type ServiceImages } from './operation-decide.ts';
+import { type Cause, changeJournal, type Change, type Moment, type ServiceImages } from './operation-decide.ts';
 import { fitRelease } from './release-decide.ts';
 import type { StackEngine } from './stack-ports.ts';
 import { noAttempts, type Attempts, type Watch } from './stack-facts.ts';
@@ -26,13 +26,15 @@ export type KeeperParts = {
   bootId: string;
   /** KEEP_RELEASES. */
   keepReleases: number;
+  /** How long a release is watched after its verdict, milliseconds; 0: not at all. */
+  probationMs: number;
   /** How long the health of a release is checked at least, milliseconds. */
   stabilizationMs: number;
   newId: () => string;
 };
 
 /** `id`: the one that was promised to whoever asked for it. */
-export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release; id?: string };
+export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release; id?: string; because?: Cause };
 
 /** State of one process beyond the journal; a new process starts without it. */
 type RunState = {
@@ -147,7 +149,7 @@ async function load(keeper: Keeper): Promise<void> {
 
 async function begin(
   keeper: Keeper,
-  { kind, trigger, to, id = keeper.newId() }: OperationRequest,
+  { kind, trigger, to, because, id = keeper.newId() }: OperationRequest,
 ): Promise<{ id: string } | null> {
   const { engine, clock, run } = keeper;
   const journal = journalOf(run);
@@ -162,7 +164,11 @@ async function begin(
     kind === 'update' ? fitRelease(to, installed, (await engine.services()).running) : { release: to, ignored: [] };
   const beside = await pinUnlisted(engine, installed, release);
   if (ignored.length > 0) keeper.logger.event('release_services_ignored', { version: to.version, services: ignored });
-  await record(keeper, { kind: 'begin', operation: { kind, trigger, id, to: release }, beside });
+  await record(keeper, {
+    kind: 'begin',
+    operation: { kind, trigger, id, to: release, ...(because && { because }) },
+    beside,
+  });
   return { id };
 }
 
@@ -211,7 +217,7 @@ async function pinUnlisted(engine: StackEngine, from: Release | null, to: Releas
   return unlisted;
 }
 
-function moment({ clock, bootId, keepReleases, run }: Keeper): Moment {
+function moment({ clock, bootId, keepReleases, probationMs, run }: Keeper): Moment {
   const now = clock.now();
   const operation = run.journal?.operation;
   // After a restart only the wall clock covers the time before it, and it may have jumped.
@@ -219,14 +225,17 @@ function moment({ clock, bootId, keepReleases, run }: Keeper): Moment {
   const stoppedAt = run.stoppedAtMs ?? (operation?.switchedAt ? Date.parse(operation.switchedAt) : null);
   // Nothing ran before, so there is no downtime.
   const nothingRan = !operation?.from;
+  const { watch } = run;
   const downtime =
     nothingRan || stoppedAt === null || run.healthyAtMs === null ? null : Math.max(0, run.healthyAtMs - stoppedAt);
   return {
     now: isoTime(now),
     bootId,
     keepReleases,
+    probationMs,
     durationMs: Math.round(run.startedMs === null ? sinceStart : clock.monotonic() - run.startedMs),
     downtimeMs: downtime === null ? null : Math.round(downtime),
+    startMs: watch && watch.firstPassMs !== null ? Math.round(watch.firstPassMs - watch.startedMs) : null,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Disk } from '@station/kit/durable-files';
 import { createJsonFile } from '@station/kit/durable-json';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
+import { Surface } from './surface-ports.ts';
 
 const MaybeText = Type.Union([Type.String(), Type.Null()]);
 const MaybeRelease = Type.Union([Release, Type.Null()]);
@@ -25,6 +26,10 @@ export const OperationRecord = Type.Object({
   /** When the stack was first touched; null before. */
   switchedAt: MaybeText,
   failure: Type.Union([Type.Object({ code: Type.String(), reason: Type.String() }), Type.Null()]),
+  /** Why the agent itself goes back; absent: a person asked, or it is no rollback. */
+  because: Type.Optional(Type.Object({ code: Type.String(), reason: Type.String() })),
+  /** What the release before showed when it was replaced; absent: the new one has to show nothing but its health. */
+  surface: Type.Optional(Surface),
 });
 export type OperationRecord = Static<typeof OperationRecord>;
 
@@ -63,6 +68,10 @@ export const Journal = Type.Object({
   highestSignedVersion: MaybeText,
   /** The latest known time: a clock that is behind it is wrong. */
   timeFloor: MaybeText,
+  /** How long the last good start took until its health was first seen, milliseconds; absent before. */
+  lastStartMs: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** The installed release, while it is watched after its verdict; absent when none is. */
+  probation: Type.Optional(Type.Object({ version: Type.String(), endsAt: Type.String(), hasPage: Type.Boolean() })),
 });
 export type Journal = Static<typeof Journal>;
 

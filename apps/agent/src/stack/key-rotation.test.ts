@@ -64,6 +64,7 @@ async function startStation(
     logger,
     bootId: 'boot',
     keepReleases: 1,
+    probationMs: 0,
     stabilizationMs: 0,
     newId: () => 'id',
   };

@@ -30,7 +30,9 @@ const moment: Moment = {
   bootId: 'boot-1',
   durationMs: 1000,
   downtimeMs: 200,
+  startMs: 700,
   keepReleases: 1,
+  probationMs: 0,
 };
 const installed: Journal = {
   ...emptyJournal,

@@ -2,6 +2,7 @@ import type { HistoryEntry, OperationKind, OperationPhase, Trigger } from '@stat
 import type { Release } from '@station/protocol/release';
 import { ownValue } from '@station/protocol/own-value';
 import type { Journal, OperationRecord } from './journal.ts';
+import type { Surface } from './surface-ports.ts';
 
 /**
  * Every change of the journal, as data. Only `changeJournal` makes a new journal from an old one; events and files
@@ -10,7 +11,7 @@ import type { Journal, OperationRecord } from './journal.ts';
 export type Change =
   | {
       kind: 'begin';
-      operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release };
+      operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release; because?: Cause };
       /** Running images of the services that only the new release names: a rollback must restore them too. */
       beside?: ServiceImages;
     }
@@ -18,7 +19,7 @@ export type Change =
   | { kind: 'fetch'; layers: Record<string, number> }
   /** Images of an earlier boot that could not be verified were removed: the fetch begins again. */
   | { kind: 'fetch_anew'; imageIds: readonly string[] }
-  | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
+  | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string>; surface?: Surface }
   | { kind: 'verify' }
   | { kind: 'revert'; failure: { code: string; reason: string } }
   | { kind: 'verify_revert' }
@@ -37,6 +38,9 @@ export type Change =
   /** What was asked for, and came to its end before it could change anything. */
   | { kind: 'note'; entry: HistoryEntry };
 
+/** Why the agent goes back by itself. */
+export type Cause = { code: string; reason: string };
+
 export type ServiceImages = Pick<Release, 'images' | 'imageIds'>;
 
 export type Moment = {
@@ -44,8 +48,12 @@ export type Moment = {
   bootId: string;
   durationMs: number;
   downtimeMs: number | null;
+  /** How long the start that is watched took until its health was first seen; null: not seen. */
+  startMs: number | null;
   /** KEEP_RELEASES. */
   keepReleases: number;
+  /** PROBATION_MINUTES, milliseconds. */
+  probationMs: number;
 };
 
 const keptHistory = 50;
@@ -72,11 +80,16 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
     case 'fetch_anew':
       return { ...forgetImages(enter('preparing'), change.imageIds), fetchingSince: null };
     case 'switch': {
-      const { imageIds, digests } = change;
+      const { imageIds, digests, surface } = change;
       const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
       return {
         // An interrupted pull is not the fault of the release.
-        ...enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now, resumed: 0 }),
+        ...enter('switching', {
+          to,
+          switchedAt: operation.switchedAt ?? moment.now,
+          resumed: 0,
+          ...(surface && { surface }),
+        }),
         ...(operation.phase === 'pulling' ? { fetchingSince: null } : {}),
       };
     }
@@ -87,9 +100,9 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
     case 'verify_revert':
       return enter('verifying_revert');
     case 'complete':
-      return complete(journal, operation, moment);
+      return complete(withStart(journal, moment), operation, moment);
     case 'reverted':
-      return end(journal, operation, moment, 'rolled_back', operation.failure, {
+      return end(withStart(journal, moment), operation, moment, 'rolled_back', operation.failure, {
         installed: operation.from,
         upInBoot: moment.bootId,
         heldBack: null,
@@ -99,6 +112,9 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
       return fail(journal, operation, change, moment);
   }
 }
+
+const withStart = (journal: Journal, { startMs }: Moment): Journal =>
+  startMs === null ? journal : { ...journal, lastStartMs: startMs };
 
 function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
   const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
@@ -155,11 +171,14 @@ function withServices(journal: Journal, beside: ServiceImages = { images: {}, im
 
 function begin(
   journal: Journal,
-  started: { kind: OperationKind; trigger: Trigger; id: string; to: Release },
+  started: { kind: OperationKind; trigger: Trigger; id: string; to: Release; because?: Cause },
   moment: Moment,
 ): Journal {
+  const { probation, ...rest } = journal;
   return {
-    ...journal,
+    ...rest,
+    // A start of the same release does not end it.
+    ...(started.kind === 'bootstrap' && probation && { probation }),
     timeFloor: laterOf(journal.timeFloor, moment.now),
     operation: {
       ...started,
@@ -186,14 +205,24 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
   const kept = candidates
     .filter(({ release }) => release.version !== operation.to.version)
     .slice(0, moment.keepReleases);
-  return end(journal, operation, moment, result, null, {
+  return end(journal, operation, moment, result, operation.because ?? null, {
     installed: operation.to,
+    ...probationOf(operation, moment),
     kept,
     fetched: {},
     upInBoot: moment.bootId,
     heldBack: null,
-    quarantined: undone ? quarantine({ ...journal, quarantined }, undone, manually, moment.now) : quarantined,
+    quarantined: undone
+      ? quarantine({ ...journal, quarantined }, undone, operation.because ?? manually, moment.now)
+      : quarantined,
   });
+}
+
+/** Only an update is watched: what a rollback leads to was good before. */
+function probationOf({ kind, to, surface }: OperationRecord, { now, probationMs }: Moment): Pick<Journal, 'probation'> {
+  if (kind !== 'update' || to.version === null || probationMs === 0) return {};
+  const endsAt = new Date(Date.parse(now) + probationMs).toISOString();
+  return { probation: { version: to.version, endsAt, hasPage: (surface?.page ?? null) !== null } };
 }
 
 function fail(

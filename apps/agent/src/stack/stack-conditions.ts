@@ -17,6 +17,8 @@ export type StackConditions = {
   noteWanted(version: string | null, journal: Journal): void;
   /** Checks the settled stack: its health and its rollback target. */
   noteSettled(journal: Journal): Promise<void>;
+  /** @param failure why the release that was installed last should go; null: nothing speaks against it. */
+  noteProbation(failure: { code: string; reason: string } | null): void;
   /** Compares the clock with the time floor. The clock may be set, or go wrong, long after the start. */
   noteClock(journal: Journal): void;
 };
@@ -46,6 +48,7 @@ export function createStackConditions(parts: {
     noteEnd: ({ history: [last] }) => {
       if (last === undefined || last.id === reportedId) return;
       reportedId = last.id;
+      conditions.set('release_failing', false);
       if (last.result === 'failed' && last.reason !== null) fail(last.code ?? 'update_failed', last.reason);
       for (const [id, code] of failures) conditions.set(id, last.code === code);
     },
@@ -57,6 +60,10 @@ export function createStackConditions(parts: {
       conditions.set('stack_unhealthy', journal.installed !== null && journal.upInBoot === null);
       const target = rollbackTarget(journal)?.release ?? null;
       conditions.set('rollback_unavailable', await isMissingImages(engine, target));
+    },
+    noteProbation: (failure) => {
+      if (failure !== null && lastError?.code !== failure.code) fail(failure.code, failure.reason);
+      conditions.set('release_failing', failure !== null);
     },
     noteClock: ({ timeFloor }) =>
       conditions.set('clock_behind', timeFloor !== null && isoTime(clock.now()) < timeFloor),

@@ -6,6 +6,7 @@ import { startWatch } from './health-decide.ts';
 import { emptyJournal, type Journal, type OperationRecord } from './journal.ts';
 import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
 import type { Attempts, Facts, StepFailure, Watch } from './stack-facts.ts';
+import type { Surface } from './surface-ports.ts';
 import { noAttempts } from './stack-facts.ts';
 
 const release = (version: string): Release => ({
@@ -18,7 +19,7 @@ const release = (version: string): Release => ({
 const old = release('1.0.0');
 const next = release('2.0.0');
 const unpulled: Release = { ...next, imageIds: {} };
-const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };
+const gate = { stabilizationMs: 45_000, timeoutMs: 60_000, devicesMs: 200_000 };
 
 const idle: Facts = {
   bootId: 'boot-1',
@@ -46,6 +47,8 @@ const operation: OperationRecord = {
   switchedAt: null,
   failure: null,
 };
+
+const surface: Surface = { page: 'text', socket: false, setupNeeded: null, logIn: false, devices: [] };
 
 type Given = {
   operation: Partial<OperationRecord>;
@@ -204,7 +207,27 @@ table('preparing', [
   ['asks for the space first', during({ operation: { to: unpulled } }), { kind: 'check_space', delayMs: 0 }],
   [
     'goes straight to the switch when all images are here',
+    during({ operation: {}, attempts: { surface }, facts: { presentImages: ['sha256:2.0.0'] } }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {}, surface } },
+  ],
+  [
+    'looks at the running release before it is replaced',
     during({ operation: {}, facts: { presentImages: ['sha256:2.0.0'] } }),
+    { kind: 'learn_surface' },
+  ],
+  [
+    'compares nothing when somebody goes back to an older release',
+    during({ operation: { from: next, to: old }, facts: { presentImages: ['sha256:1.0.0'] } }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:1.0.0' }, digests: {} } },
+  ],
+  [
+    'compares nothing in a rollback',
+    during({ operation: { kind: 'rollback' }, facts: { presentImages: ['sha256:2.0.0'] } }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },
+  ],
+  [
+    'compares nothing when nothing ran before',
+    during({ operation: { from: null }, facts: { presentImages: ['sha256:2.0.0'] } }),
     { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },
   ],
   [
@@ -309,8 +332,11 @@ table('pulling', [
   ],
   [
     'switches when all is here',
-    during({ operation: pulling, attempts: { pull: { kind: 'ok', imageIds: { a: 'b' }, digests: { a: 'c' } } } }),
-    { kind: 'record', change: { kind: 'switch', imageIds: { a: 'b' }, digests: { a: 'c' } } },
+    during({
+      operation: pulling,
+      attempts: { surface, pull: { kind: 'ok', imageIds: { a: 'b' }, digests: { a: 'c' } } },
+    }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { a: 'b' }, digests: { a: 'c' }, surface } },
   ],
   [
     'waits longer before each try',
@@ -508,7 +534,7 @@ test('the decision imports nothing but its own rooms', async () => {
   const imported = [...text.matchAll(/from '([^']+)'/g)].map(([, from]) => from as string);
   assert.ok(imported.length > 0);
   assert.deepEqual(
-    imported.filter((from) => !from.startsWith('.') && from !== '@station/protocol/own-value'),
+    imported.filter((from) => !from.startsWith('.') && !/^@station\/protocol\/(own-value|version)$/.test(from)),
     [],
   );
 });

@@ -4,6 +4,7 @@ import type { OperationRecord } from './journal.ts';
 import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { wantedImages, type Change } from './operation-decide.ts';
+import { isNewer } from '@station/protocol/version';
 
 /** The next step, as data. Each step can be repeated: after a crash the same facts give the same decision. */
 export type Step =
@@ -16,6 +17,8 @@ export type Step =
   | { kind: 'discard'; imageIds: readonly string[] }
   /** Verifies the images of the release and re-pulls the damaged ones. */
   | { kind: 'repull'; release: 'from' | 'to' }
+  /** Learns what the running release shows, before it is replaced. */
+  | { kind: 'learn_surface' }
   | { kind: 'up'; delayMs: number }
   | { kind: 'probe'; delayMs: number }
   | { kind: 'pin_images'; imageIds: readonly string[] }
@@ -64,7 +67,7 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { images, imageIds } = operation.to;
   const here = Object.keys(images).every((service) => facts.presentImages.includes(ownValue(imageIds, service) ?? ''));
-  if (here) return record({ kind: 'switch', imageIds, digests: {} });
+  if (here) return switchTo(facts, operation, { imageIds, digests: {} });
   const { space } = facts.attempts;
   if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
   // The limit may be for the agent alone: the engine may have a log-in or a mirror of its own.
@@ -76,13 +79,28 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
 function decidePulling(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { pull } = facts.attempts;
-  if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
+  if (pull?.kind === 'ok') return switchTo(facts, operation, pull);
   if (pull && isFinal(pull))
     return makeRoom(facts, pull) ?? endDoubt(facts, operation, pull) ?? failed(operation, pull);
   // Layers fetched in another boot may not have reached the disk, including those of an earlier operation.
   const { fetchingSince } = facts.journal;
   return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
 }
+
+/** The release that runs now is looked at first: the new one has to show what it shows. */
+function switchTo(
+  { attempts: { surface } }: Facts,
+  operation: OperationRecord,
+  { imageIds, digests }: { imageIds: Record<string, string>; digests: Record<string, string> },
+): Step {
+  if (!isCompared(operation)) return record({ kind: 'switch', imageIds, digests });
+  if (surface === null) return { kind: 'learn_surface' };
+  return record({ kind: 'switch', imageIds, digests, surface });
+}
+
+/** Who goes back to an older release knows that it may show less, and leaves one that may be broken. */
+const isCompared = ({ kind, from, to }: OperationRecord): boolean =>
+  kind === 'update' && from !== null && (from.version === null || isNewer(to.version, from.version));
 
 /**
  * The disk is full: images of failed tries of other releases and unused images are removed before the release is given
@@ -134,7 +152,7 @@ function decideVerifying(facts: Facts, operation: OperationRecord): Step {
     return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
   const next = watchHealth(facts);
   if (next.kind === 'passed') return record({ kind: 'complete' });
-  if (next.kind === 'failed') return giveUp(operation, { code: 'release_unhealthy', reason: next.reason });
+  if (next.kind === 'failed') return giveUp(operation, next);
   return next.step;
 }
 
@@ -149,18 +167,18 @@ function decideReverting(facts: Facts): Step {
 function decideVerifyingRevert(facts: Facts): Step {
   const next = watchHealth(facts);
   if (next.kind === 'passed') return record({ kind: 'reverted' });
-  if (next.kind === 'failed') return stuck({ code: 'release_unhealthy', reason: next.reason });
+  if (next.kind === 'failed') return stuck(next);
   return next.step;
 }
 
 /** Brings the pinned release up, once in each process, then samples its health until there is a verdict. */
 function watchHealth(
   facts: Facts,
-): { kind: 'passed' } | { kind: 'failed'; reason: string } | { kind: 'next'; step: Step } {
+): { kind: 'passed' } | { kind: 'failed'; code: string; reason: string } | { kind: 'next'; step: Step } {
   const { watch } = facts;
   if (!watch) {
     const { up } = facts.attempts;
-    if (up?.kind === 'failed' && isFinal(up)) return { kind: 'failed', reason: up.reason };
+    if (up?.kind === 'failed' && isFinal(up)) return { kind: 'failed', code: 'release_unhealthy', reason: up.reason };
     return { kind: 'next', step: { kind: 'up', delayMs: delayAfter(up) } };
   }
   const verdict = judgeHealth(watch, facts.gate);

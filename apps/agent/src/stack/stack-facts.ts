@@ -1,4 +1,6 @@
 import type { Journal } from './journal.ts';
+import type { surfaceCodes } from './surface-decide.ts';
+import type { Surface, SurfacePart } from './surface-ports.ts';
 
 /** All that the update flow knows when it decides. The decision itself keeps no state. */
 export type Facts = {
@@ -25,6 +27,8 @@ export type Attempts = {
   space: { kind: 'ok'; layers: Record<string, number> } | StepFailure | null;
   pull: { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> } | StepFailure | null;
   up: { kind: 'ok' } | StepFailure | null;
+  /** What the running release shows, before it is replaced. */
+  surface: Surface | null;
   /** True once the images of this phase were checked for damage. */
   repulled: boolean;
   /** Images that this process has tried to pin or remove since the last change; they are not tried again at once. */
@@ -36,6 +40,7 @@ export const noAttempts = (): Attempts => ({
   space: null,
   pull: null,
   up: null,
+  surface: null,
   repulled: false,
   tidied: { pin_images: [], unpin_images: [], remove_images: [] },
 });
@@ -55,7 +60,7 @@ export type StepFailure = {
   unread?: readonly string[];
 };
 
-type FailureCode =
+export type FailureCode =
   | 'registry_unavailable'
   | 'registry_busy'
   | 'registry_auth_failed'
@@ -63,7 +68,10 @@ type FailureCode =
   | 'disk_space_low'
   | 'engine_failed'
   | 'engine_storage_failed'
-  | 'release_unhealthy';
+  | 'release_unhealthy'
+  | (typeof surfaceCodes)[SurfacePart]
+  | 'release_crashes'
+  | 'release_out_of_memory';
 
 /** The health gate's settings, in milliseconds. */
 export type HealthGate = {
@@ -71,6 +79,8 @@ export type HealthGate = {
   stabilizationMs: number;
   /** Time after that in which it must have passed. */
   timeoutMs: number;
+  /** Time after the start in which devices must be back. */
+  devicesMs: number;
 };
 
 export type RestartsSeen = {
@@ -95,4 +105,9 @@ export type Watch = {
   restarts: Readonly<Record<string, RestartsSeen>>;
   /** A service whose container has ended and will not be restarted; null when there is none. */
   ended: string | null;
+  /** What the release must show beyond its health address, because the one before showed it. */
+  parts: readonly WatchedPart[];
 };
+
+/** `fault`: why it was not shown at the last look; null before the first. A restart of a service makes it unseen again. */
+export type WatchedPart = { part: SurfacePart; isShown: boolean; fault: string | null };

@@ -48,6 +48,11 @@ export type StackEngine = {
    * has no container is no error: the next `up` creates it.
    */
   setRunning(service: string, running: boolean): Promise<void>;
+  /**
+   * Service → the part of its memory limit that its container uses, 0 to 1; without those that the engine does not tell of.
+   * Absent in an engine that sets no limits.
+   */
+  memoryUse?(containers: readonly ContainerFact[]): Promise<Record<string, number>>;
   /** Makes all finished engine work durable: what a pull or `up` wrote may not be on disk before. */
   sync(): Promise<void>;
 };

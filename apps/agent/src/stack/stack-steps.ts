@@ -1,6 +1,6 @@
 import type { Release } from '@station/protocol/release';
 import { ownValue } from '@station/protocol/own-value';
-import { addSample, restartBaseline, startWatch } from './health-decide.ts';
+import { addParts, addSample, partsToLookAt, restartBaseline, startWatch } from './health-decide.ts';
 import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
@@ -8,8 +8,10 @@ import { releaseToRun, wantedImages } from './operation-decide.ts';
 import { untilFree, type Port80Lock } from './proxy-service.ts';
 import type { SeenImages } from './seen-images.ts';
 import type { ProbeAnswer, RegistryFailure, StackEngine } from './stack-ports.ts';
+import { surfaceFault, surfaceOf } from './surface-decide.ts';
+import type { Surface, SurfacePart, SurfaceProbe } from './surface-ports.ts';
 import type { Step } from './stack-decide.ts';
-import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
+import type { Attempts, HealthGate, StepFailure, Watch } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';
 
 /** What the steps use. */
@@ -18,6 +20,7 @@ export type StepContext = KeeperParts & {
   lock: Port80Lock;
   /** One request to the health check address; never throws. */
   probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
+  surface: SurfaceProbe;
   gate: HealthGate;
   /** Absent without UPDATE_PUBLIC_KEY: a tag may then name another image later. */
   seenImages?: SeenImages | undefined;
@@ -57,6 +60,7 @@ const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
     const damaged = operationOf(context)[release];
     if (damaged) await repullDamaged(damaged, fetchParts(context, signal));
   },
+  learn_surface: learnSurface,
   up: async (context, { delayMs }, signal) => {
     await context.clock.sleep(delayMs, signal);
     await bringUp(context, signal);
@@ -216,7 +220,10 @@ async function bringUp(context: StepContext, signal: AbortSignal): Promise<void>
   run.healthyAtMs = null;
   run.baseline = baseline;
   run.expected = expected;
-  run.watch = startWatch(clock.monotonic());
+  const { operation } = keeper.journal();
+  // Also while the previous release is brought up again: it needs to be no better than its health address tells.
+  const isNew = operation !== null && releaseToRun(keeper.journal()) === operation.to;
+  run.watch = startWatch(clock.monotonic(), isNew ? (operation.surface ?? null) : null);
   note(context, { up: { kind: 'ok' } });
 }
 
@@ -233,6 +240,37 @@ async function sampleHealth(context: StepContext, signal: AbortSignal): Promise<
   const { firstPassMs } = run.watch;
   run.watch = addSample(run.watch, sample, run.baseline);
   if (firstPassMs === null && run.watch.firstPassMs !== null) run.healthyAtMs = clock.now();
+  run.watch = await lookAtParts(context, run.watch, signal);
+}
+
+/** Looks at what the release does not show yet, with what was seen of the one before. */
+async function lookAtParts({ keeper, surface }: StepContext, watch: Watch, signal: AbortSignal): Promise<Watch> {
+  const before = keeper.journal().operation?.surface;
+  const parts = partsToLookAt(watch);
+  if (before === undefined || parts.length === 0) return watch;
+  const found = await Promise.all(
+    parts.map(async (part) => [part, await faultNow(surface, part, before, signal)] as const),
+  );
+  return addParts(watch, new Map(found));
+}
+
+const faultNow = async <Part extends SurfacePart>(
+  { look }: SurfaceProbe,
+  part: Part,
+  before: Surface,
+  signal: AbortSignal,
+): Promise<string | null> => surfaceFault(part, before, await look[part](signal));
+
+async function learnSurface(context: StepContext, _step: Step, signal: AbortSignal): Promise<void> {
+  const { look } = context.surface;
+  const [page, socket, setup, logIn, devices] = await Promise.all([
+    look.page(signal),
+    look.socket(signal),
+    look.setup(signal),
+    look.logIn(signal),
+    look.devices(signal),
+  ]);
+  note(context, { surface: surfaceOf({ page, socket, setup, logIn, devices }) });
 }
 
 function failureAfter(

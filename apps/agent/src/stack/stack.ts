@@ -8,6 +8,7 @@ import { createAskedOperation } from './asked-operation.ts';
 import { createBlockers } from './blockers.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { createReleasePoll, firstRetryMs } from './release-poll.ts';
+import { createProbation } from './probation.ts';
 import type { ReleaseCheck } from './release-source.ts';
 import { createRequestedRestart, type RequestedRestart } from './requested-restart.ts';
 import { createStackConditions } from './stack-conditions.ts';
@@ -101,6 +102,7 @@ function createFlow(parts: StackParts): Flow {
     ...parts,
     alive,
     stackConditions,
+    probation: createProbation({ ...parts, stackConditions }),
     state,
     blockers: createBlockers({ ...parts, fail: stackConditions.fail, alive }),
     poll: createReleasePoll(parts),

@@ -9,11 +9,12 @@ import type { Blockers } from './blockers.ts';
 import type { Journal } from './journal.ts';
 import type { OperationRequest } from './journal-keeper.ts';
 import { wantedImages } from './operation-decide.ts';
+import type { Probation } from './probation.ts';
 import type { ReleasePoll, ReleasePollParts } from './release-poll.ts';
 import type { ReleaseCheck } from './release-source.ts';
 import type { StackConditions } from './stack-conditions.ts';
 import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
-import { type Facts, noAttempts } from './stack-facts.ts';
+import { type Facts, type HealthGate, noAttempts } from './stack-facts.ts';
 import type { StackEngine } from './stack-ports.ts';
 import { apply, type StepContext } from './stack-steps.ts';
 import { findStaleFiles } from './state-files.ts';
@@ -32,6 +33,7 @@ export type Flow = StackParts & {
   blockers: Blockers;
   poll: ReleasePoll;
   stackConditions: StackConditions;
+  probation: Probation;
   /** Polls, requests and recovery never overlap. */
   runner: ExclusiveRunner;
   waker: Waker;
@@ -100,6 +102,7 @@ async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
   // A request that failed half-way leaves its operation unfinished: finish it as after a crash.
   if (keeper.isUnsettled()) await settleAndReport(flow, signal);
   await blockers.untilDone(() => bringUp(flow, signal), signal);
+  await lookAtProbation(flow, signal);
   if (clock.monotonic() >= poll.dueMs()) {
     await blockers.untilDone(async () => void (await check(flow, signal)), signal);
     // Pinned images or images of the rollback target may have been removed manually.
@@ -109,12 +112,24 @@ async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
   if (manifest) await install(flow, manifest, signal);
 }
 
-function nextTickMs({ clock, lock, poll, state }: Flow): number {
+/** A release that turns out bad after its verdict goes back by itself, or a condition offers the way back. */
+async function lookAtProbation(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { probation, blockers, state } = flow;
+  if (state.starting) return;
+  const found: OperationRequest[] = [];
+  await blockers.untilDone(async () => {
+    const wayBack = await probation.look(signal);
+    if (wayBack !== null) found.push(wayBack);
+  }, signal);
+  for (const wayBack of found) await operate(flow, wayBack, signal);
+}
+
+function nextTickMs({ clock, lock, poll, probation, state }: Flow): number {
   const now = clock.monotonic();
   if (lock.isTaken()) return longestTickMs;
   // The other two are retry times: once they have passed, there is nothing to wait for.
   const retries = [state.installDueMs, state.bringUpDueMs].filter((due) => due > now);
-  const waits = [poll.dueMs(), ...retries].map((due) => due - now);
+  const waits = [poll.dueMs(), probation.dueMs() ?? Infinity, ...retries].map((due) => due - now);
   return Math.max(10, Math.min(longestTickMs, ...waits));
 }
 
@@ -232,7 +247,7 @@ async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts
   const readsImages = isIdle || journal.operation?.phase === 'preparing';
   return {
     bootId,
-    gate,
+    gate: slowerGate(gate, journal),
     journal,
     bringUpDue,
     journalInDoubt: run.journalInDoubt,
@@ -242,6 +257,15 @@ async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts
     watch: run.watch,
     attempts: run.attempts,
   };
+}
+
+/** On a slow card a good release takes long: the limit grows with what the last good start took. */
+const lastStartFactor = 3;
+const longestTimeoutMs = 15 * 60_000;
+
+function slowerGate(gate: HealthGate, { lastStartMs = 0 }: Journal): HealthGate {
+  const timeoutMs = Math.max(gate.timeoutMs, Math.min(longestTimeoutMs, lastStartFactor * lastStartMs));
+  return { ...gate, timeoutMs };
 }
 
 async function presentImages(engine: StackEngine, journal: Journal): Promise<string[]> {

@@ -6,6 +6,7 @@ import type { Commands } from '../core/commands.ts';
 import { readState } from '../core/device-state.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
+import { serve } from '../http/serve.ts';
 import { dropReasons } from '../mqtt/dropped-messages.ts';
 import { type Mqtt, type MqttConfig, startMqtt } from '../mqtt/mqtt.ts';
 import type { MqttSharing, UnregisteredDevices, WriteReports } from '../mqtt/ports.ts';
@@ -122,6 +123,7 @@ export const devicesModule: Module<DevicesNeeds, DevicesDoor> = {
           const { stationEvents } = platform;
           const history = createHistoryStore({ store, clock });
           const publish = mqtt.publishCommand;
+          serve(app, 'GET /api/agent/devices', () => Promise.resolve({ heard: mqtt.heard() }));
           await registerDeviceRoutes(app, { devices, zones, reads, events, stationEvents, publish, clock, logger });
           await registerHistoryRoutes(app, { store, devices, history, reads, clock });
           await registerUnknownDeviceRoutes(app, {

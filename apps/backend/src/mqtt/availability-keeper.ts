@@ -13,6 +13,8 @@ export type AvailabilityKeeper = Disposable & {
   listening(isListening: boolean, willsSinceMs?: number): void;
   /** The status that was last written, or is being written. */
   status(deviceId: string): Status;
+  /** Ids of the devices that are online and have sent something since the backend started. */
+  heard(): string[];
   /** Takes over statuses that are on disk now, and emits the changes. */
   written(reports: readonly DeviceReport[]): void;
   /** Finds devices that went offline and writes it. Called every second. */
@@ -79,6 +81,10 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
       state.listeningSinceMs = isListening ? clock.monotonic() : null;
     },
     status: (id) => (leaving.has(id) ? 'offline' : (devices.get(id)?.status ?? 'unknown')),
+    heard: () =>
+      [...devices.values()]
+        .filter(({ id, status, receivedMs }) => status === 'online' && receivedMs !== null && !leaving.has(id))
+        .map(({ id }) => id),
     written: (reports) => {
       for (const report of reports) if (report.kind === 'status') takeOverStatus(state, report);
     },

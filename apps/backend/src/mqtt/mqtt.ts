@@ -58,6 +58,8 @@ export type Mqtt = AsyncDisposable & {
   dropped: DroppedMessages;
   /** Number of reports that wait to be written. */
   waiting(): number;
+  /** Ids of the devices that are online and have sent something since the backend started. */
+  heard(): string[];
 };
 
 export type MqttParts = ReportFlowParts & {
@@ -105,6 +107,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     ...accessTo(link, logins, parts),
     dropped,
     waiting: flow.writer.waiting,
+    heard: flow.keeper.heard,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

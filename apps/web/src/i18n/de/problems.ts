@@ -127,6 +127,10 @@ export const problems = {
       title: title.registry_unreachable,
       help: 'Es ist nichts zu tun: Die Station versucht es automatisch wieder. Bleibt es dabei, prüfe die Internetverbindung.',
     },
+    release_failing: {
+      title: title.release_failing,
+      help: 'Stelle die vorige Version wieder her. Was fehlt, steht beim Ergebnis der Aktualisierung.',
+    },
     rollback_unavailable: {
       title: title.rollback_unavailable,
       help: 'Ein Rollback bräuchte das Internet. Das nächste Update behält wieder eine Version.',

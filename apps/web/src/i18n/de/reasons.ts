@@ -1,6 +1,13 @@
 /** Why an operation failed. */
 export const reason = {
   release_unhealthy: 'Sie hat die Prüfung nicht bestanden.',
+  release_page_broken: 'Ihre Seite ließ sich nicht anzeigen.',
+  release_socket_dead: 'Ihre Seite bekam keine Nachrichten der Station.',
+  release_log_in_broken: 'Niemand konnte sich anmelden.',
+  release_data_lost: 'Die Konten der Station waren weg.',
+  release_devices_away: 'Geräte blieben fern.',
+  release_crashes: 'Sie ist immer wieder abgestürzt.',
+  release_out_of_memory: 'Sie brauchte mehr Speicher, als sie verwenden darf.',
   registry_unavailable: 'Sie ließ sich nicht herunterladen: Die Image-Registry hat nicht geantwortet.',
   registry_busy: 'Sie ließ sich nicht herunterladen: Die Image-Registry begrenzt zurzeit die Anfragen.',
   registry_auth_failed: 'Sie ließ sich nicht herunterladen: Die Image-Registry hat die Zugangsdaten abgelehnt.',

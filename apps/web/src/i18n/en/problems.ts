@@ -127,6 +127,10 @@ export const problems = {
       title: title.registry_unreachable,
       help: 'Nothing to do: the station tries again automatically. If this lasts, check the internet connection.',
     },
+    release_failing: {
+      title: title.release_failing,
+      help: 'Roll back to the release before. What fails is shown with the last error.',
+    },
     rollback_unavailable: {
       title: title.rollback_unavailable,
       help: 'A rollback would need the internet. The next update keeps one again.',

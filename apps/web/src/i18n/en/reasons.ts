@@ -1,6 +1,13 @@
 /** Why an operation failed. */
 export const reason = {
   release_unhealthy: 'It did not become healthy.',
+  release_page_broken: 'Its page could not be shown.',
+  release_socket_dead: 'Its page got no messages from the station.',
+  release_log_in_broken: 'Nobody could log in.',
+  release_data_lost: 'The accounts of the station were gone.',
+  release_devices_away: 'Devices stayed away.',
+  release_crashes: 'It crashed again and again.',
+  release_out_of_memory: 'It needed more memory than it may use.',
   registry_unavailable: 'It could not be downloaded: the image registry did not answer.',
   registry_busy: 'It could not be downloaded: the image registry limits requests for now.',
   registry_auth_failed: 'It could not be downloaded: the image registry refused the credentials.',

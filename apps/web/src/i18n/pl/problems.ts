@@ -127,6 +127,10 @@ export const problems = {
       title: title.registry_unreachable,
       help: 'Nie musisz nic robić: stacja spróbuje ponownie automatycznie. Jeśli to nie minie, sprawdź połączenie z internetem.',
     },
+    release_failing: {
+      title: title.release_failing,
+      help: 'Przywróć poprzednią wersję. Co nie działa, pokazuje ostatni błąd.',
+    },
     rollback_unavailable: {
       title: title.rollback_unavailable,
       help: 'Przywrócenie jej wymagałoby internetu. Następna aktualizacja znów zachowa poprzednią wersję.',

@@ -1,6 +1,13 @@
 /** Why an operation failed. */
 export const reason = {
   release_unhealthy: 'Nie działała poprawnie.',
+  release_page_broken: 'Nie dało się wyświetlić jej strony.',
+  release_socket_dead: 'Jej strona nie dostawała wiadomości od stacji.',
+  release_log_in_broken: 'Nikt nie mógł się zalogować.',
+  release_data_lost: 'Zniknęły konta stacji.',
+  release_devices_away: 'Urządzenia nie wróciły.',
+  release_crashes: 'Ciągle przestawała działać.',
+  release_out_of_memory: 'Potrzebowała więcej pamięci, niż jej wolno.',
   registry_unavailable: 'Nie udało się jej pobrać: rejestr obrazów nie odpowiedział.',
   registry_busy: 'Nie udało się jej pobrać: rejestr obrazów ogranicza teraz liczbę żądań.',
   registry_auth_failed: 'Nie udało się jej pobrać: rejestr obrazów odrzucił dane logowania.',

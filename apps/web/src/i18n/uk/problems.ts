@@ -127,6 +127,10 @@ export const problems = {
       title: title.registry_unreachable,
       help: 'Нічого робити не треба: станція спробує ще раз автоматично. Якщо це триває, перевірте інтернет.',
     },
+    release_failing: {
+      title: title.release_failing,
+      help: 'Поверніть попередній випуск. Що саме не працює, видно в останній помилці.',
+    },
     rollback_unavailable: {
       title: title.rollback_unavailable,
       help: 'Для відкату знадобився б інтернет. Наступне оновлення знову збереже попередній випуск.',

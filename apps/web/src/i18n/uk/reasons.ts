@@ -1,6 +1,13 @@
 /** Why an operation failed. */
 export const reason = {
   release_unhealthy: 'Він не пройшов перевірку.',
+  release_page_broken: 'Його сторінку не вдалося показати.',
+  release_socket_dead: 'Його сторінка не отримувала повідомлень від станції.',
+  release_log_in_broken: 'Ніхто не міг увійти.',
+  release_data_lost: 'Облікові записи станції зникли.',
+  release_devices_away: 'Пристрої не повернулися.',
+  release_crashes: 'Він раз у раз аварійно завершувався.',
+  release_out_of_memory: 'Йому бракувало дозволеної пам’яті.',
   registry_unavailable: 'Його не вдалося завантажити: реєстр образів не відповів.',
   registry_busy: 'Його не вдалося завантажити: реєстр образів зараз обмежує запити.',
   registry_auth_failed: 'Його не вдалося завантажити: реєстр образів відхилив облікові дані.',

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { StationError } from '@station/kit/station-error';
 import type { ContainerFact } from '../../stack-ports.ts';
 import { type EngineApi, expectBody, fullDiskBytes, messageOf } from './engine-api.ts';
@@ -80,6 +81,31 @@ async function inspect(api: Pick<EngineApi, 'call'>, id: string, service: string
     restartCount: container.RestartCount,
     exitCode: container.State.ExitCode,
   };
+}
+
+const Stats = Type.Object({
+  memory_stats: Type.Object({
+    usage: Type.Optional(Type.Number()),
+    limit: Type.Optional(Type.Number()),
+    stats: Type.Optional(Type.Object({ inactive_file: Type.Optional(Type.Number()) })),
+  }),
+});
+
+/** Without what the kernel can drop at once, as `docker stats` counts (Engine API, ContainerStats). */
+export async function memoryUse(
+  api: Pick<EngineApi, 'call'>,
+  containers: readonly ContainerFact[],
+): Promise<Record<string, number>> {
+  const uses: [string, number][] = [];
+  for (const { id, service } of containers) {
+    const { status, body } = await api.call('GET', `/containers/${id}/stats`, {
+      query: { stream: 'false', 'one-shot': 'true' },
+    });
+    if (status !== 200 || !Value.Check(Stats, body)) continue;
+    const { usage, limit, stats } = body.memory_stats;
+    if (usage !== undefined && limit) uses.push([service, (usage - (stats?.inactive_file ?? 0)) / limit]);
+  }
+  return Object.fromEntries(uses);
 }
 
 /** Image pins of the project: containers that are never started and keep an image from being pruned. */

@@ -6,7 +6,15 @@ import type { StackEngine } from '../../stack-ports.ts';
 import { createBrokerFile } from './broker-file.ts';
 import { type ComposeParts, createCompose, createProjectReader } from './compose.ts';
 import { followContainerLog } from './container-log.ts';
-import { listContainers, listPins, pinImage, restartContainers, setRunning, unpinImage } from './containers.ts';
+import {
+  listContainers,
+  listPins,
+  memoryUse,
+  pinImage,
+  restartContainers,
+  setRunning,
+  unpinImage,
+} from './containers.ts';
 import { createEngineApi, createInfo, freeBytes, type ReadInfo } from './engine-api.ts';
 import { imageFolder } from './image-folder.ts';
 import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
@@ -48,6 +56,7 @@ export function createDockerEngine(
     repairStorage: repair,
     up: createStart({ ...parts, ...open, repair }),
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
+    memoryUse: (containers) => memoryUse(api, containers),
     sync: () => syncStorage(info, parts.env),
     broker: createBrokerFile(api, projectName),
     operator: {

@@ -1,0 +1,158 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { ownValue } from '@station/protocol/own-value';
+import { collect, followRedirects } from '../../core/adapters/http-request.ts';
+import type { PageKind, PageReading } from '../surface-ports.ts';
+
+/** What the page names, and what shows its content; null: nothing, it is blank. */
+type Page = { files: AskedFile[]; shownBy: PageKind | null };
+type AskedFile = { url: URL; isModule: boolean; isStyle: boolean };
+type Got = { status: number; type: string; body: Uint8Array; url: URL };
+
+/** Browsers get files as they are stored compressed, so these are the ones that count. */
+const unpackers = { gzip: gunzipSync, br: brotliDecompressSync };
+const requestMs = 5000;
+const maxFileBytes = 8 * 1024 * 1024;
+/** A page with more files is not followed further. */
+const maxFiles = 400;
+const atOnce = 4;
+
+/**
+ * Fetches a page with its scripts and style sheets, and what its modules import, also later: a chunk that is missing breaks the page
+ * that needs it. Only files of the page's own origin.
+ * @param options.depth `first`: only what the page itself names.
+ * @throws the reason of the signal.
+ */
+export async function readPage(
+  address: URL,
+  { signal, depth }: { signal: AbortSignal; depth: 'first' | 'all' },
+): Promise<PageReading> {
+  const got = await get(address, signal);
+  if (got === null) return broken('the page does not come');
+  if (got.status !== 200) return broken(`the page answers ${got.status}`);
+  if (!isHtml(got.type)) return broken('there is no page at the start address');
+  const { files, shownBy } = await parsePage(Buffer.from(got.body).toString('utf8'), got.url);
+  if (shownBy === null) return broken('the page is blank');
+  const fault = await followFiles(files, { signal, depth, origin: got.url.origin });
+  return fault === null ? { kind: shownBy, fault } : broken(fault);
+}
+
+const broken = (fault: string): PageReading => ({ kind: null, fault });
+const isHtml = (type: string): boolean => /^text\/html\b/i.test(type);
+
+/** Null: no whole answer in time. */
+async function get(address: URL, signal: AbortSignal): Promise<Got | null> {
+  try {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(requestMs)]);
+    // Servers of single-page applications answer a wish for HTML with the page, whatever the address.
+    const headers = { accept: '*/*', 'accept-encoding': Object.keys(unpackers).join(', ') };
+    const followed = await followRedirects(address, { signal: bounded, headers });
+    if (followed.kind === 'rejected') return null;
+    const { response, url } = followed;
+    const sent = await collect(response.body, maxFileBytes);
+    response.body.destroy();
+    if (sent === null) return null;
+    const unpack = ownValue(unpackers, response.headers['content-encoding'] ?? '') ?? (() => sent);
+    const body = unpack(sent, { maxOutputLength: maxFileBytes });
+    return { status: response.status, type: response.headers['content-type'] ?? '', body, url };
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}
+
+/** Types of `<script>` that are programs (HTML standard, "JavaScript MIME type"). */
+const programTypes = /^$|^module$|^(text|application)\/(x-)?(java|ecma)script$/i;
+/** Elements that show something without any text. */
+const visible = new Set(['img', 'svg', 'canvas', 'iframe', 'video', 'object', 'embed', 'input', 'button', 'picture']);
+/** Elements whose text nobody sees. */
+const unseen = new Set(['head', 'script', 'style', 'template', 'noscript', 'title']);
+
+async function parsePage(html: string, address: URL): Promise<Page> {
+  const { Parser } = await import('htmlparser2');
+  const files: AskedFile[] = [];
+  let base = address;
+  let scripts: 'modules' | 'scripts' | null = null;
+  let hasContent = false;
+  const hidden: string[] = [];
+  const addFile = (reference: string, more: Omit<AskedFile, 'url'>): void => {
+    const url = URL.parse(reference, base.href);
+    if (url?.origin === address.origin) files.push({ url, ...more });
+  };
+  const onScript = ({ type = '', src, nomodule }: Record<string, string>): void => {
+    if (!programTypes.test(type.trim()) || nomodule !== undefined) return;
+    const isModule = type.trim().toLowerCase() === 'module';
+    scripts = isModule ? 'modules' : (scripts ?? 'scripts');
+    if (src !== undefined) addFile(src, { isModule, isStyle: false });
+  };
+  const onLink = ({ rel = '', href }: Record<string, string>): void => {
+    const relations = rel.toLowerCase().split(/\s+/);
+    const isModule = relations.includes('modulepreload');
+    const isStyle = relations.includes('stylesheet') && !relations.includes('alternate');
+    if (href !== undefined && (isModule || isStyle)) addFile(href, { isModule, isStyle });
+  };
+  const parser = new Parser({
+    onopentag: (name, attributes) => {
+      if (name === 'base') base = URL.parse(attributes['href'] ?? '', address.href) ?? base;
+      if (name === 'script') onScript(attributes);
+      if (name === 'link') onLink(attributes);
+      if (unseen.has(name)) hidden.push(name);
+      else if (hidden.length === 0 && visible.has(name)) hasContent = true;
+    },
+    ontext: (text) => {
+      if (hidden.length === 0 && text.trim() !== '') hasContent = true;
+    },
+    onclosetag: (name) => {
+      if (hidden.at(-1) === name) hidden.pop();
+    },
+  });
+  parser.end(html);
+  return { files, shownBy: hasContent ? 'text' : scripts };
+}
+
+/** Why one of the files, or of what they import, does not come; null: all do. */
+async function followFiles(
+  first: readonly AskedFile[],
+  { signal, depth, origin }: { signal: AbortSignal; depth: 'first' | 'all'; origin: string },
+): Promise<string | null> {
+  const asked = new Set<string>();
+  let next = [...first];
+  while (next.length > 0) {
+    const layer = next.filter(({ url }) => !asked.has(url.href) && asked.size < maxFiles && asked.add(url.href));
+    next = [];
+    for (let at = 0; at < layer.length; at += atOnce) {
+      const readings = await Promise.all(layer.slice(at, at + atOnce).map((file) => readFile(file, origin, signal)));
+      const fault = readings.find((one) => typeof one === 'string');
+      if (fault !== undefined) return fault;
+      if (depth === 'all') next.push(...readings.flatMap((one) => (typeof one === 'string' ? [] : one)));
+    }
+  }
+  return null;
+}
+
+/** What the file imports, or what is wrong with it. */
+async function readFile(file: AskedFile, origin: string, signal: AbortSignal): Promise<AskedFile[] | string> {
+  const got = await get(file.url, signal);
+  const name = nameOf(file.url);
+  if (got === null) return `the page's file ${name} does not come`;
+  if (got.status !== 200) return `the page's file ${name} answers ${got.status}`;
+  if (isHtml(got.type)) return `the page's file ${name} is missing: a web page comes instead`;
+  if (file.isStyle) return [];
+  // Storage that lost what was written shows a file of its length, or none, without content.
+  if (got.body.length === 0 || got.body[0] === 0) return `the page's file ${name} is empty`;
+  return file.isModule ? importsOf(Buffer.from(got.body).toString('utf8'), got.url, origin) : [];
+}
+
+async function importsOf(source: string, address: URL, origin: string): Promise<AskedFile[]> {
+  const { parse } = await import('es-module-lexer/minimal/js');
+  const specifiers = parse(source)[0].flatMap(({ n }) =>
+    n !== undefined && /^(\.{0,2}\/|https?:)/.test(n) ? [n] : [],
+  );
+  const urls = specifiers.flatMap((specifier) => URL.parse(specifier, address.href) ?? []);
+  return urls.filter((url) => url.origin === origin).map((url) => ({ url, isModule: true, isStyle: false }));
+}
+
+/** Only harmless characters get into logs and answers. */
+function nameOf({ pathname }: URL): string {
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1);
+  return /^[\w.-]{1,80}$/.test(name) ? name : 'of a long name';
+}
