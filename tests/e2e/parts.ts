@@ -156,6 +156,8 @@ export const parts: readonly Part[] = [
   part('agent-build', 'scripts', 'package-lock.json'),
   part('agent-arm64', 'scripts/build-agent.ts', 'package-lock.json'),
   gate(part('replicas/shared-writes', `${backend}/replicas`, `${backend}/store`, `${backend}/history`)),
+  gate(part('bad-releases/people', `${agent}/stack`, 'deploy/proxy')),
+  part('bad-releases/probation', `${agent}/stack`),
   part('rig', 'tests/rig'),
 ];
 

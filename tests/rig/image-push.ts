@@ -92,6 +92,30 @@ export async function pushImage(
   return putManifest(registry, target, manifestType, manifest);
 }
 
+/** A layer on top of layers that the repository has already, with the whole configuration of the image. @returns its digest. */
+export async function pushLayered(
+  registry: Registry,
+  target: { repository: string; tag: string },
+  image: { below: readonly object[]; configuration: object; layer: Layer | null },
+): Promise<string> {
+  const config = Buffer.from(JSON.stringify(image.configuration));
+  const { layer } = image;
+  for (const bytes of [config, ...(layer ? [layer.bytes] : [])]) await pushBlob(registry, target.repository, bytes);
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: ociManifestType,
+    config: { mediaType: 'application/vnd.oci.image.config.v1+json', size: config.length, digest: digestOf(config) },
+    layers: [
+      ...image.below,
+      ...(layer
+        ? [{ mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', size: layer.bytes.length, digest: layer.digest }]
+        : []),
+    ],
+  };
+  return putManifest(registry, target, ociManifestType, Buffer.from(JSON.stringify(manifest)));
+}
+
+const ociManifestType = 'application/vnd.oci.image.manifest.v1+json';
 const manifestType = 'application/vnd.docker.distribution.manifest.v2+json';
 const indexType = 'application/vnd.docker.distribution.manifest.list.v2+json';
 

@@ -17,6 +17,7 @@ export type Ballast = number | { zeros: number };
  * - `slow-start`: nothing listens for `seconds`, then good
  * - `crash-after`: good for `seconds`, then exits 1 (and again after each restart)
  * - `unhealthy-after`: good for `seconds`, then 503 for ever
+ * - `fill-memory-after`: good, and after `seconds` nearly all of its memory is taken for ever
  */
 export type Behaviour =
   | 'good'
@@ -24,7 +25,7 @@ export type Behaviour =
   | 'crash-loop'
   | 'ignore-sigterm'
   | 'hang'
-  | { kind: 'slow-start' | 'crash-after' | 'unhealthy-after'; seconds: number };
+  | { kind: 'slow-start' | 'crash-after' | 'unhealthy-after' | 'fill-memory-after'; seconds: number };
 
 export type SmallImage = {
   repository: string;
@@ -67,7 +68,7 @@ function busyboxLayer(): Promise<Layer> {
 
 async function packBusybox(): Promise<Layer> {
   await needPackages(['busybox-static']);
-  const applets = ['sh', 'httpd', 'nc', 'sleep', 'wget', 'kill', 'cat'];
+  const applets = ['sh', 'httpd', 'nc', 'sleep', 'wget', 'kill', 'cat', 'dd'];
   return packLayer([
     { path: 'bin/busybox', content: await readFile('/bin/busybox') },
     ...applets.map((name) => ({ path: `bin/${name}`, linkTo: 'busybox' })),
@@ -117,6 +118,9 @@ function timedScript({ kind, seconds }: Exclude<Behaviour, string>): string {
       return `sleep ${seconds}; exec ${serve}`;
     case 'crash-after':
       return `${serve} & sleep ${seconds}; exit 1`;
+    case 'fill-memory-after':
+      // A file system in memory counts as memory of the container; it ends just below the limit.
+      return `(sleep ${seconds}; dd if=/dev/zero of=/dev/shm/full bs=64k) & exec ${serve}`;
     case 'unhealthy-after':
       // All of the server: a child of it that waits for a request keeps the port.
       return `${serve} & sleep ${seconds}; kill -9 -1; until nc -ll -p 80 -e /unhealthy; do sleep 0.1; done`;

@@ -158,6 +158,8 @@ function composeContent(project: string, release: PublishedRelease, port: number
     container_name: `${project}-${name}`,
     init: true,
     restart: 'unless-stopped',
+    mem_limit: '32m',
+    shm_size: '31m',
     ...more,
   });
   const proxy = proxyImage !== undefined && {
