@@ -157,6 +157,8 @@ export const parts: readonly Part[] = [
   part('agent-arm64', 'scripts/build-agent.ts', 'package-lock.json'),
   gate(part('replicas/shared-writes', `${backend}/replicas`, `${backend}/store`, `${backend}/history`)),
   gate(part('bad-releases/people', `${agent}/stack`, 'deploy/proxy')),
+  part('bad-releases/more', `${agent}/stack`, 'deploy/frontend'),
+  part('bad-releases/foreign', `${agent}/stack`),
   part('bad-releases/probation', `${agent}/stack`),
   part('rig', 'tests/rig'),
 ];

@@ -2,33 +2,25 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeLogins } from '@station/simulators/devices/devices-file';
 import { type Fleet, startFleet } from '@station/simulators/devices/fleet';
-import { agentEnv, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
-import { pushVariant, type Variant } from '../../rig/image-variant.ts';
+import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createRealStack, type RealStack } from '../../rig/real-stack.ts';
 import { createSmallRig, type SmallRig } from '../../rig/small-rig.ts';
+import { createOffers, firstVersion, type Station } from './offered.ts';
 
 /** A home: the real stack with an owner and devices, and an agent that has adopted it. */
-export type Home = AsyncDisposable & {
-  rig: SmallRig;
-  stack: RealStack;
-  agent: AgentProcess;
-  fleet: Fleet;
-  /** Publishes a release that differs from the installed one, and offers it. @returns its version. */
-  offer(changes: { backend?: Variant; frontend?: Variant }): Promise<string>;
-};
+export type Home = AsyncDisposable & Station & { rig: SmallRig; stack: RealStack; fleet: Fleet };
 
 export type HomeOptions = { devices?: number; env?: Record<string, string> };
 
 const token = 'token-of-the-agent-of-this-home';
-const first = '1.0.0';
 const owner = { email: 'owner@home.example', password: 'a password of the owner' };
 
 export async function createHome({ devices = 5, env = {} }: HomeOptions = {}): Promise<Home> {
   await using life = new AsyncDisposableStack();
   const rig = life.use(await createSmallRig());
   const { engine, registry, workspace } = rig;
-  const stack = await createRealStack(workspace, { engine, registry, versions: [first] });
+  const stack = await createRealStack(workspace, { engine, registry, versions: [firstVersion] });
   const logins = makeLogins(devices);
   const devicesFile = join(stack.folder, 'devices.json');
   await writeFile(devicesFile, JSON.stringify({ devices: logins.map(({ profile: _, ...login }) => login) }));
@@ -62,22 +54,8 @@ export async function createHome({ devices = 5, env = {} }: HomeOptions = {}): P
   await agent.start();
   await agent.idle();
   await waitFor('the stack to be adopted', async () => (await agent.status()).currentVersion);
-  let minor = 0;
-  const offer: Home['offer'] = async (changes) => {
-    const version = `1.${(minor += 1)}.0`;
-    const images: Record<string, string> = {};
-    for (const service of ['backend', 'frontend'] as const) {
-      const variant = changes[service];
-      const tag = variant === undefined ? first : version;
-      const target = { repository: `station/${service}`, from: first, tag };
-      if (variant !== undefined) await pushVariant(registry, target, variant);
-      images[service] = `${registry.address}/station/${service}:${tag}`;
-    }
-    rig.releases.setManifest({ version, images });
-    return version;
-  };
   const owned = life.move();
-  return { rig, stack, agent, fleet, offer, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { rig, stack, agent, fleet, offer: createOffers(rig), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 const linesOf = (variables: Record<string, string>): string =>

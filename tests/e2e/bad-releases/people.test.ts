@@ -1,21 +1,20 @@
-import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Variant } from '../../rig/image-variant.ts';
 import { answering, changedPage, upgrading, withContent, withoutFile, withProgram } from './faults.ts';
 import { createHome, type Home } from './home.ts';
+import { assertRolledBack, assertStays, type Changes } from './offered.ts';
 
 // Releases whose health address answers, on the real stack with an owner and devices. What people would miss is the reason.
+// More of the same kinds: `more.test.ts`.
 
-type Release = { backend?: Variant; frontend?: Variant };
-type Case = readonly [name: string, make: () => Release | Promise<Release>, code: string, reason: RegExp];
+type Bad = readonly [name: string, make: () => Changes | Promise<Changes>, code: string, reason: RegExp];
 
-const bad: readonly Case[] = [
-  [
-    'its page is blank',
-    async () => ({ frontend: await changedPage((html) => html.replace(/<script async.*<\/script>/, '')) }),
-    'release_page_broken',
-    /page is blank/,
-  ],
+const withoutScript = async (): Promise<Changes> => ({
+  frontend: await changedPage((html) => html.replace(/<script async.*<\/script>/, '')),
+});
+const foreignStation = "process.env.STATION_ID = '00000000-0000-4000-8000-000000000000';";
+
+const bad: readonly Bad[] = [
+  ['its page is blank', withoutScript, 'release_page_broken', /page is blank/],
   [
     'a later page lacks its chunk',
     () => ({ frontend: withoutFile('assets/activity-page-*.js') }),
@@ -29,23 +28,13 @@ const bad: readonly Case[] = [
     /WebSocket/,
   ],
   ['its log-in fails', () => ({ backend: answering('/api/auth/login', 500) }), 'release_log_in_broken', /answers 500/],
-  [
-    'its devices stay away',
-    () => ({ backend: withProgram("process.env.STATION_ID = '00000000-0000-4000-8000-000000000000';") }),
-    'release_devices_away',
-    /0 of 5 devices/,
-  ],
+  ['its devices stay away', () => ({ backend: withProgram(foreignStation) }), 'release_devices_away', /0 of 5 devices/],
   [
     'its accounts are gone',
     () => ({ backend: withProgram("process.env.DATA_DIR = '/tmp';") }),
     'release_data_lost',
     /accounts are gone/,
   ],
-];
-
-const good: readonly (readonly [string, () => Release | Promise<Release>])[] = [
-  ['is like the one before', () => ({ backend: withProgram('') })],
-  ['has another page', () => ({ frontend: withContent('index.html', '<h1>Another page</h1>') })],
 ];
 
 describe('a release whose health address answers', { timeout: 900_000 }, () => {
@@ -56,28 +45,11 @@ describe('a release whose health address answers', { timeout: 900_000 }, () => {
   after(() => home[Symbol.asyncDispose]());
 
   for (const [name, make, code, reason] of bad) {
-    test(`is rolled back when ${name}`, async () => {
-      const { agent, offer } = home;
-      const { currentVersion } = await agent.status();
-      const version = await offer(await make());
-      const { status, body } = await agent.call('POST', '/update');
-      assert.equal(status, 500, JSON.stringify(body));
-      const after = await agent.idle();
-      assert.equal(after.currentVersion, currentVersion);
-      const entry = after.history[0];
-      assert.deepEqual([entry?.to, entry?.result, entry?.code], [version, 'rolled_back', code], entry?.reason ?? '');
-      assert.match(entry?.reason ?? '', reason);
-      assert.equal(after.quarantined[0]?.version, version);
-    });
+    test(`is rolled back when ${name}`, async () => assertRolledBack(home, await make(), { code, reason }));
   }
 
-  for (const [name, make] of good) {
-    test(`stays when it ${name}`, async () => {
-      const { agent, offer } = home;
-      const version = await offer(await make());
-      const { body } = await agent.call('POST', '/update');
-      assert.deepEqual([body['result'], body['to']], ['updated', version], JSON.stringify(body));
-      assert.equal((await agent.idle()).currentVersion, version);
-    });
-  }
+  test('stays when it is like the one before', () => assertStays(home, { backend: withProgram('') }));
+
+  test('stays when it has another page', () =>
+    assertStays(home, { frontend: withContent('index.html', '<h1>Another page</h1>') }));
 });
