@@ -1,7 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import {
   answering,
-  changedPage,
   changedServer,
   onRequest,
   upgrading,

@@ -226,6 +226,15 @@ table('preparing', [
     { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },
   ],
   [
+    'compares nothing when a person asks again for a release that has failed',
+    during({
+      operation: {},
+      journal: { quarantined: [{ version: '2.0.0', reason: 'blank', at: '2026-06-01T03:00:00.000Z' }] },
+      facts: { presentImages: ['sha256:2.0.0'] },
+    }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },
+  ],
+  [
     'compares nothing when nothing ran before',
     during({ operation: { from: null }, facts: { presentImages: ['sha256:2.0.0'] } }),
     { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },

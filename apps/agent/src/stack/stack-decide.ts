@@ -1,6 +1,6 @@
 import { ownValue } from '@station/protocol/own-value';
 import { judgeHealth } from './health-decide.ts';
-import type { OperationRecord } from './journal.ts';
+import type { Journal, OperationRecord } from './journal.ts';
 import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { wantedImages, type Change } from './operation-decide.ts';
@@ -89,18 +89,23 @@ function decidePulling(facts: Facts, operation: OperationRecord): Step {
 
 /** The release that runs now is looked at first: the new one has to show what it shows. */
 function switchTo(
-  { attempts: { surface } }: Facts,
+  { journal, attempts: { surface } }: Facts,
   operation: OperationRecord,
   { imageIds, digests }: { imageIds: Record<string, string>; digests: Record<string, string> },
 ): Step {
-  if (!isCompared(operation)) return record({ kind: 'switch', imageIds, digests });
+  if (!isCompared(operation, journal)) return record({ kind: 'switch', imageIds, digests });
   if (surface === null) return { kind: 'learn_surface' };
   return record({ kind: 'switch', imageIds, digests, surface });
 }
 
-/** Who goes back to an older release knows that it may show less, and leaves one that may be broken. */
-const isCompared = ({ kind, from, to }: OperationRecord): boolean =>
-  kind === 'update' && from !== null && (from.version === null || isNewer(to.version, from.version));
+/**
+ * Who goes back to an older release knows that it may show less, and leaves one that may be broken. Who asks again for a release that
+ * has failed here wants it as it is.
+ */
+function isCompared({ kind, from, to }: OperationRecord, { quarantined }: Journal): boolean {
+  if (kind !== 'update' || from === null || quarantined.some(({ version }) => version === to.version)) return false;
+  return from.version === null || isNewer(to.version, from.version);
+}
 
 /**
  * The disk is full: images of failed tries of other releases and unused images are removed before the release is given

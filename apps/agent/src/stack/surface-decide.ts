@@ -12,13 +12,16 @@ export const surfaceCodes = {
   devices: 'release_devices_away',
 } as const satisfies Record<SurfacePart, string>;
 
+/** More are not needed to see that devices stay away, and the journal stays small. */
+const maxDevices = 1000;
+
 /** What the new release has to show. */
 export const surfaceOf = (found: SurfaceFindings): Surface => ({
   page: found.page.kind,
   socket: found.socket,
   setupNeeded: found.setup,
   logIn: isRefusal(found.logIn),
-  devices: found.devices,
+  devices: found.devices.slice(0, maxDevices),
 });
 
 /** The parts that a release must show, because the one before showed them. */

@@ -102,6 +102,18 @@ describe('a page', () => {
     test(`with ${name} is shown`, async () => assert.equal((await look(site)).result, kind));
   }
 
+  test('of hundreds of files, and one that has no end, costs little', async () => {
+    const scripts = Array.from({ length: 900 }, (_, at) => `<script src=/${at}.js></script>`).join('');
+    const many = await look({ '/': scripts, ...Object.fromEntries(scriptFiles(900)) });
+    assert.equal(many.result, 'scripts');
+    assert.ok(many.asked.length <= 401, `${many.asked.length} were asked for`);
+    const large = await look({ ...files, '/a/page.js': 'x'.repeat(5 * 1024 * 1024) });
+    assert.match(large.result, /page\.js does not come/);
+    const megabytes = 'x'.repeat(4 * 1000 * 1000);
+    const heavy = await look({ '/': scripts, ...Object.fromEntries(scriptFiles(900, megabytes)) });
+    assert.ok(heavy.asked.length < 20, `${heavy.asked.length} were asked for`);
+  });
+
   test('names only harmless characters of a file', async () => {
     const site = { '/': `${shell}<script src="/%0aFORGED.js"></script>` };
     assert.equal((await look(site)).result, "the page's file of a long name answers 404");
@@ -111,3 +123,6 @@ describe('a page', () => {
 function rest({ '/': _page, ...others }: Site): Site {
   return others;
 }
+
+const scriptFiles = (count: number, body = 'draw()'): [string, string][] =>
+  Array.from({ length: count }, (_, at) => [`/${at}.js`, body]);

@@ -11,8 +11,9 @@ type Got = { status: number; type: string; body: Uint8Array; url: URL };
 /** Browsers get files as they are stored compressed, so these are the ones that count. */
 const unpackers = { gzip: gunzipSync, br: brotliDecompressSync };
 const requestMs = 5000;
-const maxFileBytes = 8 * 1024 * 1024;
-/** A page with more files is not followed further. */
+/** A container that was taken over may answer anything: what is read costs little, and beyond that nothing is asked for. */
+const maxFileBytes = 4 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 const maxFiles = 400;
 const atOnce = 4;
 
@@ -115,31 +116,40 @@ async function followFiles(
   { signal, depth, origin }: { signal: AbortSignal; depth: 'first' | 'all'; origin: string },
 ): Promise<string | null> {
   const asked = new Set<string>();
+  let bytes = 0;
   let next = [...first];
-  while (next.length > 0) {
+  while (next.length > 0 && bytes < maxBytes) {
     const layer = next.filter(({ url }) => !asked.has(url.href) && asked.size < maxFiles && asked.add(url.href));
     next = [];
     for (let at = 0; at < layer.length; at += atOnce) {
       const readings = await Promise.all(layer.slice(at, at + atOnce).map((file) => readFile(file, origin, signal)));
-      const fault = readings.find((one) => typeof one === 'string');
-      if (fault !== undefined) return fault;
-      if (depth === 'all') next.push(...readings.flatMap((one) => (typeof one === 'string' ? [] : one)));
+      for (const { fault, size, imports } of readings) {
+        if (fault !== null) return fault;
+        bytes += size;
+        if (depth === 'all') next.push(...imports);
+      }
+      if (bytes >= maxBytes) break;
     }
   }
   return null;
 }
 
-/** What the file imports, or what is wrong with it. */
-async function readFile(file: AskedFile, origin: string, signal: AbortSignal): Promise<AskedFile[] | string> {
+type FileReading = { fault: string | null; size: number; imports: AskedFile[] };
+
+async function readFile(file: AskedFile, origin: string, signal: AbortSignal): Promise<FileReading> {
   const got = await get(file.url, signal);
-  const name = nameOf(file.url);
-  if (got === null) return `the page's file ${name} does not come`;
-  if (got.status !== 200) return `the page's file ${name} answers ${got.status}`;
-  if (isHtml(got.type)) return `the page's file ${name} is missing: a web page comes instead`;
-  if (file.isStyle) return [];
+  const fault = got === null ? 'does not come' : faultOf(got, file);
+  if (got === null || fault !== null)
+    return { fault: `the page's file ${nameOf(file.url)} ${fault}`, size: 0, imports: [] };
+  const source = Buffer.from(got.body).toString('utf8');
+  return { fault, size: got.body.length, imports: file.isModule ? await importsOf(source, got.url, origin) : [] };
+}
+
+function faultOf({ status, type, body }: Got, { isStyle }: AskedFile): string | null {
+  if (status !== 200) return `answers ${status}`;
+  if (isHtml(type)) return 'is missing: a web page comes instead';
   // Storage that lost what was written shows a file of its length, or none, without content.
-  if (got.body.length === 0 || got.body[0] === 0) return `the page's file ${name} is empty`;
-  return file.isModule ? importsOf(Buffer.from(got.body).toString('utf8'), got.url, origin) : [];
+  return !isStyle && (body.length === 0 || body[0] === 0) ? 'is empty' : null;
 }
 
 async function importsOf(source: string, address: URL, origin: string): Promise<AskedFile[]> {
