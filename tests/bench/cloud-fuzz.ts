@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { noLimits } from '../../apps/backend/src/cloud/inbound-queue.ts';
 import { createRandom } from '../faults/choice.ts';
 import { mutateDocument, mutateText } from '../faults/mutate.ts';
 import { benchStation, type BenchStation, type StationActions } from './cloud/bench-station.ts';
@@ -195,7 +194,7 @@ async function measure(folder: string): Promise<boolean> {
   // Both belong to a reset. A reset is hostile before the login, and never sent after it.
   const publish = async (): Promise<void> => fault('something was published for a reset');
   const onReset = (): void => fault('the station was reset');
-  await station.link(cloud.port, { limits: noLimits, reconnect }, { commands: { send }, publish, onReset });
+  await station.link(cloud.port, { reconnect }, { commands: { send }, publish, onReset });
   const documents = seeds(id);
   const before = await effects(station);
   await flood(cloud, documents, count / 2);

@@ -32,7 +32,6 @@ function answerAsStation(port: number): Promise<void> {
     methods: { echo: { params: Params, run: async (params) => answer(params) } },
     isAuthenticated: () => true,
     onMessage: unexpected,
-    onBatch: unexpected,
     onIgnored: unexpected,
     onFault: unexpected,
   });

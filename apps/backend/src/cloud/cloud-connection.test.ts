@@ -4,7 +4,6 @@ import { systemClock } from '@station/kit/clock';
 import type { OpenCloudSocket } from './adapters/cloud-socket.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openConnection } from './cloud-connection.ts';
-import { usualLimits } from './inbound-queue.ts';
 
 type Handler = Parameters<OpenCloudSocket>[0];
 
@@ -25,7 +24,6 @@ function connected() {
           end: () => undefined,
         };
       },
-      limits: usualLimits,
       methods: {},
       ignored: { count: () => undefined },
       delivery: { ponged: () => undefined },
@@ -49,7 +47,7 @@ function connected() {
 test('only a pong answers a ping', () => {
   const { connection, pongs, listener } = connected();
   connection.ping();
-  listener.onMessage('{"jsonrpc":"2.0","method":"x"}', 30);
+  listener.onMessage('{"jsonrpc":"2.0","method":"x"}');
   assert.deepEqual(pongs, []);
   listener.onPong();
   listener.onPong();

@@ -5,13 +5,12 @@ import type { CloudMessage } from '@station/protocol/cloud-messages';
 import type { CloudLoss, CloudSocket, OpenCloudSocket } from './adapters/cloud-socket.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Delivering, Delivery } from './delivery.ts';
-import { createInboundQueue, type BudgetLimits, type InboundQueue } from './inbound-queue.ts';
+import { createInboundQueue, type InboundQueue } from './inbound-queue.ts';
 import { createPeer, fitsFrame, type IgnoredReason, type Peer } from './peer.ts';
 import type { RpcMethod } from './rpc-server.ts';
 
 export type ConnectionParts = {
   open: OpenCloudSocket;
-  limits: BudgetLimits;
   methods: Readonly<Record<string, RpcMethod>>;
   /** Number of ignored frames. */
   ignored: Pick<RateLimitedCounter<IgnoredReason>, 'count'>;
@@ -36,17 +35,11 @@ export type ConnectionListener = {
   onClose(loss: CloudLoss): void;
 };
 
-/** One connection to the cloud: socket, inbound budget, and JSON-RPC peer. */
+/** One connection to the cloud: socket, inbound queue, and JSON-RPC peer. */
 export type Connection = {
   ping(): void;
   /** Sends a plain message. */
   send(message: object): void;
-  /** The current frame costs as much as this many calls. */
-  charge(calls: number): void;
-  /** The current frame costs nothing. */
-  forgive(): void;
-  /** Whether the station has paused reading. */
-  isHeld(): boolean;
   delivering(acks: boolean): Delivering;
   end(): void;
 };
@@ -57,7 +50,7 @@ const maxBacklogBytes = 8 * 1024 * 1024;
 export function openConnection(parts: ConnectionParts, listener: ConnectionListener): Connection {
   let awaitsPong = false;
   const ending = new AbortController();
-  const frames = createEmitter<{ text: string | null; bytes: number }>();
+  const frames = createEmitter<string | null>();
   const whileCurrent: WhileCurrent = (work) => (ending.signal.aborted ? undefined : work());
   const noteReceived = (): void => listener.onReceived(parts.clock.monotonic());
   const socket: CloudSocket = parts.open({
@@ -69,10 +62,10 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
         awaitsPong = false;
         parts.delivery.ponged();
       }),
-    onMessage: (text, bytes) =>
+    onMessage: (text) =>
       whileCurrent(() => {
         noteReceived();
-        frames.emit({ text, bytes });
+        frames.emit(text);
       }),
     onClose: (loss) =>
       whileCurrent(() => {
@@ -82,16 +75,13 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
   });
   const onUseless = (reason: string): void => whileCurrent(() => listener.onUseless(reason));
   const inbound = openInbound(parts, listener, { socket, ending: ending.signal, whileCurrent, onUseless });
-  frames.subscribe(({ text, bytes }) => inbound.push(text, bytes));
+  frames.subscribe(inbound.push);
   return {
     ping: () => {
       awaitsPong = true;
       socket.ping();
     },
     send: (message) => socket.send(JSON.stringify(message)),
-    charge: inbound.charge,
-    forgive: inbound.forgive,
-    isHeld: inbound.isHeld,
     delivering: (acks) => deliveringOver(socket, { acks, giveUp: onUseless, clock: parts.clock }),
     end: () => {
       ending.abort();
@@ -110,28 +100,25 @@ type Receiving = {
   onUseless(reason: string): void;
 };
 
-/** What the cloud sends: queued, then passed to the peer, which charges the queue for what it finds. */
+/** What the cloud sends: queued, then passed to the peer. */
 function openInbound(
   parts: ConnectionParts,
   listener: ConnectionListener,
   { socket, ending, whileCurrent, onUseless }: Receiving,
 ): InboundQueue {
-  const batches = createEmitter<number>();
   const peer = peerOf(parts, listener, {
     send: (text) => {
       socket.send(text);
       if (socket.bufferedAmount > maxBacklogBytes) onUseless('The cloud does not read what it is sent.');
     },
     isCurrent: () => !ending.aborted,
-    charge: batches.emit,
   });
   const inbound = createInboundQueue({
-    limits: parts.limits,
     pause: socket.pause,
     resume: socket.resume,
     deal: (text) => whileCurrent(() => peer.receive(text)),
+    clock: parts.clock,
   });
-  batches.subscribe(inbound.charge);
   const onEnd = (): void => {
     inbound.close();
     peer.close();
@@ -158,7 +145,7 @@ function deliveringOver(
 function peerOf(
   { methods, ignored, logger }: ConnectionParts,
   listener: ConnectionListener,
-  connection: { send(text: string): void; isCurrent(): boolean; charge(calls: number): void },
+  connection: { send(text: string): void; isCurrent(): boolean },
 ): Peer {
   const { isCurrent } = connection;
   return createPeer({
@@ -166,7 +153,6 @@ function peerOf(
     methods,
     isAuthenticated: () => isCurrent() && listener.isAuthenticated(),
     onMessage: (message) => (isCurrent() ? listener.onMessage(message) : undefined),
-    onBatch: connection.charge,
     onIgnored: (reason) => ignored.count(reason, undefined),
     onFault: (where, message) => logger.event('unexpected_error', { where, message }),
   });

@@ -24,7 +24,6 @@ import type { CloudSettings } from './cloud-settings.ts';
 import { createDeadLetterStore, type DeadLetterStore } from './dead-letter-store.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
 import { createIdentity } from './identity.ts';
-import { usualLimits, type BudgetLimits } from './inbound-queue.ts';
 import { type ApplyLegacy, createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
 import { createReconnect, type Reconnect } from './link-decide.ts';
 import { createLink, startLinkKeeper, type CloudLeadership, type Link, type LinkKeeper } from './link.ts';
@@ -83,10 +82,9 @@ export type CloudParts = {
   tuning?: CloudTuning;
 };
 
-/** For tests and benches with short waits or without limits. */
+/** For tests and benches with short waits. */
 export type CloudTuning = {
   open?: OpenCloudSocket;
-  limits?: BudgetLimits;
   reconnect?: Reconnect;
   /** For the connection only: its pings, deadlines and waits. */
   clock?: Clock;
@@ -247,7 +245,6 @@ async function linkPartsOf(base: Base) {
     host: settings.host,
     open: tuning.open ?? (await openerOf(parts)),
     reconnect: tuning.reconnect ?? createReconnect(parts.random),
-    limits: tuning.limits ?? usualLimits,
     methods: noteCalls(createMethods({ devices, types: parts.types, commands, remembered, setChannels }), record),
     ignored: createRateLimitedCounter<IgnoredReason>({
       clock,

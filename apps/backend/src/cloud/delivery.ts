@@ -5,7 +5,6 @@ import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
 import type { BackendLogger } from '@station/kit/logger';
-import { createDeadLetterWatch, type DeadLetterWatch } from './dead-letter-decide.ts';
 import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
 
@@ -26,8 +25,8 @@ export type Delivery = AsyncDisposable & {
   end(code: number | null): void;
   /** There may be more to send. */
   wake(): void;
-  /** The cloud acknowledged all messages up to this number. @returns false when the acknowledgement was not expected. */
-  acknowledge(seq: number): boolean;
+  /** The cloud acknowledged all messages up to this number. */
+  acknowledge(seq: number): void;
   /** The state of a device changed; the latest is sent as soon as there is room. */
   stateChanged(deviceId: string): void;
   /** A ping was sent; its pong proves that all earlier messages arrived. */
@@ -63,6 +62,13 @@ const rereadEveryMs = 2_000;
 const ackPatienceMs = 60_000;
 /** States may reach the disk a little later than their time, so this margin is sent again. */
 const stateMarginMs = 60_000;
+/**
+ * Close codes that point to the sent data (RFC 6455, section 7.4.1): protocol error, unacceptable data, bad encoding, policy, too big,
+ * server error. A broken link does not point to any message.
+ */
+const blamingCodes: ReadonlySet<number | null> = new Set([1002, 1003, 1007, 1008, 1009, 1011]);
+/** A message that was sent alone and failed this often is a dead letter: it must not block all others. */
+const maxFailuresAlone = 2;
 
 const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
   state: 'device.stateChanged',
@@ -94,7 +100,8 @@ type State = {
   dirty: Set<string>;
   /** Times of states: the latest sent, the latest sent before the last ping, the latest known to have arrived. */
   statesAt: { latest: number; pinged: number; known: number };
-  watch: DeadLetterWatch;
+  /** The cloud closed the link at this message. Until it arrives nothing else is sent, so that nothing else can be the cause. */
+  suspect: { seq: number; failuresAlone: number } | null;
 };
 
 /**
@@ -114,7 +121,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     progressAt: 0,
     dirty: new Set(),
     statesAt: { latest: 0, pinged: 0, known: 0 },
-    watch: createDeadLetterWatch(),
+    suspect: null,
   };
   return {
     begin: (connection) => begin(state, connection),
@@ -148,12 +155,22 @@ function begin(state: State, connection: Delivering): void {
 }
 
 function end(state: State, code: number | null): void {
-  const deadLetter = state.watch.lost(code, state.inFlight[0] ?? null);
+  const deadLetter = blamingCodes.has(code) ? suspectOldest(state) : null;
   Object.assign(state, { connection: null, inFlight: [] } satisfies Partial<State>);
   wake(state);
   if (deadLetter === null) return;
   const reason = `The cloud closed the link with code ${code} each time it got it.`;
   state.running = state.running.then(() => addDeadLetter(state.parts, deadLetter, reason));
+}
+
+/** Suspects the oldest message in flight. @returns its number when it is a dead letter now. */
+function suspectOldest(state: State): number | null {
+  const [seq = null] = state.inFlight;
+  if (seq === null) return null;
+  const failuresAlone = state.suspect?.seq === seq ? state.suspect.failuresAlone + 1 : 0;
+  const isDead = failuresAlone === maxFailuresAlone;
+  state.suspect = isDead ? null : { seq, failuresAlone };
+  return isDead ? seq : null;
 }
 
 /** Runs until the connection ends: sends states and outbox messages whenever there is room. */
@@ -164,7 +181,7 @@ async function deliver(state: State, to: Delivering): Promise<void> {
     try {
       if (!isBegun) await markStatesSince(state, await parts.statesSentAt());
       isBegun = true;
-      if (!state.watch.isSuspecting()) await sendStates(state, to);
+      if (state.suspect === null) await sendStates(state, to);
       await removeArrived(state);
       const didSomething = await sendSome(state, to);
       if (!didSomething) await pause(state);
@@ -181,15 +198,14 @@ async function deliver(state: State, to: Delivering): Promise<void> {
   }
 }
 
-function acknowledge(state: State, seq: number): boolean {
+function acknowledge(state: State, seq: number): void {
   // By position, not by size: a replica may have committed a smaller number later.
   const position = state.inFlight.indexOf(seq);
-  if (position < 0) return false;
+  if (position < 0) return;
   state.arrived.push(...state.inFlight.splice(0, position + 1));
   state.progressAt = state.parts.clock.monotonic();
-  state.watch.took();
+  state.suspect = null;
   wake(state);
-  return true;
 }
 
 async function removeArrived(state: State): Promise<void> {
@@ -204,21 +220,13 @@ async function removeArrived(state: State): Promise<void> {
 
 /** @returns false when there was nothing to send. */
 async function sendSome(state: State, to: Delivering): Promise<boolean> {
-  const { watch, inFlight } = state;
-  const room = Math.min(readAtOnce, watch.window(windowSize) - inFlight.length);
+  const window = state.suspect === null ? windowSize : 1;
+  const room = Math.min(readAtOnce, window - state.inFlight.length);
   if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
-  const held = watch.held();
-  const messages = await (held === null ? read(state, room) : readOther(state, room, held));
+  const messages = await read(state, room);
   if (state.connection !== to) return true;
-  if (messages.length === 0 && held !== null) {
-    watch.nothingElse();
-    return true;
-  }
   if (messages.length === 0) {
-    if (state.inFlight.length === 0) {
-      watch.drained();
-      state.parts.onDrained?.();
-    }
+    if (state.inFlight.length === 0) noteDrained(state);
     return false;
   }
   if (state.inFlight.length === 0) state.progressAt = state.parts.clock.monotonic();
@@ -232,30 +240,20 @@ async function sendSome(state: State, to: Delivering): Promise<boolean> {
   return true;
 }
 
-/** Reads in order. Sometimes, and while a message is suspected, it reads from the start and skips sent messages. */
-async function read(state: State, limit: number): Promise<OutboxMessage[]> {
-  const { outbox, clock } = state.parts;
-  const sent = [...state.inFlight, ...state.arrived];
-  if (state.watch.isSuspecting()) {
-    // Other messages were tried out of order: the next read also starts at the beginning.
-    state.rereadAt = -Infinity;
-    return outbox.read(0, limit, sent);
-  }
-  const nowMs = clock.monotonic();
-  if (nowMs - state.rereadAt < rereadEveryMs) return outbox.read(state.readUpTo, limit);
-  const messages = await outbox.read(0, limit, sent);
-  state.rereadAt = nowMs;
-  return messages;
+function noteDrained(state: State): void {
+  // The suspect was deleted with its device.
+  state.suspect = null;
+  state.parts.onDrained?.();
 }
 
-/** The message to try instead of the held one: the next after those tried, or the first one again. */
-async function readOther(
-  { parts: { outbox }, arrived }: State,
-  limit: number,
-  { seq, triedUpTo }: { seq: number; triedUpTo: number },
-): Promise<OutboxMessage[]> {
-  const others = await outbox.read(triedUpTo, limit, [...arrived, seq]);
-  return others.length > 0 || triedUpTo === 0 ? others : outbox.read(0, limit, [...arrived, seq]);
+/** Reads in order. Sometimes it reads from the start and skips sent messages. */
+async function read(state: State, limit: number): Promise<OutboxMessage[]> {
+  const { outbox, clock } = state.parts;
+  const nowMs = clock.monotonic();
+  if (nowMs - state.rereadAt < rereadEveryMs) return outbox.read(state.readUpTo, limit);
+  const messages = await outbox.read(0, limit, [...state.inFlight, ...state.arrived]);
+  state.rereadAt = nowMs;
+  return messages;
 }
 
 /** @param isLast the last message of a read: once it is sent there is room for more. @returns false when it does not fit into a frame. */

@@ -24,8 +24,8 @@ export type LinkEvent =
   | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string; trouble?: LinkTrouble | null }
   /** The cloud does not read or does not acknowledge. */
   | { kind: 'given_up'; reason: string }
-  /** The time `wakeAtMs` is reached. `isDeaf`: the station has paused reading, so silence proves nothing. */
-  | { kind: 'time'; isDeaf?: boolean };
+  /** The time `wakeAtMs` is reached. */
+  | { kind: 'time' };
 
 /** Actions for the caller to execute. */
 export type LinkAction = 'connect' | 'send_claim' | 'send_auth' | 'ping' | 'end';
@@ -132,7 +132,7 @@ function decide(state: State, event: LinkEvent, nowMs: number): LinkAction[] {
     case 'given_up':
       return isMade(phase) ? wait(state, 'lost', event.reason, nowMs) : [];
     case 'time':
-      return timePassed(state, event, nowMs);
+      return timePassed(state, nowMs);
   }
 }
 
@@ -193,7 +193,7 @@ function wait(state: State, kind: LossKind, reason: string, nowMs: number): Link
   return actions;
 }
 
-function timePassed(state: State, { isDeaf = false }: EventOf<'time'>, nowMs: number): LinkAction[] {
+function timePassed(state: State, nowMs: number): LinkAction[] {
   const { phase } = state;
   switch (phase.kind) {
     case 'stopped':
@@ -207,19 +207,19 @@ function timePassed(state: State, { isDeaf = false }: EventOf<'time'>, nowMs: nu
       if (phase.deadlineMs !== null && nowMs >= phase.deadlineMs) {
         return wait(state, 'lost', 'The cloud did not answer the log-in in time.', nowMs);
       }
-      return ping(state, phase.ping, isDeaf, nowMs);
+      return ping(state, phase.ping, nowMs);
     case 'authenticated':
       if (!phase.isStable && nowMs - phase.sinceMs >= stableAfterMs) {
         phase.isStable = true;
         state.reconnect.stable();
       }
-      return ping(state, phase.ping, isDeaf, nowMs);
+      return ping(state, phase.ping, nowMs);
   }
 }
 
-function ping(state: State, own: Ping, isDeaf: boolean, nowMs: number): LinkAction[] {
+function ping(state: State, own: Ping, nowMs: number): LinkAction[] {
   if (nowMs < own.nextMs) return [];
-  if (own.isAwaited && !isDeaf) return wait(state, 'lost', 'The cloud did not answer a ping.', nowMs);
+  if (own.isAwaited) return wait(state, 'lost', 'The cloud did not answer a ping.', nowMs);
   own.isAwaited = true;
   own.nextMs = nowMs + pingEveryMs;
   return ['ping'];

@@ -59,9 +59,6 @@ type State = {
   receivedAtMs: number | null;
 };
 
-/** Each person on a list of members may need a write, which costs as much as a few calls. */
-const callsPerPerson = 4;
-
 /** The visible state; a change of it is logged and broadcast. */
 const shownKeys = ['state', 'nextAttemptAtMs', 'lastError', 'trouble'] as const;
 
@@ -162,7 +159,7 @@ function wakeInTime(state: State): void {
   // The timer may fire a little early by the monotonic clock.
   const waitMs = Math.max(1, Math.ceil(wakeAtMs - clock.monotonic()));
   clock.sleep(waitMs, signal).then(
-    () => signal.aborted || advance(state, { kind: 'time', isDeaf: state.connection?.isHeld() ?? false }),
+    () => signal.aborted || advance(state, { kind: 'time' }),
     () => undefined,
   );
 }
@@ -176,7 +173,7 @@ function logChange({ logger, host, clock }: LinkParts, before: LinkView, after: 
 }
 
 function receive(state: State, message: CloudMessage): Promise<void> | undefined {
-  const { parts, connection, credentials } = state;
+  const { parts, credentials } = state;
   if (!isLegacy(message)) {
     receiveAnswer(state, message);
     return;
@@ -185,7 +182,6 @@ function receive(state: State, message: CloudMessage): Promise<void> | undefined
     parts.ignored.count('too_early', undefined);
     return;
   }
-  if (message.type === 'identity_sync') connection?.charge(callsPerPerson * message.members.length + 1);
   return parts.onLegacy(message, () => state.credentials === credentials);
 }
 
@@ -203,8 +199,7 @@ function receiveAnswer(state: State, message: Exclude<CloudMessage, LegacyMessag
       if (state.credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early', undefined);
       return parts.onClaimed(message.stationToken);
     case 'ack':
-      // There is one for each message of the station, so they cannot flood it.
-      if (parts.delivery.acknowledge(message.seq)) state.connection?.forgive();
+      parts.delivery.acknowledge(message.seq);
       return;
   }
 }

@@ -1,11 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import {
-  createJSONRPCErrorResponse,
-  isJSONRPCID,
-  isJSONRPCResponse,
-  type JSONRPCID,
-  type JSONRPCResponse,
-} from 'json-rpc-2.0';
+import { createJSONRPCErrorResponse, isJSONRPCResponse, type JSONRPCID, type JSONRPCResponse } from 'json-rpc-2.0';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { describeError } from '@station/kit/station-error';
@@ -23,8 +17,6 @@ export type PeerParts = RpcServerParts & {
   send(text: string): void;
   /** @returns a promise that the next frame waits for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
-  /** Called with the number of calls in a frame, before the first is answered. */
-  onBatch(calls: number): void;
   onIgnored(reason: IgnoredReason): void;
 };
 
@@ -58,7 +50,6 @@ export function createPeer(parts: PeerParts): Peer {
       onIgnored('unknown');
       return;
     }
-    parts.onBatch(Math.min(batch.length, maxBatchCalls));
     const calls = batch.filter((item) => !isAnswer(item));
     if (calls.length === 0) return undefined;
     return answerBatch({ calls, answer, send, isClosed: () => isClosed, onFault }).catch(onFault);
@@ -112,18 +103,16 @@ async function answerBatch(parts: {
     const message = `A batch has at most ${maxBatchCalls} calls.`;
     return send(frameOfOne(refusal(null, rpcErrors.invalidRequest, message)));
   }
-  const frame = createAnswersFrame();
-  const underWay: PromiseLike<void>[] = [];
-  for (const [slot, call] of calls.entries()) {
-    if (slot > 0) await turn();
+  const resultBytes = maxCloudFrameBytes / 2 / calls.length;
+  const underWay: PromiseLike<string | null>[] = [];
+  for (const call of calls) {
+    if (underWay.length > 0) await turn();
     if (parts.isClosed()) return;
-    const { method, id } = namesOf(call);
-    if (id !== undefined && frame.isFullFor(method)) frame.add(slot, noRoom(id), method);
-    else underWay.push(answer(call).then((one) => void (one && frame.add(slot, one, method)), onFault));
+    underWay.push(answer(call).then((one) => one && textWithin(one, resultBytes)));
   }
   // Not awaited: the next frame only waits until the last call has started.
   Promise.all(underWay)
-    .then(() => send(frame.text()))
+    .then((texts) => send(frameOfMany(texts.filter((text) => text !== null))))
     .catch(onFault);
 }
 
@@ -152,13 +141,6 @@ function refusalOfUnstorable(frame: unknown, isAuthenticated: boolean): JSONRPCR
   return refusal(frame, code, 'It holds text that cannot be stored (U+0000, half a surrogate pair).');
 }
 
-/** Method and id of a batch item that is not yet validated. */
-function namesOf(call: unknown): { method: string; id: JSONRPCID | undefined } {
-  if (!isObject(call)) return { method: '', id: undefined };
-  const { method, id } = call;
-  return { method: typeof method === 'string' ? method : '', id: isJSONRPCID(id) ? id : undefined };
-}
-
 const isRpc = (frame: unknown): frame is Record<string, unknown> => isObject(frame) && frame['jsonrpc'] === '2.0';
 const isAnswer = (frame: unknown): boolean => isRpc(frame) && isJSONRPCResponse(frame);
 
@@ -178,53 +160,21 @@ function frameOfOne(answer: JSONRPCResponse): string {
   return fitsFrame(instead) ? instead : unanswerable();
 }
 
-/** Collects the frame that answers a batch. */
-type AnswersFrame = {
-  /** @param slot position of the call in the batch. @param method the called method. */
-  add(slot: number, answer: JSONRPCResponse, method: string): void;
-  /** The frame is full, mostly of answers of this method: another answer would be discarded. */
-  isFullFor(method: string): boolean;
-  /** @returns null when there are no answers. */
-  text(): string | null;
-};
-
 /**
- * While the frame is too large, an error with the code `failed` replaces the largest answer. Only answers of read-only calls are large,
- * so no command result is lost.
+ * An answer in a batch. Half a frame is for the results, in equal parts; the rest for ids and errors. Only calls that change nothing have
+ * results that are larger than their part, so none of a command is lost.
  */
-function createAnswersFrame(): AnswersFrame {
-  const answers: { slot: number; id: JSONRPCID; text: string; bytes: number }[] = [];
-  const largeMethods = new Set<string>();
-  let total = 1;
-  return {
-    add: (slot, answer, method) => {
-      const text = JSON.stringify(answer);
-      const bytes = Buffer.byteLength(text);
-      answers.push({ slot, id: answer.id, text, bytes });
-      total += bytes + 1;
-      const instead = Buffer.byteLength(failure(answer.id, rpcErrors.failed));
-      if (answer.error === undefined && bytes > instead) largeMethods.add(method);
-    },
-    isFullFor: (method) => total > maxCloudFrameBytes && largeMethods.has(method),
-    text: () => {
-      if (answers.length === 0) return null;
-      for (const answer of [...answers].sort((a, b) => b.bytes - a.bytes || a.slot - b.slot)) {
-        if (total <= maxCloudFrameBytes) break;
-        const instead = failure(answer.id, rpcErrors.failed);
-        const saved = answer.bytes - Buffer.byteLength(instead);
-        if (saved <= 0) break;
-        answer.text = instead;
-        total -= saved;
-      }
-      if (total > maxCloudFrameBytes) return unanswerable();
-      const inOrder = answers.sort((a, b) => a.slot - b.slot).map(({ text }) => text);
-      return `[${inOrder.join(',')}]`;
-    },
-  };
+function textWithin(answer: JSONRPCResponse, resultBytes: number): string {
+  const isTooLarge = answer.result !== undefined && Buffer.byteLength(JSON.stringify(answer.result)) > resultBytes;
+  return isTooLarge ? failure(answer.id, rpcErrors.failed) : JSON.stringify(answer);
 }
 
-/** Replaces an answer that is too large for a frame. */
-const noRoom = (id: JSONRPCID): JSONRPCResponse => createJSONRPCErrorResponse(id, rpcErrors.failed, tooLarge);
+/** The frame that answers a batch; null when nobody waits for an answer. */
+function frameOfMany(answers: readonly string[]): string | null {
+  if (answers.length === 0) return null;
+  const text = `[${answers.join(',')}]`;
+  return fitsFrame(text) ? text : unanswerable();
+}
 
 /** The ids themselves are too large. */
 const unanswerable = (): string => failure(null, rpcErrors.internal);

@@ -24,7 +24,7 @@ export type CloudSocket = {
 type CloudSocketHandler = {
   onOpen(): void;
   /** @param text null for a binary frame. */
-  onMessage(text: string | null, bytes: number): void;
+  onMessage(text: string | null): void;
   onPong(): void;
   onClose(loss: CloudLoss): void;
 };
@@ -54,7 +54,7 @@ type CloudSocketOptions = {
 const ownLimits = { maxPendingAutoPongs: 0 };
 const handshakeTimeoutMs = 10_000;
 const cutOffMs = 1_000;
-/** Unexpected pings and pongs cost as much as other frames, but the budget does not count them. A cloud pings every few seconds. */
+/** The library answers pings by itself, before the queue of frames could slow the cloud down. A cloud pings every few seconds. */
 const maxControlFrames = 200;
 const controlWindowMs = 10_000;
 /** Errors of the network; any other end of an open connection was caused by the other side. */
@@ -150,7 +150,7 @@ function passEvents(state: SocketState): void {
     const bytes = Buffer.isBuffer(data)
       ? data
       : Buffer.concat([data as ArrayBuffer].flat().map((part) => Buffer.from(part)));
-    handler.onMessage(isBinary ? null : bytes.toString('utf8'), bytes.length);
+    handler.onMessage(isBinary ? null : bytes.toString('utf8'));
   });
   socket.on('error', (error) => (state.error ??= error));
   socket.on('unexpected-response', (request, response) => {
