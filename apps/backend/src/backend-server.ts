@@ -16,7 +16,7 @@ import { createMetrics, registerMetrics } from './http/metrics.ts';
 import { queueHeavyReads } from './http/read-queue.ts';
 import { requireHandlers } from './http/serve.ts';
 import { closingSignal, type HttpServer } from './http/server.ts';
-import { registerWebApp } from './http/web-app.ts';
+import { registerWebApp } from './http/adapters/web-app.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 import type { Opened } from './platform/module.ts';
 import { registerSocketRoute } from './socket/connection.ts';

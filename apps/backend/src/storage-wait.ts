@@ -8,7 +8,7 @@ import { errorOfFault, storageFaultOf } from './core/storage-faults.ts';
 import { registerHealthRoute } from './http/health.ts';
 import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer } from './http/server.ts';
-import { registerWebApp } from './http/web-app.ts';
+import { registerWebApp } from './http/adapters/web-app.ts';
 
 const lookEveryMs = 3_000;
 

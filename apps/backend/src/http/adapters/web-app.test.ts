@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runBackend } from '../testing/running-backend.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { runBackend } from '../../testing/running-backend.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 
 async function builtApp() {
   const folder = await temporaryFolder();
@@ -42,7 +42,7 @@ test('pages and files are served with a strict content policy and suitable cache
 
 test('the service worker and the manifest have the types that browsers want, and are asked for again each time', async () => {
   await using built = await builtApp();
-  await cp(join(import.meta.dirname, '../../../web/public'), built.web, { recursive: true });
+  await cp(join(import.meta.dirname, '../../../../web/public'), built.web, { recursive: true });
   await using running = await runBackend({ env: { WEB_DIR: built.web } });
   const policy = /default-src 'self'/;
   for (const [url, type] of [

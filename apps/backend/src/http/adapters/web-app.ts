@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { exists } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
-import type { HttpServer } from './server.ts';
 
 /** No inline script, nothing from another host; WebSocket and REST only to this host. */
 const webAppPolicy = [
@@ -24,7 +24,7 @@ const notPages = /^\/(api|ws|provisioning|metrics|firmware|assets)(\/|$)/;
  * Serves the built web app, for development and `npm start`; in the stack the frontend's container does that. Page addresses have no file
  * and get index.html.
  */
-export async function registerWebApp(app: HttpServer, { directory }: { directory: string }): Promise<void> {
+export async function registerWebApp(app: FastifyInstance, { directory }: { directory: string }): Promise<void> {
   // Fails at start, not at the first request.
   if (!(await exists(join(directory, 'index.html'))))
     throw new Error('WEB_DIR holds no index.html: build the web app first');
