@@ -146,6 +146,23 @@ export default {
       from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
       to: { path: '^(node:)?timers(/|$)' },
     },
+    {
+      name: 'backend: only adapters and the root import network libraries',
+      comment: 'Types of a library are no library.',
+      severity: 'error',
+      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', testing] },
+      to: {
+        path: 'node_modules/(@fastify/|(aedes|fastify|mqtt|mqtt-packet|nodemailer|pg|undici|ws)/)',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'backend: only adapters, the root and the kit have timers',
+      comment: 'The others have a `Clock`, or the timers of the kit.',
+      severity: 'error',
+      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', testing] },
+      to: { path: '^(node:)?timers(/|$)' },
+    },
     ...['agent', 'backend'].map((app) => ({
       name: `${app}: only adapters start programs and speak D-Bus`,
       severity: 'error',

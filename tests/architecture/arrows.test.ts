@@ -81,6 +81,13 @@ const inBackend: Planted = [
   ['cloud/n.ts', '../../../../packages/kit/src/command.ts', ['backend: only adapters start programs']],
   ['cloud/adapters/o.ts', '../../../../../packages/kit/src/command.ts', []],
   ['backend.ts', './cloud/adapters/cloud-socket.ts', []],
+  ['mqtt/r.ts', 'mqtt', ['backend: only adapters and the root import network']],
+  ['http/s.ts', '@fastify/cookie', ['backend: only adapters and the root import network']],
+  ['mqtt/adapters/t.ts', 'mqtt', []],
+  ['backend-library.ts', 'mqtt', []],
+  ['mqtt/u.ts', 'node:timers/promises', ['backend: only adapters, the root and the kit']],
+  ['mqtt/adapters/v.ts', 'node:timers/promises', []],
+  ['backend-timer.ts', 'node:timers/promises', []],
   ['cloud/p-decide.ts', './adapters/cloud-socket.ts', ['decisions-know-no-clock']],
   ['adapters/q.ts', './cloud-socket.ts', ['backend: every folder is a room']],
 ];
@@ -107,8 +114,10 @@ async function findPlanted(app: string, planted: Planted, imported: readonly str
     writeFileSync(whole, text);
   };
   write('tsconfig.json', '{}');
-  write('node_modules/radio-library/package.json', '{ "name": "radio-library", "main": "index.js" }');
-  write('node_modules/radio-library/index.js', 'exports.found = 1;');
+  for (const name of ['radio-library', 'mqtt', '@fastify/cookie']) {
+    write(`node_modules/${name}/package.json`, `{ "name": "${name}", "main": "index.js" }`);
+    write(`node_modules/${name}/index.js`, 'exports.found = 1;');
+  }
   write('packages/kit/src/command.ts', 'export const found = 1;');
   for (const name of imported) write(`apps/${app}/src/${name}.ts`, 'export const found = 1;');
   for (const [file, imports] of planted)

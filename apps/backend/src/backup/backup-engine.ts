@@ -60,7 +60,7 @@ export function createBackupEngine(parts: {
     }
     if (current !== null) return refusedFor('running');
     const ending = new AbortController();
-    const startedAt = performance.now();
+    const startedAt = clock.monotonic();
     const onProgress = (progress: BackupProgress): void => {
       if (current !== null) current.progress = progress;
       changes.emit(progress);
@@ -73,7 +73,7 @@ export function createBackupEngine(parts: {
     const outcome = await ended;
     current = null;
     if (outcome.kind === 'done') {
-      const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+      const seconds = Math.round((clock.monotonic() - startedAt) / 100) / 10;
       logger.event('backup_work_ended', { work: job.work, bytes: outcome.bytes, seconds });
     } else {
       logger.event('backup_work_refused', { work: job.work, reason: outcome.reason, message: outcome.cause });

@@ -1,4 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
+import { nextTurn } from '@station/kit/timers';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
@@ -186,7 +187,7 @@ async function deliver(state: State, to: Delivering): Promise<void> {
       const didSomething = await sendSome(state, to);
       if (!didSomething) await pause(state);
       // Yields to other work, however much there is to send.
-      else await new Promise<void>((resolve) => setImmediate(resolve));
+      else await nextTurn();
     } catch (error) {
       parts.logger.failed('sending to the cloud', error);
       await pause(state);

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import type { Clock } from '@station/kit/clock';
 
 export type InboundQueue = {
@@ -37,7 +37,7 @@ export function createInboundQueue(parts: {
     // Frames that arrive meanwhile are added to this array.
     for (const text of waiting) {
       await parts.deal(text);
-      await turn();
+      await nextTurn();
       const tookMs = clock.monotonic() - startMs;
       if (tookMs >= sliceMs) {
         await clock.sleep(Math.min(restFactor * tookMs, maxRestMs), signal).catch(() => undefined);

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import { nextTurn } from '@station/kit/timers';
 import type { EventChannel } from '@station/protocol/cloud';
 import { type FoldedReports, jsonRows } from '../history/fold-reports.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
@@ -73,7 +74,7 @@ export function createOutboxStore({ db, kind }: OutboxDatabase): OutboxStore {
         if (number === 0) return dropped;
         dropped += number;
         // Yields to other work, however much there is to drop.
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
     },
   };
@@ -176,7 +177,7 @@ function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
     let open = await measureBlock(blocks.at(-1)?.last ?? 0, null);
     while (open.rows === blockRows) {
       blocks.push(open);
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
       open = await measureBlock(open.last, null);
     }
     // Measures again from the front as far as rows were removed, and after the end, where rows were added.

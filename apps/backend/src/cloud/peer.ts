@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import { createJSONRPCErrorResponse, isJSONRPCResponse, type JSONRPCID, type JSONRPCResponse } from 'json-rpc-2.0';
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
@@ -106,7 +106,7 @@ async function answerBatch(parts: {
   const resultBytes = maxCloudFrameBytes / 2 / calls.length;
   const underWay: PromiseLike<string | null>[] = [];
   for (const call of calls) {
-    if (underWay.length > 0) await turn();
+    if (underWay.length > 0) await nextTurn();
     if (parts.isClosed()) return;
     underWay.push(answer(call).then((one) => one && textWithin(one, resultBytes)));
   }

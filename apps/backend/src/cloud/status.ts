@@ -1,6 +1,7 @@
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createConditions } from '@station/kit/conditions';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { after } from '@station/kit/timers';
 import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
 import { type CloudConditionId, cloudConditions } from '@station/protocol/cloud-conditions';
 import type { BackendLogger } from '@station/kit/logger';
@@ -116,12 +117,12 @@ export function createStatusBroadcaster(parts: {
     if (evenIfSame || JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
   };
   const start = (evenIfSame: boolean): void => void parts.run(() => refresh(evenIfSame)).catch(parts.onFault);
-  let soon: NodeJS.Timeout | undefined;
+  let soon: Disposable | null = null;
   const broadcastSoon = (): void => {
-    soon ??= setTimeout(() => {
-      soon = undefined;
+    soon ??= after(soonMs, () => {
+      soon = null;
       start(false);
-    }, soonMs).unref();
+    });
   };
   const replaying = parts.hub.replay(() => [message()]);
   return {
@@ -132,7 +133,7 @@ export function createStatusBroadcaster(parts: {
       if (latest.outbox.pending > 0) broadcastSoon();
     },
     [Symbol.dispose]: () => {
-      clearTimeout(soon);
+      soon?.[Symbol.dispose]();
       replaying[Symbol.dispose]();
     },
   };

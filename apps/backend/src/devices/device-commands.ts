@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import { after } from '@station/kit/timers';
 import type { DeviceType } from '@station/protocol/device-types';
 import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
@@ -80,7 +81,7 @@ export function createCommands({ expiryMs = commandExpiryMs, ...parts }: Command
     [Symbol.dispose]: () => {
       tracker.stop.abort();
       subscription[Symbol.dispose]();
-      for (const { timer } of tracker.pending.values()) clearTimeout(timer);
+      for (const { timer } of tracker.pending.values()) timer[Symbol.dispose]();
       tracker.pending.clear();
     },
   };
@@ -102,7 +103,7 @@ type Pending = {
   repeat: ((leftMs: number) => Promise<void>) | null;
   /** Monotonic time: a clock that is set changes no wait. */
   untilMs: number;
-  timer: NodeJS.Timeout;
+  timer: Disposable;
 };
 
 async function send(tracker: Tracker, request: CommandRequest): Promise<CommandResult> {
@@ -264,7 +265,7 @@ function track(tracker: Tracker, given: Omit<Pending, 'timer' | 'untilMs'> & { e
   if (pending.has(change.commandId)) return;
   const expire = (): void => void end(tracker, [change.commandId], expired);
   const leftMs = Math.min(expiryMs, Math.max(0, expiresAt - clock.now()));
-  const timer = setTimeout(expire, leftMs).unref();
+  const timer = after(leftMs, expire);
   pending.set(change.commandId, { ...command, untilMs: clock.monotonic() + leftMs, timer });
 }
 
@@ -282,7 +283,7 @@ async function end(tracker: Tracker, commandIds: readonly string[], ending: Endi
 }
 
 function forget({ pending }: Tracker, commandId: string): void {
-  clearTimeout(pending.get(commandId)?.timer);
+  pending.get(commandId)?.timer[Symbol.dispose]();
   pending.delete(commandId);
 }
 

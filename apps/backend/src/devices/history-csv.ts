@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import { sql } from 'kysely';
 import { isoTime } from '@station/kit/clock';
 import { csvLine } from '@station/protocol/csv';

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import { type RawBuilder, sql } from 'kysely';
 import {
   addChanges,

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import { sql } from 'kysely';
 import type { Store } from '../store/database.ts';
 import type { DatabaseTransaction } from '../store/schema.ts';

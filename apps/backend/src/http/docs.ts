@@ -1,5 +1,6 @@
 import type { FastifyReply, RouteOptions } from 'fastify';
 import type { AccessRule } from '@station/protocol/route';
+import { writeOpenApi } from './adapters/openapi-document.ts';
 import { serve } from './serve.ts';
 import { compilersFactory, type HttpServer } from './server.ts';
 
@@ -7,8 +8,7 @@ import { compilersFactory, type HttpServer } from './server.ts';
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
 
 /**
- * GET /api/openapi.json. It is rarely requested: its library is loaded at the first request, into a separate Fastify instance, from the
- * routes that `collectRoutes` recorded.
+ * GET /api/openapi.json. It is written at the first request, from the routes that `collectRoutes` recorded.
  */
 export async function registerDocsRoutes(
   app: HttpServer,
@@ -16,7 +16,7 @@ export async function registerDocsRoutes(
 ): Promise<void> {
   let document: Promise<string> | null = null;
   const answer = async (reply: FastifyReply) => {
-    document ??= writeOpenApi(routes, version);
+    document ??= write(routes, version);
     return reply.type('application/json; charset=utf-8').send(await document);
   };
   serve(app, 'GET /api/openapi.json', (_request, reply) => answer(reply), { exposeHeadRoute: true });
@@ -39,29 +39,17 @@ const securitySchemes = {
   metrics: { type: 'http', scheme: 'bearer' },
 } as const;
 
-async function writeOpenApi(routes: readonly DescribedRoute[], version: string): Promise<string> {
-  const [{ default: fastify }, { default: swagger }] = await Promise.all([
-    import('fastify'),
-    import('@fastify/swagger'),
-  ]);
-  // Nothing is ever validated or written here.
-  const scratch = fastify({ schemaController: { compilersFactory } });
-  await scratch.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'Station', description: 'REST interface of the station’s backend.', version },
-      components: { securitySchemes },
-    },
+function write(routes: readonly DescribedRoute[], version: string): Promise<string> {
+  const described = routes
+    .filter(({ method }) => ![method].flat().includes('HEAD'))
+    .map(({ method, url, schema, access }) => ({ method, url, schema: { ...schema, ...describeAccess(access) } }));
+  return writeOpenApi(described, {
+    title: 'Station',
+    description: 'REST interface of the station’s backend.',
+    version,
+    securitySchemes,
+    compilersFactory,
   });
-  for (const { method, url, schema, access } of routes) {
-    if ([method].flat().includes('HEAD')) continue;
-    const described = { ...schema, ...describeAccess(access) };
-    scratch.route({ method, url, schema: described, handler: async () => undefined });
-  }
-  await scratch.ready();
-  const text = JSON.stringify(scratch.swagger());
-  await scratch.close();
-  return text;
 }
 
 function describeAccess(access: AccessRule): { description: string; security: Record<string, string[]>[] } {

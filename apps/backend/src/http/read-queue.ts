@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { systemClock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import { after } from '@station/kit/timers';
 import type { Route } from '@station/protocol/route';
 import { userOf } from './access.ts';
 import { isStream } from './stalled-readers.ts';
@@ -38,7 +40,7 @@ type ReadQueue = {
   enter(reader: Reader): Promise<() => void>;
 };
 
-type Waiting = Reader & { turn: PromiseWithResolvers<() => void>; timer: NodeJS.Timeout | undefined };
+type Waiting = Reader & { turn: PromiseWithResolvers<() => void>; timer: Disposable | null };
 
 const defaults = { atOnce, maxWaiting, waitMs, share, burstMs };
 
@@ -49,7 +51,7 @@ const defaults = { atOnce, maxWaiting, waitMs, share, burstMs };
  */
 export function createReadQueue(
   limits: Partial<typeof defaults> = {},
-  now: () => number = () => performance.now(),
+  now: () => number = systemClock.monotonic,
 ): ReadQueue {
   const { atOnce, maxWaiting, waitMs, share, burstMs } = { ...defaults, ...limits };
   /** In the order of arrival. */
@@ -57,7 +59,7 @@ export function createReadQueue(
   const running: Reader[] = [];
   const turns = createTurns();
   const account = createAccount({ share, burstMs }, now);
-  let pause: NodeJS.Timeout | null = null;
+  let pause: Disposable | null = null;
   const begin = (reader: Reader): (() => void) => {
     running.push(reader);
     turns.note(reader);
@@ -87,10 +89,10 @@ export function createReadQueue(
     if (next === null || pause !== null) return;
     const early = account.earlyMs();
     if (early <= 0) return start(next);
-    pause = setTimeout(() => {
+    pause = after(early, () => {
       pause = null;
       startNext();
-    }, early);
+    });
   }
   return {
     enter: (reader) => {
@@ -98,8 +100,8 @@ export function createReadQueue(
       const place = findPlace([...waiting], reader, maxWaiting);
       if (place === 'none') return Promise.reject(busy());
       if (place !== 'free') refuse(place);
-      const one: Waiting = { ...reader, turn: Promise.withResolvers(), timer: undefined };
-      one.timer = setTimeout(refuse, waitMs, one);
+      const one: Waiting = { ...reader, turn: Promise.withResolvers(), timer: null };
+      one.timer = after(waitMs, () => refuse(one));
       waiting.add(one);
       startNext();
       return one.turn.promise;
@@ -108,7 +110,7 @@ export function createReadQueue(
 }
 
 function leave(waiting: Set<Waiting>, one: Waiting): void {
-  clearTimeout(one.timer);
+  one.timer?.[Symbol.dispose]();
   waiting.delete(one);
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-  type RawReplyDefaultExpression,
-  type RawRequestDefaultExpression,
-  type RawServerDefault,
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
 } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -16,8 +16,10 @@ import { errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validator-compiler';
+import { after } from '@station/kit/timers';
 import { storageError } from '../core/storage-faults.ts';
 import { findUnstorable } from '../core/storable-text.ts';
+import { openFastify } from './adapters/fastify-app.ts';
 import { boundArrivingBodies } from './arriving-bodies.ts';
 import { endStalledReaders } from './stalled-readers.ts';
 
@@ -65,7 +67,7 @@ const apiHeaders = {
  * The HTTP server without routes: limits, one error format, validation and answers by TypeBox schemas, request ids and the request log.
  */
 export function createHttpServer({ logger }: { logger: BackendLogger }): HttpServer {
-  const app = fastify({
+  const app = openFastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     http: headerLimits,
@@ -78,7 +80,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     schemaController: { compilersFactory },
     frameworkErrors: (error, _request, reply) => void sendError(error, reply),
     clientErrorHandler: answerUnreadable,
-  }).withTypeProvider<TypeBoxTypeProvider>();
+  });
 
   // The server only reads JSON bodies.
   app.removeContentTypeParser('text/plain');
@@ -165,10 +167,6 @@ export function closingSignal(app: HttpServer): AbortSignal {
 
 /** Stops listening, and answers current requests within the time limit. */
 export async function closeInTime(app: HttpServer): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(timer);
-  }
+  using _late = after(drainMs, () => app.server.closeAllConnections());
+  await app.close();
 }

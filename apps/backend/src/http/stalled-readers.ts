@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { every } from '@station/kit/timers';
 
 /** Slower than any connection that is of use: 2 KiB a second. */
 const defaults = { checkMs: 30_000, leastBytes: 64 * 1024 };
@@ -22,12 +23,12 @@ const lengthOf = (payload: unknown): number =>
 /** A reader that waits for the station is none: only what waits for the reader counts. */
 function watch(response: ServerResponse, checkMs: number, leastBytes: number): void {
   let before = takenBytes(response);
-  const timer = setInterval(() => {
+  const checking = every(checkMs, () => {
     const taken = takenBytes(response);
     if (response.writableLength > 0 && taken - before < leastBytes) response.destroy();
     before = taken;
-  }, checkMs);
-  response.once('close', () => clearInterval(timer));
+  });
+  response.once('close', () => checking[Symbol.dispose]());
 }
 
 /** What the kernel took: it takes more only when the reader reads. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { every } from '@station/kit/timers';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { decideOffline, type TrackedDevice } from './availability-decide.ts';
 
@@ -60,7 +61,7 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
     checkedMs: clock.monotonic(),
   };
   const { devices, leaving } = state;
-  const timer = setInterval(() => check(state), checkEveryMs).unref();
+  const checking = every(checkEveryMs, () => check(state));
   const removing = events.subscribe((event) => {
     if (event.kind !== 'removed') return;
     devices.delete(event.deviceId);
@@ -90,7 +91,7 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
     },
     check: () => check(state),
     [Symbol.dispose]: () => {
-      clearInterval(timer);
+      checking[Symbol.dispose]();
       removing[Symbol.dispose]();
     },
   };

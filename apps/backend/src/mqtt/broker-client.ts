@@ -1,14 +1,12 @@
-import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
-import { writeToStream } from 'mqtt-packet';
+import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
+import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
-import { brokerAddress } from '../core/adapters/broker-address.ts';
+import { openMqttClient } from './adapters/mqtt-client.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
-import { createPublisher, NothingKept } from './publisher.ts';
+import { createPublisher } from './publisher.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
 /** A link whose session the broker keeps while the link is offline. */
@@ -39,6 +37,7 @@ export type BrokerClientOptions = {
   handler: BrokerLinkHandler;
   /** Number of reports that wait to be written. */
   waiting: () => number;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
   logger: BackendLogger;
 };
 
@@ -76,10 +75,8 @@ type ClientState = {
  * session: it delivers QoS 1 messages that devices sent while the backend was offline.
  */
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
-  // The number cache would take 8 MB of memory, as in the embedded broker.
-  writeToStream.cacheNumbers = false;
-  const client = connect({ ...clientOptions(options), ...brokerAddress(options.url) });
-  const listeners = createListeners({ stationId: options.stationId, publish: createPublisher(client) });
+  const client = openMqttClient(options.url, clientOptions(options));
+  const listeners = createListeners({ stationId: options.stationId, publish: createPublisher(client, options.clock) });
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
   const state: ClientState = {
@@ -92,10 +89,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     isResumed: false,
     wasConnected: false,
   };
-  client.on('connect', ({ sessionPresent }) => {
-    sendAtOnce(client);
-    onConnect(state, sessionPresent);
-  });
+  client.on('connect', ({ sessionPresent }) => onConnect(state, sessionPresent));
   client.on('close', () => onClose(state));
   client.on('error', (error) => onError(state, error));
   return {
@@ -112,13 +106,6 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
       await client.endAsync(true);
     },
   };
-}
-
-/** Without it a command waits up to 40 ms until the broker's TCP acknowledges the packet before (RFC 896). */
-function sendAtOnce({ stream }: MqttClient): void {
-  // A WebSocket sets it itself.
-  const socket = stream as Partial<Pick<Socket, 'setNoDelay'>>;
-  socket.setNoDelay?.(true);
 }
 
 function onConnect(state: ClientState, isResumed: boolean): void {
@@ -201,7 +188,6 @@ function clientOptions({ clientId, username, password, authority }: BrokerClient
     reconnectOnConnackError: true,
     connectTimeout: connectTimeoutMs,
     queueQoSZero: false,
-    outgoingStore: new NothingKept(),
     resubscribe: false,
     keepalive: 30,
   };
@@ -226,10 +212,10 @@ async function subscribe(client: MqttClient, topics: string[]): Promise<void> {
  */
 function acknowledgeWhenDone(
   client: MqttClient,
-  { handler, waiting, shared }: BrokerClientOptions,
+  { handler, waiting, shared, clock }: BrokerClientOptions,
   backlog: SessionBacklog | null,
 ): { quiet(): Promise<void> } {
-  let receivedMs = performance.now();
+  let receivedMs = clock.monotonic();
   let open = 0;
   client.on('packetreceive', (packet) => {
     if (packet.cmd === 'connack') backlog?.connected(packet.sessionPresent);
@@ -266,7 +252,7 @@ function acknowledgeWhenDone(
       acknowledgements.send([messageId]);
       return done();
     }
-    receivedMs = performance.now();
+    receivedMs = clock.monotonic();
     open += 1;
     const sentAt = backlog?.sentAt(packet.dup);
     const { topic } = packet;
@@ -279,7 +265,7 @@ function acknowledgeWhenDone(
   };
   return {
     quiet: async () => {
-      while (open > 0 || performance.now() - receivedMs < quietMs) await sleep(quietMs / 10);
+      while (open > 0 || clock.monotonic() - receivedMs < quietMs) await clock.sleep(quietMs / 10);
     },
   };
 }

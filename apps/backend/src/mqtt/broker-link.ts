@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import type { Clock } from '@station/kit/clock';
 import type { Presence } from './listeners.ts';
 
@@ -55,7 +55,7 @@ export async function isReadyWithin(isReady: () => boolean, waitMs: number, cloc
   const deadline = clock.monotonic() + waitMs;
   while (!isReady() && clock.monotonic() < deadline) await clock.sleep(20);
   // On a busy machine the time may be over while the broker's answer still waits to be read.
-  if (!isReady()) await turn();
+  if (!isReady()) await nextTurn();
   return isReady();
 }
 

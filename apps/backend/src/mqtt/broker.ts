@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events';
-import { Aedes, type AedesOptions, type Client } from 'aedes';
-import { writeToStream } from 'mqtt-packet';
+import type { Aedes, AedesOptions, Client } from 'aedes';
+import type { Clock } from '@station/kit/clock';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { listenForMqtt, type MqttServerOptions } from './adapters/mqtt-server.ts';
+import { createAedes, listenForMqtt, type MqttServerOptions } from './adapters/mqtt-server.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { type LogInParts, logInRules } from './broker-log-in.ts';
 import { createFairReading, type FairReading } from './fair-reading.ts';
@@ -14,6 +14,7 @@ export type BrokerOptions = LogInParts & {
   port: number;
   stationId: string;
   handler: BrokerLinkHandler;
+  clock: Pick<Clock, 'monotonic'>;
   dropped: DroppedMessages;
   /** A device of the station has connected while an older connection of its login was open. */
   onReplaced: (externalId: string) => void;
@@ -49,20 +50,18 @@ type BrokerState = {
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   const { handler, dropped, onError } = options;
   const state: BrokerState = {
-    reading: createFairReading(() => performance.now()),
+    reading: createFairReading(options.clock.monotonic),
     names: new WeakMap(),
     clients: new Map(),
     deadlines: new WeakMap(),
     isClosing: false,
   };
-  // The number cache would take 8 MB of memory.
-  writeToStream.cacheNumbers = false;
   const logIn = logInRules(options, {
     loggedIn: (client, login) => state.names.set(client, login),
     // Its earlier login is over.
     loginReplaced: (login) => disconnect(state, login),
   });
-  const broker = await Aedes.createBroker({ ...logIn.options, ...brokerRules(options, state) });
+  const broker = await createAedes({ ...logIn.options, ...brokerRules(options, state) });
   broker.on('connectionError', logIn.failed);
   // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
@@ -80,7 +79,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   return {
     address: server.address,
     isReady: () => !state.isClosing && server.isListening(),
-    publish: (topic, payload, expiresInMs) => publish(broker, state, { topic, payload, expiresInMs }),
+    publish: (topic, payload, expiresInMs) =>
+      publish({ broker, clock: options.clock }, state, { topic, payload, expiresInMs }),
     disconnect: (externalId) => {
       disconnect(state, externalId);
     },
@@ -103,7 +103,7 @@ const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker
 
 /** The rules for subscribe and publish. */
 function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
-  const { stationId } = options;
+  const { stationId, clock } = options;
   const { names, deadlines } = state;
   return {
     drainTimeout: drainTimeoutMs,
@@ -118,7 +118,7 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
     authorizePublish: takePublished(options, state),
     authorizeForward: (_client, packet) => {
       const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
-      return deadline !== undefined && deadline < performance.now() ? null : packet;
+      return deadline !== undefined && deadline < clock.monotonic() ? null : packet;
     },
   };
 }
@@ -171,12 +171,12 @@ function followClients(broker: Aedes, { names, clients }: BrokerState, onReplace
 }
 
 function publish(
-  broker: Aedes,
+  { broker, clock }: { broker: Aedes; clock: Pick<Clock, 'monotonic'> },
   { deadlines, isClosing }: BrokerState,
   { topic, payload, expiresInMs }: { topic: string; payload: string; expiresInMs: number },
 ): Promise<void> {
   const buffer = Buffer.from(payload);
-  deadlines.set(buffer, performance.now() + expiresInMs);
+  deadlines.set(buffer, clock.monotonic() + expiresInMs);
   return new Promise((resolve, reject) => {
     if (isClosing) return reject(new Error('The broker is closing'));
     const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;

@@ -1,7 +1,12 @@
-import { connectAsync, type MqttClient } from 'mqtt';
-import { brokerAddress } from '../core/adapters/broker-address.ts';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
+import {
+  askDynsec,
+  type DynsecAnswer as Answer,
+  type DynsecBroker,
+  type DynsecCommand as Command,
+  NoAnswer,
+} from './adapters/dynsec-requests.ts';
 
 /** The login of a device. */
 export type DeviceLogin = { externalId: string; token: string };
@@ -27,24 +32,8 @@ export type Dynsec = {
   list(): Promise<Set<string>>;
 };
 
-export type DynsecOptions = {
-  url: string;
-  username: string;
-  password: string;
-  /** As {@link BrokerClientOptions}. */
-  authority: string | null;
-  stationId: string;
-  /** How long the broker may take to answer. */
-  answerMs?: number;
-};
+export type DynsecOptions = DynsecBroker & { stationId: string };
 
-type Command = { command: string } & Record<string, unknown>;
-type Answer = { command: string; error?: string; data?: Record<string, unknown> };
-
-const controlTopic = '$CONTROL/dynamic-security/v1';
-const answerTopic = `${controlTopic}/response`;
-const answerWithinMs = 5_000;
-const connectMs = 5_000;
 const backendRole = 'station-backend';
 /** Devices in one message, well below the broker's packet limit. */
 const chunk = 50;
@@ -52,7 +41,7 @@ const chunk = 50;
 export function createDynsec(options: DynsecOptions): Dynsec {
   const { stationId, username } = options;
   const { run } = createExclusiveRunner();
-  const ask = (commands: readonly Command[]): Promise<Answer[]> => run(() => askBroker(options, commands));
+  const ask = (commands: readonly Command[]): Promise<Answer[]> => run(() => askDynsec(options, commands));
   /** Fails when a command failed, unless its goal was already reached. */
   const send = async (commands: readonly Command[]): Promise<void> => {
     const failed = (await ask(commands)).filter((answer) => answer.error !== undefined && !isSoAlready(answer));
@@ -144,51 +133,3 @@ const isSoAlready = ({ command, error }: Answer): boolean =>
   (command === 'createRole' && error === 'Role already exists') ||
   (command === 'deleteClient' && error === 'Client not found') ||
   (command === 'deleteRole' && error === 'Role not found');
-
-class NoAnswer extends Error {}
-
-/** Uses its own connection: it is rarely needed, and the other one serves devices. */
-async function askBroker(
-  { url, username, password, authority, answerMs = answerWithinMs }: DynsecOptions,
-  commands: readonly Command[],
-): Promise<Answer[]> {
-  const trust = authority === null ? {} : { ca: authority };
-  const login = { username, password };
-  const options = { ...login, ...brokerAddress(url), ...trust, reconnectPeriod: 0, connectTimeout: connectMs };
-  const client = await connectAsync('', options, false);
-  try {
-    const answer = nextAnswer(client, answerMs);
-    const asking = async (): Promise<Answer[]> => {
-      await client.subscribeAsync(answerTopic, { qos: 1 });
-      await client.publishAsync(controlTopic, JSON.stringify({ commands }), { qos: 1 });
-      return answer;
-    };
-    // When the connection ends, the pending calls never settle.
-    return await Promise.race([asking(), answer]);
-  } finally {
-    await client.endAsync(true);
-  }
-}
-
-function nextAnswer(client: MqttClient, answerMs: number): Promise<Answer[]> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new NoAnswer('The broker did not answer; it may have no dynamic-security plugin')),
-      answerMs,
-    );
-    const end = (error: Error): void => {
-      clearTimeout(timer);
-      reject(error);
-    };
-    client.once('error', end);
-    client.once('close', () => end(new Error('The broker ended the connection')));
-    client.on('message', (_topic, payload) => {
-      clearTimeout(timer);
-      try {
-        resolve((JSON.parse(payload.toString('utf8')) as { responses: Answer[] }).responses);
-      } catch (error) {
-        reject(new Error('The answer of the broker could not be read', { cause: error }));
-      }
-    });
-  });
-}

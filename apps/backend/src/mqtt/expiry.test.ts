@@ -20,6 +20,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     unregistered: { mayLogIn: async () => false },
     expected: { mayLogIn: async () => false },
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
+    clock: systemClock,
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),
     refusals: { connection: () => undefined, login: () => undefined },
     onReplaced: () => undefined,

@@ -1,3 +1,4 @@
+import { after } from '@station/kit/timers';
 import { charge, leastMessageBytes, readingRate } from './rates-decide.ts';
 
 export type FairReading = {
@@ -13,7 +14,7 @@ type Sender = {
   paidAtMs: number;
   /** In order of arrival; the first is paid for when the timer ends. */
   waiting: Message[];
-  timer: NodeJS.Timeout | null;
+  timer: Disposable | null;
 };
 
 /** A sender that has its whole burst again needs not be remembered. */
@@ -40,7 +41,7 @@ export function createFairReading(now: () => number): FairReading {
       if (next === undefined) return;
       const earlyMs = pay(sender, next);
       if (earlyMs > 0) {
-        sender.timer = setTimeout(goOn, earlyMs, sender);
+        sender.timer = after(earlyMs, () => goOn(sender));
         return;
       }
     }
@@ -63,10 +64,10 @@ export function createFairReading(now: () => number): FairReading {
       const earlyMs = pay(sender, message);
       if (earlyMs === 0) return work();
       sender.waiting.push(message);
-      sender.timer = setTimeout(goOn, earlyMs, sender);
+      sender.timer = after(earlyMs, () => goOn(sender));
     },
     [Symbol.dispose]: () => {
-      for (const { timer } of senders.values()) if (timer !== null) clearTimeout(timer);
+      for (const { timer } of senders.values()) timer?.[Symbol.dispose]();
       senders.clear();
     },
   };

@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { every } from '@station/kit/timers';
 import type { BackendConditions } from '../core/conditions.ts';
 
 export type ForeignStations = Disposable & {
@@ -24,11 +25,11 @@ export function createForeignStations(parts: {
     const count = stations.values().reduce((sum, { devices }) => sum + devices.size, 0);
     conditions.set('foreign_station_devices', stations.size > 0, { stationIds: [...stations.keys()].sort(), count });
   };
-  const timer = setInterval(() => {
+  const checking = every(checkEveryMs, () => {
     const nowMs = clock.monotonic();
     for (const [stationId, { seenMs }] of stations) if (nowMs - seenMs >= silenceMs) stations.delete(stationId);
     judge();
-  }, checkEveryMs).unref();
+  });
   return {
     seen: ({ stationId, externalId }) => {
       const known = stations.get(stationId) ?? { devices: new Set<string>(), seenMs: 0 };
@@ -39,6 +40,6 @@ export function createForeignStations(parts: {
       known.devices.add(externalId);
       judge();
     },
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]: () => checking[Symbol.dispose](),
   };
 }

@@ -230,6 +230,7 @@ async function openLink(
       shared: null,
       handler,
       waiting: flow.writer.waiting,
+      clock,
       logger,
     };
     if (sharing === null) return connectBroker(own);
@@ -246,6 +247,7 @@ async function openLink(
     unregistered,
     expected,
     handler,
+    clock,
     dropped,
     refusals: createRefusals({ clock, logger }),
     onReplaced: (externalId) => reconnects.seen(externalId, 'replaced'),

@@ -1,30 +1,20 @@
-import { Store, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
+import type { Clock } from '@station/kit/clock';
+import { after } from '@station/kit/timers';
 import { UnansweredError } from '../core/commands.ts';
 import type { PublishForCode } from './listeners.ts';
 
 const timeoutMs = 5_000;
 const maxWaiting = 1_000;
 
-/** The client's `outgoingStore`. A real store would make the library resend unacknowledged messages, however late. */
-export class NothingKept extends Store {
-  override put(_packet: Parameters<Store['put']>[0], done: Parameters<Store['put']>[1]): this {
-    done();
-    return this;
-  }
-  override del(packet: Parameters<Store['del']>[0], done: Parameters<Store['del']>[1]): this {
-    done(undefined, { ...packet, cmd: 'publish' } as Parameters<typeof done>[1]);
-    return this;
-  }
-}
-
 /**
  * Publishes at QoS 1, not retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
  * A message that failed is never sent later.
  * @returns the reason code of the broker's PUBACK: 0, or above 0 when nobody receives it (MQTT 5, section 3.4.2.1).
  * @throws (rejects) when the broker is offline or refuses; UnansweredError when the message was sent and no answer came in time.
- * @param client its outgoing store is {@link NothingKept}, so that it sends each message immediately or never.
+ * @param client keeps no message for later.
  */
-export function createPublisher(client: MqttClient): PublishForCode {
+export function createPublisher(client: MqttClient, clock: Pick<Clock, 'monotonic'>): PublishForCode {
   const send = createSender(client);
   let waiting = 0;
   let back = Promise.withResolvers<void>();
@@ -34,7 +24,7 @@ export function createPublisher(client: MqttClient): PublishForCode {
   });
   return async (topic, payload, expiresInMs) => {
     if (!client.connected || waiting >= maxWaiting) throw offline();
-    const startedMs = performance.now();
+    const startedMs = clock.monotonic();
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => undefined);
     let isLate = false;
@@ -44,11 +34,11 @@ export function createPublisher(client: MqttClient): PublishForCode {
       isLate = true;
       late.reject(new UnansweredError());
     };
-    const timer = setTimeout(giveUp, Math.min(timeoutMs, expiresInMs));
+    using _timer = after(Math.min(timeoutMs, expiresInMs), giveUp);
     waiting += 1;
     try {
       while (!client.disconnecting) {
-        const sent = send(topic, payload, expiresInMs - (performance.now() - startedMs));
+        const sent = send(topic, payload, expiresInMs - (clock.monotonic() - startedMs));
         try {
           await Promise.race([sent.acknowledged, late.promise]);
           return sent.code();
@@ -65,7 +55,6 @@ export function createPublisher(client: MqttClient): PublishForCode {
       throw mayHaveArrived ? new UnansweredError() : offline();
     } finally {
       waiting -= 1;
-      clearTimeout(timer);
     }
   };
 }

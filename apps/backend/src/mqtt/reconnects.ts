@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { every } from '@station/kit/timers';
 import type { BackendConditions } from '../core/conditions.ts';
 
 export type Reconnects = Disposable & {
@@ -36,7 +37,7 @@ export function createReconnects(parts: {
       if (nowMs - lastMs >= quietMs) isChanged = noted.delete(externalId) || isChanged;
     if (isChanged) tell();
   };
-  const timer = setInterval(forget, checkEveryMs).unref();
+  const checking = every(checkEveryMs, forget);
   return {
     seen: (externalId, sign) => {
       forget();
@@ -50,6 +51,6 @@ export function createReconnects(parts: {
       if (isKnown || isOften) noted.set(externalId, nowMs);
       if (!isKnown && isOften) tell();
     },
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]: () => checking[Symbol.dispose](),
   };
 }

@@ -94,7 +94,7 @@ test('after a real database could not be written for a while, the state is the l
     writeBatch: (reports) => writeReports(store, reports, newId),
     onWritten: () => undefined,
     onFailure: (error) => failures.push(error),
-    clock: { sleep: () => new Promise<void>((resolve) => void wakers.push(resolve)) },
+    clock: { ...systemClock, sleep: () => new Promise<void>((resolve) => void wakers.push(resolve)) },
   });
   await sql`alter table devices rename to devices_elsewhere`.execute(store.db);
   const older = writer.write(stateAt(1_000, { mode: 'heat' }));

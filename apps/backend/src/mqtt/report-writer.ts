@@ -1,5 +1,5 @@
-import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
+import { nextTurn, pause } from '@station/kit/timers';
 import type { DeviceReport } from '../core/device-events.ts';
 import { storageFaultOf } from '../core/storage-faults.ts';
 
@@ -39,7 +39,7 @@ export function createReportWriter<T>(options: {
   writeBatch: (reports: readonly DeviceReport[]) => Promise<T>;
   onWritten: (reports: readonly DeviceReport[], result: T) => void;
   onFailure: (error: unknown) => void;
-  clock: Pick<Clock, 'sleep'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
 }): ReportWriter {
   const { writeBatch, onWritten, onFailure, clock } = options;
   const closing = new AbortController();
@@ -87,7 +87,7 @@ type WriterState = {
   /** Writes without publishing the result. */
   write: (reports: readonly DeviceReport[]) => Promise<void>;
   onFailure: (error: unknown) => void;
-  clock: Pick<Clock, 'sleep'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
   closing: AbortSignal;
   /** In order of arrival; only the last batch may have room. */
   batches: Batch[];
@@ -111,7 +111,7 @@ function addReport(state: WriterState, report: DeviceReport): Promise<RejectedRe
 
 async function run(state: WriterState): Promise<void> {
   // Reports that arrive in the same turn, and all that can be read now, join one batch.
-  await afterReading();
+  await nextTurn();
   try {
     await writeAll(state);
   } catch (error) {
@@ -124,14 +124,14 @@ async function run(state: WriterState): Promise<void> {
 async function writeAll(state: WriterState): Promise<void> {
   const { batches } = state;
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-    const startedMs = performance.now();
+    const startedMs = state.clock.monotonic();
     const rejected = new Set<DeviceReport>();
     state.isFailing = false;
     await writeParts(state, batch.reports, rejected);
     state.waiting -= batch.reports.length;
     batch.resolve(rejected);
-    const writtenMs = performance.now() - startedMs;
-    if (state.waiting < maxBatch) await sleep(Math.min(writtenMs, maxGatherMs));
+    const writtenMs = state.clock.monotonic() - startedMs;
+    if (state.waiting < maxBatch) await pause(Math.min(writtenMs, maxGatherMs));
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { systemClock } from '@station/kit/clock';
 import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
@@ -27,6 +28,7 @@ test('large messages waiting to be written pause reading by their size; it goes 
     shared: null,
     handler: { onMessage, onListening: () => undefined },
     waiting: () => received,
+    clock: systemClock,
     logger: recordedLog(),
   });
   await until('it listens', link.isReady);

@@ -1,4 +1,3 @@
-import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { RetryDetails } from '@station/kit/http-errors';
@@ -19,8 +18,7 @@ export type LostBefore = { state(): Promise<SetupState['lost'] | null>; forget()
 type Parts = { auth: AuthService; users: UserStore; station: StationStore; clock: Clock; lost: LostBefore };
 
 /** /api/auth: first run, log in and out, the session's renewal (contracts, section 9). */
-export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise<void> {
-  await app.register(cookie);
+export function registerAuthRoutes(app: HttpServer, parts: Parts): void {
   serve(app, 'GET /api/auth/setup', () => readSetupState(parts));
   serve(app, 'POST /api/auth/setup', (request, reply) => setUp(parts, request, reply));
   serve(app, 'POST /api/auth/login', (request, reply) => logIn(parts, request, reply));

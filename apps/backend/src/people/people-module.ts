@@ -69,7 +69,7 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
     const door = { gate: setupGateOf(auth, firstRun) };
     return opened(guestEnds, door, {
       serve: async ({ app }) => {
-        await registerAuthRoutes(app, { auth, users, station, clock, lost });
+        registerAuthRoutes(app, { auth, users, station, clock, lost });
         registerPasskeyRoutes(app, { passkeys, clock });
         await registerStationRoutes(app, { station, members, version, events, onChanged: onStationChanged, clock });
       },

@@ -4,7 +4,8 @@ import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { within } from '@station/kit/within';
-import { connectionSettings, sessionName } from '../store/postgres.ts';
+import { sessionName } from '../store/postgres.ts';
+import { connectionSettings, openPostgresClient } from '../core/adapters/postgres-connection.ts';
 import { lockClass, replicaLock } from './locks.ts';
 
 export type SessionQuery = <T extends object>(text: string, values?: readonly unknown[]) => Promise<T[]>;
@@ -111,20 +112,17 @@ type Connection = {
 };
 
 async function connect({ url, replicaId }: { url: string; replicaId: string }): Promise<Connection> {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  lost.catch(() => undefined);
+  const config = {
     connectionString: url,
     application_name: `${sessionName}${replicaId}`,
     connectionTimeoutMillis: answerMs,
     query_timeout: answerMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
-  });
-  const { promise: lost, reject } = Promise.withResolvers<never>();
-  lost.catch(() => undefined);
-  client.on('error', reject);
-  client.on('end', () => reject(new Error('The database connection ended')));
-  await client.connect();
+  };
+  const client = await openPostgresClient(config, reject);
   return {
     client,
     lost,

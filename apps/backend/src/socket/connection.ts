@@ -1,11 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
-import websocket from '@fastify/websocket';
 import type { RawData, WebSocket } from 'ws';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createFairPlaces, type FairPlaces } from '@station/kit/fair-places';
 import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
+import { after, every } from '@station/kit/timers';
 import {
   authDeadlineMs,
   ClientMessage,
@@ -19,6 +19,7 @@ import { networkOf } from '../core/client-network.ts';
 import type { FindSight } from '../core/sight.ts';
 import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
+import { acceptWebSockets } from './adapters/web-sockets.ts';
 import type { HubClient, SocketHub } from './hub.ts';
 import { createMessageBudget } from './message-budget.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
@@ -39,7 +40,7 @@ const maxClients = { each: 32, all: 1_000 } as const;
 const maxWaiting = { each: 250, all: 500 } as const;
 /** How long a client may take to answer a close frame before its connection is terminated. */
 const closeGraceMs = 2_000;
-/** The maximum of setTimeout; a token lives 15 minutes. */
+/** The longest time of a timer; a token lives 15 minutes. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** `close` ends the connection. */
@@ -62,24 +63,24 @@ function serveConnection(
     close(closeCodes.tryLater, 'Too far behind');
   });
   const onDeadline = (): void => close(closeCodes.unauthorized, 'No log-in in time');
-  const timer = setTimeout(onDeadline, authDeadlineMs);
+  const timer = after(authDeadlineMs, onDeadline);
   const session: Session = { ...dependencies, socket, outbox, client: null, timer, close };
   const leave = (): void => {
     outbox.clear();
     clients.leave(session);
     if (session.client !== null) hub.remove(session.client);
   };
-  let termination: NodeJS.Timeout | undefined;
+  let termination: Disposable | null = null;
 
   function close(code: number, reason: string): void {
     leave();
     socket.close(code, reason);
-    termination ??= setTimeout(() => socket.terminate(), closeGraceMs);
+    termination ??= after(closeGraceMs, () => socket.terminate());
   }
 
   /** What came before the end is still read, and costs nothing any more. */
   const takes = (): boolean => {
-    if (termination !== undefined) return false;
+    if (termination !== null) return false;
     if (mayTake()) return true;
     close(closeCodes.badMessage, 'Too many messages');
     socket.terminate();
@@ -98,8 +99,8 @@ function serveConnection(
   // A broken connection also emits `close`; without a listener its error would end the process.
   socket.on('error', () => undefined);
   socket.on('close', () => {
-    clearTimeout(session.timer);
-    clearTimeout(termination);
+    session.timer[Symbol.dispose]();
+    termination?.[Symbol.dispose]();
     leave();
   });
   return { close };
@@ -120,7 +121,7 @@ type Session = ConnectionDependencies &
     /** Null until the log-in. */
     client: HubClient | null;
     /** Ends the connection: before the log-in at its deadline, then when the token expires. */
-    timer: NodeJS.Timeout;
+    timer: Disposable;
   };
 
 const sendingSocket = (socket: WebSocket, stream: ByteStream): SendingSocket => ({
@@ -153,9 +154,9 @@ async function logIn(session: Session, token: string): Promise<void> {
     return close(closeCodes.unauthorized, 'The token is not valid');
   // A user revoked during the log-in was not in the list of clients to close.
   if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
-  clearTimeout(session.timer);
+  session.timer[Symbol.dispose]();
   const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
-  session.timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
+  session.timer = after(left, () => close(closeCodes.unauthorized, 'The token has expired'));
   send(session, hello(described, claims, clock));
   const { userId, sessionId } = claims;
   if (session.client !== null) {
@@ -207,29 +208,23 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
   const waiting = createFairPlaces<WebSocket>(maxWaiting);
   const clients = createFairPlaces<Connection>(maxClients);
 
-  const pinging = setInterval(() => {
+  const pinging = every(pingEveryMs, () => {
     for (const [socket, connection] of connections) {
       if (!connection.alive) socket.terminate();
       connection.alive = false;
       socket.ping();
     }
-  }, pingEveryMs);
-
-  await app.register(websocket, {
-    // A larger message is answered with close 1009 by the library.
-    options: { maxPayload: maxClientFrameBytes, perMessageDeflate: false },
-    preClose: (done) => {
-      clearInterval(pinging);
-      for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
-      const timer = setTimeout(() => {
-        for (const socket of connections.keys()) socket.terminate();
-      }, stopGraceMs);
-      app.websocketServer.close(() => {
-        clearTimeout(timer);
-        done();
-      });
-    },
   });
+
+  const onClosing = (): (() => void) => {
+    pinging[Symbol.dispose]();
+    for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
+    const late = after(stopGraceMs, () => {
+      for (const socket of connections.keys()) socket.terminate();
+    });
+    return () => late[Symbol.dispose]();
+  };
+  await acceptWebSockets(app, { maxMessageBytes: maxClientFrameBytes, onClosing });
 
   app.route({
     method: 'GET',

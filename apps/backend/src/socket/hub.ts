@@ -1,4 +1,4 @@
-import { setImmediate as afterReading } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import { type Clock, systemClock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import type { ServerMessage } from '@station/protocol/socket';
@@ -144,7 +144,7 @@ export function createGathering<T>(
     if (ready.length > 0) deliver(ready);
   };
   const run = async (): Promise<void> => {
-    await afterReading();
+    await nextTurn();
     while (items.length > 0) {
       const startedMs = clock.monotonic();
       flush();

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
-import { batchesOf, batchOf, closeAtBytes, coalesceAtBytes, createOutbox, outgoing, textFrames } from './outbox.ts';
+import { textFrames } from './adapters/web-sockets.ts';
+import { batchesOf, batchOf, closeAtBytes, coalesceAtBytes, createOutbox, outgoing } from './outbox.ts';
 
 /** A socket whose other end only reads when the test lets it. */
 function slowSocket() {

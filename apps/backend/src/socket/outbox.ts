@@ -1,4 +1,4 @@
-import * as ws from 'ws';
+import { textFrames } from './adapters/web-sockets.ts';
 import type { Audience } from './audience-decide.ts';
 
 /** The part of a connection that sending needs. */
@@ -108,15 +108,3 @@ export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
   }
   if (start < messages.length) yield batchOf(messages.slice(start));
 }
-
-/** Public in `ws`, but not in its types. */
-type Framing = { Sender: { frame(payload: Buffer, options: { fin: boolean; opcode: number }): Buffer[] } };
-const { Sender } = ws as unknown as Framing;
-/** RFC 6455, section 5.2. */
-const textOpcode = 1;
-
-/**
- * Unmasked, unfragmented text frames, one after the other: one write sends them all, and the same bytes serve any number of clients.
- */
-export const textFrames = (messages: readonly { text: string }[]): Buffer =>
-  Buffer.concat(messages.flatMap(({ text }) => Sender.frame(Buffer.from(text), { fin: true, opcode: textOpcode })));

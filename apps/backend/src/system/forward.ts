@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { createFairPlaces } from '@station/kit/fair-places';
 import { StationError } from '@station/kit/station-error';
+import { after } from '@station/kit/timers';
 import { ErrorBody } from '@station/protocol/errors';
 import type { AgentAnswer, AgentClient } from '../core/adapters/agent-client.ts';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
@@ -73,12 +74,12 @@ function untilTokenEnds(
     stop();
     ending.abort(new Error('The access token has ended'));
   };
-  const timer = setTimeout(end, Math.max(0, claims.expiresAt - clock.now()));
+  const expiry = after(Math.max(0, claims.expiresAt - clock.now()), end);
   const subscription = tokens.onRevoke(() => {
     if (!tokens.holds(claims)) end();
   });
   function stop(): void {
-    clearTimeout(timer);
+    expiry[Symbol.dispose]();
     subscription[Symbol.dispose]();
   }
   if (!tokens.holds(claims)) end();

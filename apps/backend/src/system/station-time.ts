@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextTurn } from '@station/kit/timers';
 import type { Clock } from '@station/kit/clock';
 import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet';
+import { systemClock } from '@station/kit/clock';
 import { connectBroker } from '../mqtt/broker-client.ts';
 import { recordedLog } from './recorded-log.ts';
 
@@ -64,6 +65,7 @@ export const linkTo = (url: string) =>
     clientId: 'station',
     stationId: 's',
     shared: null,
+    clock: systemClock,
     logger: recordedLog(),
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     waiting: () => 0,

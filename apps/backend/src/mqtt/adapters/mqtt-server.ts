@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { Aedes, Client } from 'aedes';
+import { Aedes, type AedesOptions, type Client } from 'aedes';
+import { writeToStream } from 'mqtt-packet';
 import { createByteBudget } from '@station/kit/byte-budget';
 import { networkOf } from '../../core/client-network.ts';
 
@@ -33,6 +34,13 @@ const maxBytesBeforeLogIn = 4096;
 const waitingBytes = 64 * 1024;
 /** 512 connections that have not logged in, 256 of one network. One more ends the one that waits longest. */
 const waitingBudget = { all: 512 * waitingBytes, client: 256 * waitingBytes } as const;
+
+/** An aedes broker, to which nobody can connect yet. */
+export function createAedes(options: AedesOptions): Promise<Aedes> {
+  // The number cache would take 8 MB of memory.
+  writeToStream.cacheNumbers = false;
+  return Aedes.createBroker(options);
+}
 
 /** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
