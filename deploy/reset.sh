@@ -587,7 +587,7 @@ stop_docker_again() {
 }
 
 # Image pins: containers that never run and keep the images of releases.
-our_pins() { d ps --all --quiet --no-trunc --filter "label=station.hold=$project"; }
+our_pins() { d ps --all --quiet --no-trunc --filter "label=station.pin=$project"; }
 
 # A foreign project may have the same name; its containers were made in another folder.
 our_containers() {
@@ -679,7 +679,7 @@ is_docker_ours() {
 	fi
 	for file in /var/lib/docker/containers/*/config.v2.json; do
 		[ -f "$file" ] || continue
-		grep -qF -e "\"station.hold\":\"$project\"" -e "\"com.docker.compose.project.working_dir\":\"$project_folder\"" "$file" || return 1
+		grep -qF -e "\"station.pin\":\"$project\"" -e "\"com.docker.compose.project.working_dir\":\"$project_folder\"" "$file" || return 1
 	done
 }
 

@@ -14,6 +14,9 @@ const words: readonly [banned: RegExp, instead: string][] = [
   [/candidate[ -]?book/i, 'candidates'],
   [/\brefresh_tokens\b/, 'sessions'],
   [/told[- ]?radio/i, 'radio broadcast'],
+  [/\bstation[.-]hold\b|\bimage[- ]?holds?\b/i, 'image pin'],
+  [/\b(broken|dead|slow|wired) line\b|LineBroken/, 'connection'],
+  [/\bline(: | = )createExclusiveRunner|\bline\.run\(/, 'runner'],
 ];
 
 const files = globSync(
@@ -44,6 +47,8 @@ test('names and sentences are both seen', () => {
     'outbox.setAside',
     'decideRelief()',
     'the relief of a disk',
+    'over a slow line',
+    'await line.run(load)',
   ])
     assert.ok(
       words.some(([pattern]) => pattern.test(text)),

@@ -36,7 +36,7 @@ const slowPull = (engine: StackEngine, { time }: World): StackEngine => ({
 });
 
 describe('an agent that works for longer than the time of the watchdog', () => {
-  test('sends keep-alives while an image is pulled over a slow line', async () => {
+  test('sends keep-alives while an image is pulled over a slow connection', async () => {
     const run = await update('update-good', { engine: slowPull });
     assert.ok(run.events.includes('update_completed'));
     assert.ok(run.totalMs > 40 * minute);

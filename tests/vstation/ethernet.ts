@@ -1,7 +1,7 @@
 import { endPrograms, routerServices } from './home.ts';
 import type { Machine } from './machine.ts';
 
-/** The wired line of the station (`eth9`), to a router at 192.168.88.1 in a network namespace of its own. */
+/** The wired connection of the station (`eth9`), to a router at 192.168.88.1 in a network namespace of its own. */
 export type Ethernet = {
   /** Switches the far end on: carrier, DHCP, and by default internet. */
   plug(options?: { hasInternet?: boolean }): Promise<void>;

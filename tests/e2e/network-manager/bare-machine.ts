@@ -6,7 +6,7 @@ export type Values = Record<string, Variant>;
 export const wifiPath = `${managerPath}/Devices/3`;
 export const ethernetPath = `${managerPath}/Devices/2`;
 
-/** Wi-Fi that is on and idle, a wired line without a cable. */
+/** Wi-Fi that is on and idle, a wired connection without a cable. */
 export const bareMachine = (): Record<string, Record<string, Values>> => ({
   [managerPath]: {
     [interfaces.manager]: {

@@ -80,7 +80,7 @@ describe('the virtual station', () => {
     await home.stopRouter();
   });
 
-  it('has a wired line that NetworkManager takes up', async () => {
+  it('has a wired connection that NetworkManager takes up', async () => {
     const ethernet = createEthernet(machine);
     await ethernet.plug();
     await waitFor('an address', async () => (await connectivity('eth9')).startsWith('100 '), 60_000);

@@ -35,7 +35,7 @@ const setWithinMs = 30_000;
 /** Knows whether the clock is right, also when the agent restarts (`clock.json`). */
 export function createHostClock({ system, disk, dataDir, bootId, clock, logger }: Parts): HostClock {
   const file = createJsonFile({ disk, path: join(dataDir, 'clock.json'), schema: KeptTrust });
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   let kept: ClockTrust | null | undefined;
   let written: ClockTrust | null = null;
 
@@ -62,9 +62,9 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
     return { trusted: trust !== null, source, now: isoTime(clock.now()) };
   };
   return {
-    status: () => line.run(look),
+    status: () => runner.run(look),
     set: (now) =>
-      line.run(async () => {
+      runner.run(async () => {
         if (!isReasonableTime(now))
           throw new StationError('bad_request', 'The time must be of the years 2026 to 2055.');
         const before = clock.now();

@@ -5,7 +5,7 @@ const stalledAfterMs = 5 * 60_000;
 const lookEveryMs = 30_000;
 
 /**
- * Lets work run as long as it makes progress: on a slow line a large image takes hours, and a cancelled pull starts
+ * Lets work run as long as it makes progress: on a slow connection a large image takes hours, and a cancelled pull starts
  * from the beginning again.
  * @param onProgress at each sign of progress.
  * @returns what the work returns, or `silent` when it was cancelled.

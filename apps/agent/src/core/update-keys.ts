@@ -48,7 +48,7 @@ export function createUpdateKeys({ configured, disk, dataDir, logger }: UpdateKe
   const file = openFile(disk, path);
   const configuredTexts = configured.map(({ text }) => text);
   // Releases and firmware are checked at the same time.
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   let learned: readonly string[] | null = null;
   const read = damagedAfterTries(file.read);
 
@@ -65,9 +65,9 @@ export function createUpdateKeys({ configured, disk, dataDir, logger }: UpdateKe
   };
   return {
     trusted: () =>
-      line.run(async () => [...configured, ...(await load()).flatMap((text) => parseSigningKey(text) ?? [])]),
+      runner.run(async () => [...configured, ...(await load()).flatMap((text) => parseSigningKey(text) ?? [])]),
     learn: ({ version, nextPublicKey }, signer) =>
-      line.run(async () => {
+      runner.run(async () => {
         const before = await load();
         const known = { configured: configuredTexts, learned: before };
         const after = learnNext(known, { signer: signer.text, next: nextPublicKey });

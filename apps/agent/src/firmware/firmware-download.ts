@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
 import { parseAs } from '@station/kit/json';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { type CacheDisk, LineBroken, type OpenDownload, type Opened } from './firmware-ports.ts';
+import { type CacheDisk, ConnectionLost, type OpenDownload, type Opened } from './firmware-ports.ts';
 import { checksumOf } from './firmware-cache.ts';
 import { clearPath, lostReason, type TolerantRead } from './unreadable-files.ts';
 
@@ -92,7 +92,7 @@ async function fetchWhole(
   try {
     return await fetchRest(entry, partial, { ...parts, signal, kept, progress });
   } catch (error) {
-    if (error instanceof LineBroken) return failed(progress.doneBytes, error.message);
+    if (error instanceof ConnectionLost) return failed(progress.doneBytes, error.message);
     if (!isDiskFull(error)) throw error;
     // The rest of the station needs the space more.
     await partial.discard();

@@ -23,7 +23,7 @@ export type Opened =
       totalBytes: number | null;
       /** Identifies the content in a later request; null when the server gives no usable one. */
       etag: string | null;
-      /** Throws {@link LineBroken} when the connection breaks; other errors have other causes. */
+      /** Throws {@link ConnectionLost} when the connection breaks; other errors have other causes. */
       body: AsyncIterable<Uint8Array>;
     }
   /** Nothing after the offset: the partial file is longer than the file. */
@@ -38,10 +38,10 @@ export type OpenDownload = (
 ) => Promise<Opened>;
 
 /** The connection broke before all bytes arrived. */
-export class LineBroken extends Error {
+export class ConnectionLost extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'LineBroken';
+    this.name = 'ConnectionLost';
   }
 }
 

@@ -28,7 +28,7 @@ export const mostVersions = 64;
 
 export function createSeenImages({ disk, dataDir, logger }: SeenImagesParts): SeenImages {
   const file = createJsonFile({ disk, path: join(dataDir, fileName), schema: Stored, checksumKey: 'images' });
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   let known: Stored | null = null;
   const read = damagedAfterTries(file.read);
 
@@ -40,9 +40,9 @@ export function createSeenImages({ disk, dataDir, logger }: SeenImagesParts): Se
     return known;
   };
   return {
-    pin: (release) => line.run(async () => pinned(release, await load())),
+    pin: (release) => runner.run(async () => pinned(release, await load())),
     remember: (releases) =>
-      line.run(async () => {
+      runner.run(async () => {
         const before = await load();
         const after = releases.reduce(withRelease, before);
         if (after === before) return;

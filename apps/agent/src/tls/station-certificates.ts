@@ -69,7 +69,7 @@ const publicMode = 0o644;
 
 export function createStationCertificates(parts: Parts): StationCertificates {
   const { mode, clock, logger, dataDir, disk } = parts;
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   const changed = new Set<Server>();
   let known: { authority: KeyPair; facts: CertificateFacts } | null = null;
   const settledName = createSettledName(parts.mdnsName);
@@ -91,7 +91,7 @@ export function createStationCertificates(parts: Parts): StationCertificates {
     }
   };
   const renew = (): Promise<void> =>
-    line.run(() =>
+    runner.run(() =>
       look().catch((error: unknown) => {
         known = null;
         logger.event('certificate_failed', { reason: describeError(error) });
@@ -117,7 +117,7 @@ export function createStationCertificates(parts: Parts): StationCertificates {
       },
     readAuthority: async () => (mode === 'off' ? null : await readText(disk, join(dataDir, authorityFile))),
     replaceAuthority: (pem) =>
-      line.run(async () => {
+      runner.run(async () => {
         const pair = parts.maker.readPair(pem);
         if (pair === null) return false;
         await writeDurable(disk, join(dataDir, authorityFile), toPem(pair));

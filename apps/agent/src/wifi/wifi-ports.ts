@@ -39,7 +39,7 @@ export type RadioFacts = {
   } | null;
   /** Some interface has a default route (IPv4), no matter which program set it up. */
   hasRoute: boolean;
-  /** A wired line with an address; null: none. */
+  /** A wired connection with an address; null: none. */
   ethernet: { interface: string; ip: string; gateway: string | null } | null;
   /**
    * Names of saved profiles that join automatically, of this interface or of any; and of the last one in use that this

@@ -208,7 +208,7 @@ const namesShown = 20;
 
 /** The condition `automations_broken`: published automations whose devices or commands are gone. */
 function watchBroken(service: AutomationService, { conditions, events, logger }: AutomationsParts): BrokenWatch {
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   let isWaiting = false;
   const judge = async (): Promise<void> => {
     isWaiting = false;
@@ -220,7 +220,7 @@ function watchBroken(service: AutomationService, { conditions, events, logger }:
     // One that waits sees this change too.
     if (isWaiting) return;
     isWaiting = true;
-    line.run(judge).catch((error: unknown) => {
+    runner.run(judge).catch((error: unknown) => {
       logger.failed('broken automations', error);
     });
   };

@@ -53,7 +53,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
   const ending = new AbortController();
   const waker = createWaker(clock);
   const log = createTypeLog(logger, clock);
-  const line = createExclusiveRunner();
+  const runner = createExclusiveRunner();
   const descriptionLog = {
     refused: (faults: readonly string[]): void => log.refused('handshake', faults),
     added: (deviceType: DeviceType): void => log.added(deviceType, 'handshake'),
@@ -73,7 +73,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
   await load();
   isFirst = false;
   const turn = async (): Promise<number> => {
-    await line.run(load);
+    await runner.run(load);
     return lookEveryMs;
   };
   const onFailure = ({ error }: { error: unknown }): void => logger.failed('reading device types', error);
@@ -91,7 +91,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     announced: () => descriptions.all().filter(({ deviceType }) => !types.has(deviceType.type)),
     announce: async (description) => {
       try {
-        if (await storeType(parts, log, description)) await line.run(load);
+        if (await storeType(parts, log, description)) await runner.run(load);
       } catch (error) {
         logger.failed('storing a device type', error);
       }
@@ -99,7 +99,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     describe: descriptions.take,
     reload: async () => {
       await descriptions.load();
-      await line.run(load);
+      await runner.run(load);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

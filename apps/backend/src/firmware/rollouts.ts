@@ -77,7 +77,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     settings: defaultSettings,
     checkEveryMs: defaultCheckMs,
     ...parts,
-    line: createExclusiveRunner(),
+    runner: createExclusiveRunner(),
     waker: createWaker(clock),
     listeningSinceMs: clock.monotonic(),
     reports: new Map(),
@@ -86,14 +86,14 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   const stopping = new AbortController();
   const subscription = events.subscribe((event) => handleEvent(loop, event));
   const running = checkRepeatedly(loop, stopping.signal);
-  const { line } = loop;
+  const { runner } = loop;
   return {
-    offer: (image) => line.run(() => offer(loop, image)),
-    request: (image, userId) => line.run(() => begin(loop, image, userId)),
-    act: (id, action) => line.run(() => act(loop, id, action)),
-    ask: (device) => line.run(() => ask(loop, device)),
-    report: (result) => line.run(() => applyResult(loop, result)),
-    settled: () => line.run(() => check(loop)),
+    offer: (image) => runner.run(() => offer(loop, image)),
+    request: (image, userId) => runner.run(() => begin(loop, image, userId)),
+    act: (id, action) => runner.run(() => act(loop, id, action)),
+    ask: (device) => runner.run(() => ask(loop, device)),
+    report: (result) => runner.run(() => applyResult(loop, result)),
+    settled: () => runner.run(() => check(loop)),
     [Symbol.asyncDispose]: async () => {
       subscription[Symbol.dispose]();
       stopping.abort();
@@ -104,7 +104,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
 
 type Loop = Required<RolloutsParts> & {
   /** Checks and requests run one after another. */
-  line: ExclusiveRunner;
+  runner: ExclusiveRunner;
   waker: Waker;
   /** Monotonic: a wall clock that is set must not change how long it listens. */
   listeningSinceMs: number;
@@ -175,9 +175,9 @@ async function applyResult(loop: Loop, { deviceId, name, version, status }: Repo
 }
 
 async function checkRepeatedly(loop: Loop, signal: AbortSignal): Promise<void> {
-  const { line, waker, clock, logger, checkEveryMs } = loop;
+  const { runner, waker, clock, logger, checkEveryMs } = loop;
   while (!signal.aborted) {
-    await line
+    await runner
       .run(() => check(loop))
       .catch((error: unknown) => {
         logger.failed('firmware rollouts', error);

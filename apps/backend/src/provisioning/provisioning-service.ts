@@ -82,8 +82,8 @@ export function startProvisionings(parts: ProvisioningParts): Provisionings {
   opened.use(events.subscribe((event) => handleEvent(running, event)));
   opened.use(leadership.subscribe(() => waker.wake()));
   opened.use((parts.trustedTime ?? alwaysTrusted).subscribe((stepMs) => moveHandshakes(running, stepMs)));
-  const line = createExclusiveRunner();
-  const turn = (): Promise<number> => line.run(() => check(running, ending.signal));
+  const runner = createExclusiveRunner();
+  const turn = (): Promise<number> => runner.run(() => check(running, ending.signal));
   const onFailure = ({ error }: { error: unknown }): void => logger.failed('adding devices', error);
   const backoff = constantBackoff(retryMs);
   const looping = runLoop({ turn, waker, clock, signal: ending.signal, backoff, onFailure });

@@ -54,7 +54,7 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
   const changes: Changes = {
     ...parts,
     waker,
-    line: createExclusiveRunner(),
+    runner: createExclusiveRunner(),
     listeningSinceMs: clock.monotonic(),
     handshakes: new Map(),
   };
@@ -63,7 +63,7 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
   opened.use(events.subscribe((event) => handleEvent(changes, event)));
   opened.use(leadership.subscribe(() => waker.wake()));
   const { signal } = ending;
-  const turn = (): Promise<number> => changes.line.run(() => check(changes, signal));
+  const turn = (): Promise<number> => changes.runner.run(() => check(changes, signal));
   const onFailure = ({ error }: { error: unknown }): void => logger.failed('changing the Wi-Fi of devices', error);
   const running = runLoop({ turn, waker, clock, signal, backoff: constantBackoff(retryMs), onFailure });
   return {
@@ -93,7 +93,7 @@ export function startWifiChanges(parts: WifiChangesParts): WifiChanges {
 
 type Changes = WifiChangesParts & {
   waker: Waker;
-  line: ExclusiveRunner;
+  runner: ExclusiveRunner;
   /** Monotonic: a wall clock that is set must not change how long it listens. */
   listeningSinceMs: number;
   /** Time of the latest handshake since the last turn, by device. */

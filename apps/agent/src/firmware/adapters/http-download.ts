@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { readRetryAfter } from '@station/kit/retry-after';
-import { LineBroken, type Opened } from '../firmware-ports.ts';
+import { ConnectionLost, type Opened } from '../firmware-ports.ts';
 import { faultOf, followRedirects, webPageReason } from '../../core/adapters/http-request.ts';
 
 /** A server that sends nothing for this long counts as unreachable. */
@@ -86,16 +86,16 @@ function lengthOf(headers: IncomingHttpHeaders): number | null {
  * without a reader does not count as silence.
  */
 function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: number): AsyncIterable<Uint8Array> {
-  const line: Line = { waiting: [], waitingBytes: 0, end: null, wake: () => undefined };
+  const arriving: Arriving = { waiting: [], waitingBytes: 0, end: null, wake: () => undefined };
   const finish = (error: unknown): void => {
-    line.end ??= { error };
-    line.wake();
+    arriving.end ??= { error };
+    arriving.wake();
   };
   response.on('data', (chunk: Buffer) => {
-    line.waiting.push(chunk);
-    line.waitingBytes += chunk.length;
-    if (line.waitingBytes > mostWaitingBytes) response.pause();
-    line.wake();
+    arriving.waiting.push(chunk);
+    arriving.waitingBytes += chunk.length;
+    if (arriving.waitingBytes > mostWaitingBytes) response.pause();
+    arriving.wake();
   });
   response.on('end', () => finish(null));
   response.on('error', finish);
@@ -103,15 +103,15 @@ function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: numb
   const news = async (): Promise<void> => {
     const timer = setTimeout(() => finish(new Error(`no data for ${silenceMs} ms`)), silenceMs);
     try {
-      await new Promise<void>((resolve) => (line.wake = resolve));
+      await new Promise<void>((resolve) => (arriving.wake = resolve));
     } finally {
       clearTimeout(timer);
     }
   };
-  return readLine(line, { response, signal, news });
+  return readArriving(arriving, { response, signal, news });
 }
 
-type Line = {
+type Arriving = {
   waiting: Uint8Array[];
   waitingBytes: number;
   /** `error` is null when all has come. */
@@ -119,24 +119,24 @@ type Line = {
   wake: () => void;
 };
 
-async function* readLine(
-  line: Line,
+async function* readArriving(
+  arriving: Arriving,
   { response, signal, news }: { response: IncomingMessage; signal: AbortSignal; news: () => Promise<void> },
 ): AsyncGenerator<Uint8Array> {
   try {
     for (;;) {
-      const chunk = line.waiting.shift();
+      const chunk = arriving.waiting.shift();
       if (chunk) {
-        line.waitingBytes -= chunk.length;
-        if (line.waiting.length === 0) response.resume();
+        arriving.waitingBytes -= chunk.length;
+        if (arriving.waiting.length === 0) response.resume();
         yield chunk;
-      } else if (line.end === null) {
+      } else if (arriving.end === null) {
         await news();
-      } else if (line.end.error === null) {
+      } else if (arriving.end.error === null) {
         return;
       } else {
         signal.throwIfAborted();
-        throw new LineBroken(faultOf(line.end.error));
+        throw new ConnectionLost(faultOf(arriving.end.error));
       }
     }
   } finally {
@@ -158,6 +158,6 @@ async function* readLocal(url: URL, start: number): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of createReadStream(url, { start })) yield chunk as Uint8Array;
   } catch (error) {
-    throw new LineBroken(faultOf(error));
+    throw new ConnectionLost(faultOf(error));
   }
 }

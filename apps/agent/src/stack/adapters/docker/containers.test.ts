@@ -38,13 +38,13 @@ test('a pin belongs to no stack, whatever stack its image was built in', async (
 
 test('unpinning an image takes the volumes that were made for its pin, and nothing of the stack', async () => {
   const listed = [
-    { Id: 'ours', ImageID: 'sha256:1', Labels: { 'station.hold': 'station' } },
-    { Id: 'of-another-image', ImageID: 'sha256:2', Labels: { 'station.hold': 'station' } },
+    { Id: 'ours', ImageID: 'sha256:1', Labels: { 'station.pin': 'station' } },
+    { Id: 'of-another-image', ImageID: 'sha256:2', Labels: { 'station.pin': 'station' } },
     // A label that its image brings along.
     {
       Id: 'of-the-stack',
       ImageID: 'sha256:1',
-      Labels: { 'station.hold': 'station', 'com.docker.compose.project': 'station' },
+      Labels: { 'station.pin': 'station', 'com.docker.compose.project': 'station' },
     },
   ];
   const removed: unknown[] = [];

@@ -5,7 +5,7 @@ import type { ContainerFact } from '../../stack-ports.ts';
 import { type EngineApi, expectBody, fullDiskBytes, messageOf } from './engine-api.ts';
 
 /** Label of an image pin: a container that is never started and keeps its image from `docker image prune -a`. */
-export const pinLabel = 'station.hold';
+export const pinLabel = 'station.pin';
 export const projectLabel = 'com.docker.compose.project';
 const serviceLabel = 'com.docker.compose.service';
 const oneOffLabel = 'com.docker.compose.oneoff';
@@ -123,10 +123,10 @@ export async function pinImage(
   imageId: string,
   free: () => Promise<number | null>,
 ): Promise<'pinned' | 'absent' | 'broken' | 'unknown'> {
-  const name = `station-hold-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
+  const name = `station-pin-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
   const body = {
     Image: imageId,
-    Cmd: ['hold'],
+    Cmd: ['pin'],
     NetworkDisabled: true,
     // A container inherits the labels of its image, and images built by Compose name a service: clear those labels here.
     Labels: { [pinLabel]: project, [projectLabel]: '', [serviceLabel]: '' },

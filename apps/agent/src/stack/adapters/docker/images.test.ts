@@ -30,7 +30,7 @@ const removed = {
 
 for (const [user, labels] of [
   ['another Compose project', { 'com.docker.compose.project': 'neighbour' }],
-  ['another station', { 'station.hold': 'neighbour' }],
+  ['another station', { 'station.pin': 'neighbour' }],
   ['somebody without Compose', {}],
 ] as const) {
   test(`an image that ${user} uses stays, with the container that uses it`, async () => {
@@ -44,8 +44,8 @@ test('an image that only this project uses goes with what stands on it', async (
   // The volumes of a pin are nobody's; those of the stack's own container are the data of a service.
   for (const [labels, removal] of [
     [own, 'DELETE /containers/c0'],
-    [{ 'station.hold': 'station' }, 'DELETE /containers/c0 with its volumes'],
-    [{ ...own, 'station.hold': 'station' }, 'DELETE /containers/c0'],
+    [{ 'station.pin': 'station' }, 'DELETE /containers/c0 with its volumes'],
+    [{ ...own, 'station.pin': 'station' }, 'DELETE /containers/c0'],
   ] as const) {
     const { api, calls } = createApi({ ...using(labels), ...removed });
     assert.equal(await removeImage(api, 'station', 'caddy', true), 'removed');

@@ -90,7 +90,7 @@ test('one that is broken then too has failed', async () => {
   assert.equal(calls.length, 3);
 });
 
-test('a slow line has all the time that it needs, and each progress is a keep-alive', async () => {
+test('a slow connection has all the time that it needs, and each progress is a keep-alive', async () => {
   const { fetch, signs, elapsedMs } = createMachine(async (_, onProgress, signal, sleep) => {
     for (let part = 0; part < 60; part += 1) {
       await sleep(60_000);

@@ -22,7 +22,7 @@ type MissingImagesParts = {
   /** Removes an image and its stopped containers of this project. */
   removeImage(reference: string): Promise<unknown>;
   clock: Clock;
-  /** Called at each sign of progress: on a slow line the work takes long. */
+  /** Called at each sign of progress: on a slow connection the work takes long. */
   alive: () => void;
   signal: AbortSignal;
 };

@@ -18,8 +18,8 @@ function createEngine(images: Record<string, Image>, { pinned = '', users = [] a
   const call: EngineApi['call'] = async (method, path, { query = {} } = {}) => {
     const name = decodeURIComponent(path.replace(/^\/images\/|\/json$/g, ''));
     if (path === '/containers/json') {
-      const isPins = query['filters']?.includes('station.hold') === true;
-      const found = isPins ? [{ 'station.hold': 'station' }] : users;
+      const isPins = query['filters']?.includes('station.pin') === true;
+      const found = isPins ? [{ 'station.pin': 'station' }] : users;
       return { status: 200, body: found.map((Labels) => ({ Id: 'c0', ImageID: pinned, Labels })) };
     }
     if (path === '/images/json') return { status: 200, body: [] };
