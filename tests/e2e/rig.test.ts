@@ -217,3 +217,19 @@ test('the next test run removes the leftovers of a killed one', async () => {
   await sweepWorkspaces();
   await assertGone(folder, before);
 });
+
+for (const store of ['overlay2', 'containerd'] as const) {
+  test(`Debian 13's Docker keeps its images in ${store} and runs them`, async () => {
+    await using rig = await createSmallRig({ engine: { store } });
+    const release = await rig.release({ version: '1.0.0' });
+    await rig.stack.writeProject(release);
+    await rig.stack.up();
+    assert.equal((await waitFor('the stack to be healthy', () => rig.stack.health())).version, '1.0.0');
+    const { Driver, DriverStatus } = JSON.parse(await rig.engine.docker('info', '--format', '{{json .}}')) as {
+      Driver: string;
+      DriverStatus: string[][];
+    };
+    const isContainerd = DriverStatus.some(([, value]) => value === 'io.containerd.snapshotter.v1');
+    assert.deepEqual([Driver, isContainerd], store === 'overlay2' ? ['overlay2', false] : ['overlayfs', true]);
+  });
+}

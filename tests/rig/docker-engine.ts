@@ -2,7 +2,7 @@ import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandResult } from '@station/kit/command';
-import { composePlugin, needPackages } from './debian.ts';
+import { composePlugin, needPackages, trixieDocker } from './debian.ts';
 import { bridgePrefixFile, labelOf } from './leftovers.ts';
 import { run, startDaemon, systemEnv, tryRun, waitFor, type Daemon, type RunOptions } from './program.ts';
 import type { Workspace } from './workspace.ts';
@@ -10,6 +10,8 @@ import type { Workspace } from './workspace.ts';
 export type DockerEngine = AsyncDisposable & {
   /** Path of the API's Unix socket. */
   socketPath: string;
+  /** Path of the socket of the containerd that dockerd starts. */
+  containerdSocket: string;
   /** Docker's data root; a mount of its own when `dataDiskMegabytes` was given. */
   dataRoot: string;
   /** Complete environment of a program that uses this engine: PATH, HOME, DOCKER_HOST, DOCKER_CONFIG (with Compose v2). */
@@ -30,11 +32,16 @@ export type DockerEngine = AsyncDisposable & {
   running(): boolean;
 };
 
+/** `overlay2`: the graph driver. `containerd`: containerd's image store, the default of a fresh Docker since version 29. */
+export type ImageStore = 'overlay2' | 'containerd';
+
 export type EngineOptions = {
   /** Puts the data root on an ext4 file system of this size, for real "no space left" errors. */
   dataDiskMegabytes?: number;
   /** Folder with the programs of another Docker, before those of this machine. */
   programs?: string;
+  /** Debian 13's Docker, and where it keeps its images. Default: this machine's Docker, as it is. */
+  store?: ImageStore;
   /** More arguments for dockerd. */
   daemonArgs?: readonly string[];
   /** Folder name in the workspace, when one test needs two engines. */
@@ -81,9 +88,10 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
     '127.0.0.0/8',
     '--shutdown-timeout',
     '3',
+    ...(options.store === undefined ? [] : ['--config-file', await storeConfig(folder, options.store)]),
     ...(options.daemonArgs ?? []),
   ];
-  const { programs } = options;
+  const programs = options.programs ?? (options.store === undefined ? undefined : await trixieDocker());
   const daemonEnv = programs === undefined ? systemEnv : { ...systemEnv, PATH: `${programs}:${systemEnv['PATH']}` };
   let daemon: Daemon | undefined;
   const start = async (): Promise<void> => {
@@ -104,6 +112,7 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
     tryRun('docker', list, { ...more, env: { ...env, ...more.env } });
   const engine: DockerEngine = {
     socketPath,
+    containerdSocket: join(folder, 'exec/containerd/containerd.sock'),
     dataRoot,
     env,
     docker: (...list) => run('docker', list, { env }),
@@ -125,6 +134,12 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
   workspace.own(engine);
   await start();
   return engine;
+}
+
+async function storeConfig(folder: string, store: ImageStore): Promise<string> {
+  const path = join(folder, 'daemon.json');
+  await writeFile(path, JSON.stringify({ features: { 'containerd-snapshotter': store === 'containerd' } }));
+  return path;
 }
 
 async function removeContainers(tryDocker: DockerEngine['tryDocker']): Promise<void> {
