@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { BackupRefused } from './backup-refused.ts';
-import { createByteReader, type ByteReader } from './byte-reader.ts';
+import { createByteReader, type ByteReader } from '@station/kit/byte-reader';
 
 /**
  * The age format, version 1, with a passphrase (C2SP specification `age.md`): any `age` program opens what is written here, and the

@@ -1,5 +1,5 @@
 import { BackupRefused } from './backup-refused.ts';
-import { createByteReader } from './byte-reader.ts';
+import { createByteReader } from '@station/kit/byte-reader';
 
 /** A file in a tar archive (POSIX.1-1988 `ustar`). */
 export type TarFile = { name: string; bytes: number };
