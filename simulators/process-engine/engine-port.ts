@@ -27,7 +27,18 @@ export type RegistryFailure = {
   transient: boolean;
 };
 
-export type LayersAnswer = { kind: 'ok'; layers: Record<string, number> } | RegistryFailure;
+export type LayersAnswer =
+  | { kind: 'ok'; layers: Record<string, number>; imageIds: readonly string[] }
+  | RegistryFailure;
+
+export type Rebuilding = { saved: string[]; references: Record<string, string> };
+
+export type RebuildAnswer = {
+  rebuilding: Rebuilding | null;
+  refused: { reason: 'needs_registry'; imageIds: string[] }[];
+};
+
+export type RebuildResult = { kind: 'rebuilt' } | { kind: 'failed'; reason: 'needs_registry' | 'stays_damaged' };
 
 export type PullAnswer = { kind: 'ok'; imageId: string; digest: string } | RegistryFailure;
 

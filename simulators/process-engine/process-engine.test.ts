@@ -247,14 +247,14 @@ describe('images', () => {
     const engine = await bench.openEngine();
     const id = await install(bench, engine, '1.0.0');
     const file = join(bench.folder, 'store', 'images', id.slice(7), 'files', 'main.mjs');
-    assert.equal(await engine.verifyImage(id, never), 'whole');
+    assert.equal((await engine.checkImages([id], { signal: never })).get(id), 'whole');
     await writeFile(file, 'X'.repeat((await stat(file)).size));
     assert.equal(await engine.pinImage(id), 'pinned');
-    assert.equal(await engine.verifyImage(id, never), 'damaged');
+    assert.equal((await engine.checkImages([id], { signal: never })).get(id), 'damaged');
     await truncate(file, 0);
     assert.equal(await engine.pinImage(id), 'broken');
     assert.equal((await engine.pull('web:1.0.0', ignore, never)).kind, 'ok');
-    assert.equal(await engine.verifyImage(id, never), 'whole');
+    assert.equal((await engine.checkImages([id], { signal: never })).get(id), 'whole');
     await writeFile(join(bench.folder, 'store', 'images', id.slice(7), 'image.json'), '');
     assert.equal(await engine.pinImage(id), 'broken');
     assert.equal(await engine.imageId(id), id);

@@ -5,11 +5,15 @@ import type {
   LayersAnswer,
   PullAnswer,
   PullProgress,
+  RebuildAnswer,
+  Rebuilding,
+  RebuildResult,
   ServiceOperator,
   UpAnswer,
 } from './engine-port.ts';
 import { openImageStore } from './image-store.ts';
 import { listLayers, pullImage } from './pull.ts';
+import { checkImage, planRebuild, rebuildImages } from './rebuild.ts';
 import { createRegistry } from './registry.ts';
 import { openStack } from './stack.ts';
 import { readStack, type StackReading } from './stack-file.ts';
@@ -40,7 +44,17 @@ export type ProcessEngine = AsyncDisposable & {
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
   freeBytes(): Promise<number | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
-  verifyImage(imageId: string, signal: AbortSignal): Promise<'whole' | 'damaged'>;
+  namedImages(): Promise<Record<string, string>>;
+  checkImages(
+    imageIds: readonly string[],
+    options: { signal: AbortSignal },
+  ): Promise<ReadonlyMap<string, 'whole' | 'damaged' | 'absent'>>;
+  planRebuild(
+    damaged: readonly string[],
+    references: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<RebuildAnswer>;
+  rebuildImages(rebuilding: Rebuilding, signal: AbortSignal): Promise<RebuildResult>;
   /** Images share no layers here, so removing an image is enough. */
   repairStorage(): Promise<false>;
   up(signal: AbortSignal): Promise<UpAnswer>;
@@ -56,6 +70,13 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
   const registry = createRegistry(options.registry);
   const stack = await openStack(directory, store);
   const read = (): Promise<StackReading> => readStack(composeFile, overrideFile);
+  const rebuildParts = (signal: AbortSignal) => ({
+    store,
+    stack,
+    signal,
+    layers: (reference: string) => listLayers(registry, reference, signal),
+    pull: (reference: string) => pullImage({ registry, store, signal, onProgress: () => undefined }, reference),
+  });
 
   return {
     services: async () => {
@@ -88,7 +109,15 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
     layers: (reference, signal) => listLayers(registry, reference, signal),
     freeBytes: () => store.freeBytes(),
     pull: (reference, onProgress, signal) => pullImage({ registry, store, signal, onProgress }, reference),
-    verifyImage: async (imageId, signal) => ((await store.verify(imageId, signal)) ? 'whole' : 'damaged'),
+    // All of them belong to the release.
+    namedImages: async () => ({}),
+    checkImages: async (imageIds, { signal }) => {
+      const found = new Map<string, 'whole' | 'damaged' | 'absent'>();
+      for (const id of imageIds) found.set(id, await checkImage(store, id, signal));
+      return found;
+    },
+    planRebuild: (damaged, references, signal) => planRebuild(rebuildParts(signal), damaged, references),
+    rebuildImages: (rebuilding, signal) => rebuildImages(rebuildParts(signal), rebuilding),
     repairStorage: async () => false,
     up: async (signal) => {
       const reading = await read();

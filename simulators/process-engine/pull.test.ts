@@ -52,7 +52,7 @@ describe('a pull', () => {
       done,
     );
     assert.ok(seen.length > 3 && seen.every(({ totalBytes }) => totalBytes === megabyte.length));
-    assert.equal(await engine.verifyImage(id, never), 'whole');
+    assert.equal((await engine.checkImages([id], { signal: never })).get(id), 'whole');
   });
 
   it('by digest gets exactly that image, also when the tag has moved', async () => {
@@ -86,7 +86,10 @@ describe('a pull', () => {
     }
     const third = await engine.pull('web:3.0.0', ignore, never);
     assert.equal(fetched(), 2);
-    assert.ok(third.kind === 'ok' && (await engine.verifyImage(third.imageId, never)) === 'whole');
+    assert.ok(
+      third.kind === 'ok' &&
+        (await engine.checkImages([third.imageId], { signal: never })).get(third.imageId) === 'whole',
+    );
   });
 
   it('that is interrupted leaves nothing and can be repeated', async () => {

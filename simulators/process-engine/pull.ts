@@ -17,6 +17,7 @@ export async function listLayers(registry: Registry, reference: string, signal: 
   return {
     kind: 'ok',
     layers: Object.fromEntries(described.description.files.map(({ digest, size }) => [digest, size])),
+    imageIds: [described.id],
   };
 }
 

@@ -9,6 +9,7 @@ import { createSeenImages } from '@station/agent/stack/seen-images';
 import { createStack, type Stack } from '@station/agent/stack/stack';
 import type { StartAnswer } from '@station/agent/core/stack-port';
 import type { Disk } from '@station/kit/durable-files';
+import { Stopping } from '@station/kit/lifecycle';
 import type { AgentLogger } from '@station/kit/logger';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { createRandom } from './choice.ts';
@@ -54,6 +55,8 @@ export type AgentRunOptions = {
   isClockRight?: () => boolean | null;
   /** How long the agent keeps running once it is idle. */
   stayMs?: number;
+  /** It ends as by SIGTERM, not as by a crash. */
+  stopsCleanly?: boolean;
   /** Called before each wait of the agent. */
   onSleep?: (agent: Agent) => void;
 };
@@ -114,7 +117,8 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   const atRest = (): void => {
     if (request.isAnswered()) {
       restedMs ??= world.time.monotonicMs;
-      if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0)) stopping.abort(new AtRest());
+      if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0))
+        stopping.abort(options.stopsCleanly ? new Stopping('SIGTERM') : new AtRest());
     }
     request.ask();
   };
@@ -124,7 +128,8 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   } catch (error) {
     const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
     clock.stop(reason);
-    run.outcome = reason instanceof AtRest ? 'quiet' : reason instanceof Ended ? 'ended' : 'endless';
+    run.outcome =
+      reason instanceof AtRest || reason instanceof Stopping ? 'quiet' : reason instanceof Ended ? 'ended' : 'endless';
     if (run.outcome === 'endless') run.surprise = reason;
   }
   // A container started just before the end answers a moment later.

@@ -47,7 +47,7 @@ export const flaws: readonly Flaw[] = [
     foundIn: 'registry-gone-between',
     wrapEngine: (engine) => ({
       ...engine,
-      verifyImage: async () => 'whole',
+      checkImages: async (imageIds) => new Map(imageIds.map((id) => [id, 'whole'])),
       pinImage: async (imageId) => {
         const answer = await engine.pinImage(imageId);
         return answer === 'broken' ? 'pinned' : answer;

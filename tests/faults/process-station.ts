@@ -6,7 +6,7 @@ import { createHttpProbe } from '@station/agent/stack/adapters/health-probe';
 import { createSurfaceProbe } from '@station/agent/stack/adapters/surface-probe';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
-import type { StepContext } from '@station/agent/stack/stack-steps';
+import type { StepContext } from '@station/agent/stack/step-context';
 import { stateFiles } from '@station/agent/stack/state-files';
 import { settle } from '@station/agent/stack/update-flow';
 import { systemClock } from '@station/kit/clock';

@@ -99,12 +99,18 @@ describe('images on the simulated engine', () => {
     world.engine.live.layers.set(id, { condition: 'unusable', serial: 0 });
     assert.equal(await engine.pinImage(id), 'broken');
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.pinImage(id), await engine.verifyImage(id, signal)], ['broken', 'damaged']);
+    assert.deepEqual(
+      [await engine.pinImage(id), (await engine.checkImages([id], { isIdle: false, signal })).get(id)],
+      ['broken', 'damaged'],
+    );
     pin(world, '2.0.0');
     assert.equal((await engine.up(signal)).kind, 'failed');
     for (const service of services) await engine.removeImage(imageIdOf(service, '2.0.0'), { force: true });
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.pinImage(id), await engine.verifyImage(id, signal)], ['pinned', 'whole']);
+    assert.deepEqual(
+      [await engine.pinImage(id), (await engine.checkImages([id], { isIdle: false, signal })).get(id)],
+      ['pinned', 'whole'],
+    );
     assert.equal((await engine.up(signal)).kind, 'ok');
   });
 

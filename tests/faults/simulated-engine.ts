@@ -1,9 +1,10 @@
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine, UpAnswer } from '@station/agent/stack/stack-ports';
+import type { ImageCondition, StackEngine, UpAnswer } from '@station/agent/stack/stack-ports';
 import { conditionOf, describe, findImage, type Desired, type EngineState } from './engine-state.ts';
 import { collectLayers, copyStorage } from './engine-storage.ts';
 import type { SimulatedProcess } from './process.ts';
 import { bringUp, finishOrphan } from './simulated-compose.ts';
+import { checkNow, planRebuild, rebuildImages } from './simulated-rebuild.ts';
 import { askLayers, pullImage } from './simulated-registry.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';
 
@@ -78,10 +79,23 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
       onProgress({ doneBytes: 500_000, totalBytes: 1_000_000 });
       return pullImage(parts, reference, signal);
     },
-    verifyImage: async (imageId) => {
-      call('verifyImage', 2000);
-      if (state.cramped) return 'unknown';
-      return state.live.images.has(imageId) && conditionOf(state.live, imageId) === 'whole' ? 'whole' : 'damaged';
+    // All of them belong to a release.
+    namedImages: async () => ({}),
+    checkImages: async (imageIds) => {
+      const found = new Map<string, ImageCondition>();
+      for (const id of imageIds) {
+        call('checkImages', 2000);
+        found.set(id, checkNow(state, id));
+      }
+      return found;
+    },
+    planRebuild: async (damaged, references) => {
+      call('planRebuild', 2000);
+      return planRebuild(parts, damaged, references);
+    },
+    rebuildImages: async (rebuilding, signal) => {
+      call('rebuildImages', 500);
+      return rebuildImages(parts, rebuilding, signal);
     },
     // Layers without an image vanish with their last image here; a real engine keeps those of an interrupted pull.
     repairStorage: async () => false,

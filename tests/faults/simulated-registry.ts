@@ -16,7 +16,9 @@ export async function askLayers({ state, time }: RegistryParts, reference: strin
     return { kind: 'unknown' };
   }
   const image = state.catalogue.published.get(reference);
-  return image ? { kind: 'ok', layers: { [`layer-of-${image.id}`]: 1_000_000 } } : missing(reference);
+  return image
+    ? { kind: 'ok', layers: { [`layer-of-${image.id}`]: 1_000_000 }, imageIds: [image.id] }
+    : missing(reference);
 }
 
 /** Fetches an image. An existing image or layer is not checked again, even if it is broken. */

@@ -6,6 +6,7 @@ import { runAgent } from './agent-run.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarioNamed } from './scenarios.ts';
 import { systemError } from './simulated-disk.ts';
+import { readFileNow } from './world.ts';
 
 const minute = 60_000;
 
@@ -101,7 +102,8 @@ test('a request during the automatic update to the same release sees that it fai
     request: scenario.request,
     // The operation begins, and the journal does not say so yet.
     onPoint: (_, label, { stack }) => {
-      if (label === 'disk.write .journal.json.tmp' && answers.length === 0) answers.push(stack.update(null));
+      if (label !== 'disk.sync .journal.json.tmp' || answers.length > 0) return;
+      if (readFileNow(world, '.journal.json.tmp')?.includes('"phase":"preparing"')) answers.push(stack.update(null));
     },
   });
   const [answer] = await Promise.all(answers);

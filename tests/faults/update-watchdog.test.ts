@@ -57,18 +57,18 @@ describe('an agent that works for longer than the time of the watchdog', () => {
         let ups = 0;
         return {
           ...engine,
-          verifyImage: async (imageId, signal) => {
+          checkImages: async (imageIds, options) => {
             pass(time, 10 * minute);
-            return engine.verifyImage(imageId, signal);
+            return engine.checkImages(imageIds, options);
           },
           up: async (signal) => {
             ups += 1;
-            return ups <= 2 ? { kind: 'failed', reason: 'the image cannot be used' } : engine.up(signal);
+            return ups <= 3 ? { kind: 'failed', reason: 'the image cannot be used' } : engine.up(signal);
           },
         };
       },
     });
-    assert.ok(run.events.includes('update_completed'));
+    assert.ok(run.events.includes('rollback_completed'));
     assert.ok(run.totalMs > 20 * minute);
     assert.ok(run.longestSilenceMs < longestSilenceMs, `silent for ${run.longestSilenceMs / minute} min`);
   });

@@ -30,7 +30,7 @@ import { createSeenImages } from './stack/seen-images.ts';
 import { restartService, type ServiceRestartParts } from './stack/service-restart.ts';
 import type { StackEngine } from './stack/stack-ports.ts';
 import { createStack, type Stack } from './stack/stack.ts';
-import { stateFiles } from './stack/state-files.ts';
+import { rebuildArchive, stateFiles } from './stack/state-files.ts';
 import type { StackParts } from './stack/update-flow.ts';
 import { certificateMaker } from './tls/adapters/certificates.ts';
 import { readHostAddresses } from './tls/adapters/host-addresses.ts';
@@ -125,7 +125,7 @@ export async function openFeatures(
 }
 
 async function createDocker(
-  { stack, childEnv }: Config,
+  { stack, childEnv, dataDir }: Config,
   { overrideFile, conditions, clock, logger, alive }: EngineParts,
 ): Promise<StationEngine & Disposable> {
   const { registry, registryCredentials } = stack;
@@ -146,6 +146,7 @@ async function createDocker(
       logger.event('engine_restarted', { reason: 'it held a port for a container that is gone', restarted }),
     onRemoved: (image) => logger.event('image_removed', { image }),
     onRepaired: (repaired) => logger.event('engine_storage_repaired', repaired),
+    archivePath: join(dataDir, rebuildArchive),
   });
 }
 

@@ -20,6 +20,7 @@ export const agentConditionTitle = {
   firmware_refused: 'Eine veröffentlichte Firmware ist beschädigt',
   hotspot_dns_port_taken: 'Der Hotspot kann Telefonen nicht antworten',
   hotspot_failed: 'Der Einrichtungs-Hotspot ließ sich nicht starten',
+  image_damaged: 'Teile der Software der Station sind beschädigt',
   internet_unreachable: 'Kein Internet',
   network_manager_absent: 'Der Netzwerkdienst antwortet nicht',
   portal_port_taken: 'Die Seite für die WLAN-Einrichtung lässt sich nicht anzeigen',

@@ -20,6 +20,7 @@ export const agentConditionTitle = {
   firmware_refused: 'A published firmware is damaged',
   hotspot_dns_port_taken: 'The hotspot cannot answer phones',
   hotspot_failed: 'The set-up hotspot could not be started',
+  image_damaged: 'Parts of the station’s software are damaged',
   internet_unreachable: 'No internet',
   network_manager_absent: 'The network service does not answer',
   portal_port_taken: 'The Wi-Fi set-up page cannot be shown',

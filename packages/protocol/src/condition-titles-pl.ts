@@ -20,6 +20,7 @@ export const agentConditionTitle = {
   firmware_refused: 'Opublikowany firmware jest uszkodzony',
   hotspot_dns_port_taken: 'Hotspot nie może odpowiadać telefonom',
   hotspot_failed: 'Nie udało się uruchomić hotspotu konfiguracyjnego',
+  image_damaged: 'Części oprogramowania stacji są uszkodzone',
   internet_unreachable: 'Brak internetu',
   network_manager_absent: 'Usługa sieci nie odpowiada',
   portal_port_taken: 'Nie można pokazać strony konfiguracji Wi-Fi',

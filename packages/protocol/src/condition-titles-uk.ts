@@ -20,6 +20,7 @@ export const agentConditionTitle = {
   firmware_refused: 'Опублікована прошивка пошкоджена',
   hotspot_dns_port_taken: 'Точка доступу не може відповідати телефонам',
   hotspot_failed: 'Не вдалося ввімкнути точку доступу для налаштування',
+  image_damaged: 'Частини програм станції пошкоджено',
   internet_unreachable: 'Немає інтернету',
   network_manager_absent: 'Служба мережі не відповідає',
   portal_port_taken: 'Сторінку налаштування Wi-Fi не можна показати',

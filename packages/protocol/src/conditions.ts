@@ -78,6 +78,11 @@ export const conditions = {
     message:
       'The hotspot for the Wi-Fi setup could not be started. The agent retries known networks and the hotspot automatically.',
   },
+  image_damaged: {
+    severity: 'fault',
+    message:
+      'Images of the stack are damaged on disk and cannot be healed now; lastError names them and says what helps. The agent retries automatically.',
+  },
   internet_unreachable: {
     severity: 'warning',
     message:

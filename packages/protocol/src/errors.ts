@@ -66,6 +66,7 @@ export const errorCodes = {
   unavailable: 503,
   disk_space_low: 507,
   engine_storage_failed: 507,
+  image_damaged: 507,
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -71,7 +71,11 @@ export const events = {
   bootstrap_start: event('info', { currentVersion: maybeText, reason: text }),
   bootstrap_done: event('info', { currentVersion: maybeText, durationMs: ms }),
   release_quarantined: event('warn', { version: text, reason: text }),
-  image_healed: event('warn', { service: text, image: text }),
+  /** Damaged on disk: their files differ from what their registry delivered. */
+  images_damaged: event('warn', { images: Type.Array(text) }),
+  /** A damaged image was made again from the layers on this `disk`, or pulled from its `registry`. */
+  image_healed: event('warn', { image: text, from: text }),
+  images_not_healed: event('error', { images: Type.Array(text), reason: text }),
   image_removed: event('info', { image: text }),
   stack_adopted: event('info', { currentVersion: maybeText, images }),
 

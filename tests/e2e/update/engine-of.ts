@@ -22,4 +22,6 @@ export const engineOf = (rig: SmallRig): ReturnType<typeof createDockerEngine> =
     onRestart: () => undefined,
     onRemoved: () => undefined,
     onRepaired: () => undefined,
+    archivePath: join(rig.workspace.folder, 'rebuilding.tar'),
+    containerdSockets: [rig.engine.containerdSocket],
   });

@@ -33,15 +33,22 @@ export async function createStory(options: StoryOptions = {}): Promise<Story> {
     if (options.started !== false) {
       await agent.start();
       await agent.idle();
-      // The journal says nothing of the running stack until it is adopted.
-      if (options.installed !== false)
+      // The journal says nothing of the running stack until it is adopted. The check of its images uses the engine.
+      if (options.installed !== false) {
         await waitFor('the stack to be adopted', async () => (await agent.status()).currentVersion);
+        await waitFor('the images to be checked', async () => (await readJournal(agent))?.['imagesTrustedIn']);
+      }
     }
     return { rig, agent, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
   } catch (error) {
     await rig[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+async function readJournal(agent: AgentProcess): Promise<Record<string, unknown> | null> {
+  const text = await agent.readState('journal.json');
+  return text === null ? null : (JSON.parse(text) as { journal: Record<string, unknown> }).journal;
 }
 
 /** Whether the station says that its releases are not signed. */
@@ -59,6 +66,5 @@ export async function assertRests({ rig, agent }: Pick<Story, 'rig' | 'agent'>, 
   const override = await agent.readState('compose.update.override.yml');
   for (const container of containers)
     assert.ok(override?.includes(container.imageId), `${container.service} is pinned`);
-  const journal = JSON.parse((await agent.readState('journal.json')) ?? '{}') as { journal: { operation: unknown } };
-  assert.equal(journal.journal.operation, null);
+  assert.equal((await readJournal(agent))?.['operation'], null);
 }

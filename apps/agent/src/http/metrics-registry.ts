@@ -6,6 +6,7 @@ export type Tally = {
   operations: Record<'updated' | 'failed' | 'rolled_back' | 'rollback_failed', number>;
   healthChecks: Record<'passed' | 'failed', number>;
   firmwareDownloads: Record<'done' | 'failed' | 'refused', number>;
+  images: Record<'healed' | 'not_healed', number>;
   unexpectedErrors: number;
 };
 
@@ -32,6 +33,8 @@ function addTally(registry: Registry, tally: Tally): void {
     'result',
   ]);
   for (const [result, count] of Object.entries(tally.firmwareDownloads)) downloads.inc({ result }, count);
+  const images = counter('damaged_images_total', 'Damaged images that were found, by what became of them.', ['result']);
+  for (const [result, count] of Object.entries(tally.images)) images.inc({ result }, count);
   counter('unexpected_errors_total', 'Unexpected errors; the log has the details.').inc(tally.unexpectedErrors);
 }
 

@@ -131,6 +131,8 @@ describe('GET /metrics', () => {
     logger.event('rollback_failed', { from: null, to: null, reason: 'gone' });
     logger.event('healthcheck_passed', { status: 200, attempts: 1, durationMs: 1, reason: null });
     logger.event('healthcheck_failed', { status: 500, attempts: 1, durationMs: 1, reason: 'no' });
+    logger.event('image_healed', { image: 'web:1', from: 'disk' });
+    logger.event('images_not_healed', { images: ['web:1', 'web:2'], reason: 'in_use' });
     logger.event('unexpected_error', { where: 'test', message: 'x' });
     for (let scrapes = 0; scrapes < 2; scrapes += 1) {
       const { value } = await scrape(running);
@@ -141,6 +143,8 @@ describe('GET /metrics', () => {
       );
       assert.equal(value('station_agent_health_checks_total', { verdict: 'passed' }), 1);
       assert.equal(value('station_agent_health_checks_total', { verdict: 'failed' }), 1);
+      assert.equal(value('station_agent_damaged_images_total', { result: 'healed' }), 1);
+      assert.equal(value('station_agent_damaged_images_total', { result: 'not_healed' }), 2);
       assert.equal(value('station_agent_unexpected_errors_total'), 1);
     }
   });

@@ -17,9 +17,13 @@ export function createMetrics(parts: { logger: AgentLogger; clock: Clock; agentV
     operations: { updated: 0, failed: 0, rolled_back: 0, rollback_failed: 0 },
     healthChecks: { passed: 0, failed: 0 },
     firmwareDownloads: { done: 0, failed: 0, refused: 0 },
+    images: { healed: 0, not_healed: 0 },
     unexpectedErrors: 0,
   };
-  const subscription = logger.subscribe(({ event }) => counters[event]?.(tally));
+  const subscription = logger.subscribe((line) => {
+    counters[line.event]?.(tally);
+    if (line.event === 'images_not_healed') tally.images.not_healed += line.images.length;
+  });
   let registry: Promise<typeof import('./metrics-registry.ts')> | null = null;
   return {
     render: async (status) => {
@@ -43,5 +47,6 @@ const counters: Partial<Record<EventName, (tally: Tally) => void>> = {
   firmware_download_done: (tally) => (tally.firmwareDownloads.done += 1),
   firmware_download_failed: (tally) => (tally.firmwareDownloads.failed += 1),
   firmware_refused: (tally) => (tally.firmwareDownloads.refused += 1),
+  image_healed: (tally) => (tally.images.healed += 1),
   unexpected_error: (tally) => (tally.unexpectedErrors += 1),
 };

@@ -2,7 +2,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { Watch } from './stack-facts.ts';
-import type { Change } from './operation-decide.ts';
+import { type Change, isImageChange } from './operation-decide.ts';
 
 type Context = { before: Journal; after: Journal; watch: Watch | null; nowMs: number; durationMs: number };
 
@@ -12,7 +12,7 @@ export function reportChange(logger: AgentLogger, change: Change, context: Conte
   if (change.kind === 'begin' && after.operation) return reportBegin(logger, after.operation);
   if (change.kind === 'note') return reportNote(logger, change.entry);
   const operation = before.operation;
-  if (!operation || change.kind === 'forget_images') return;
+  if (!operation || change.kind === 'forget_images' || isImageChange(change)) return;
   if (watch && watch.attempts > 0) reportHealth(logger, change, watch, context.nowMs);
   if (after.operation && after.operation.phase !== operation.phase) {
     const { id, kind, phase, to } = after.operation;

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
 import type { PullAnswer, StackEngine } from './stack-ports.ts';
-import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
+import { fetchRelease, type FetchParts } from './image-fetch.ts';
 
 const release: Release = {
   version: '2.0.0',
@@ -18,8 +18,8 @@ const backend = 'registry.test/backend:2.0.0';
 const frontend = 'registry.test/frontend@sha256:d';
 const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
 
-/** `unread`: there is no room to read it through; `unpinnable`: not even to make a pin. */
-type State = 'whole' | 'damaged' | 'broken' | 'absent' | 'unread' | 'unpinnable';
+/** `unpinnable`: there is no room to make a pin. */
+type State = 'whole' | 'broken' | 'absent' | 'unpinnable';
 
 /** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
 function createMachine(
@@ -47,7 +47,7 @@ function createMachine(
     },
     layers: async (reference) => {
       calls.push(`layers ${reference}`);
-      return registry[reference] ? { kind: 'unknown' } : { kind: 'ok', layers: {} };
+      return registry[reference] ? { kind: 'unknown' } : { kind: 'ok', layers: {}, imageIds: [] };
     },
     imageId: async (id) => ((images[id] ?? 'absent') === 'absent' ? null : id),
     pinImage: async (id) => {
@@ -67,11 +67,6 @@ function createMachine(
       calls.push(`removeImage ${id}`);
       images[id] = 'absent';
       return 'removed';
-    },
-    verifyImage: async (id) => {
-      calls.push(`verify ${id}`);
-      if (images[id] === 'unread') return 'unknown';
-      return images[id] === 'whole' ? 'whole' : 'damaged';
     },
     repairStorage: async (fetched) => {
       calls.push(`repair ${fetched.join(' ')}`);
@@ -106,93 +101,83 @@ function createMachine(
 describe('fetching a release', () => {
   test('pulls by digest where one is known, pins every image and syncs last', async () => {
     const { parts, calls, told } = createMachine({});
-    assert.deepEqual(await fetchRelease(toFetch, false, parts), {
+    assert.deepEqual(await fetchRelease(toFetch, parts), {
       kind: 'ok',
       imageIds: { backend: 'sha256:b', frontend: 'sha256:f' },
       digests: { backend: `${backend} as pulled`, frontend: `${frontend} as pulled` },
+      isDoubtful: false,
     });
     assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`]);
-    assert.deepEqual([told('pin').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
+    assert.deepEqual([told('pin').length, calls.at(-1)], [2, 'sync']);
   });
 
-  test('fetches no image that stays as installed, unless it is gone or damaged', async () => {
+  test('fetches no image that stays as installed, unless it is gone', async () => {
     const stays: Release = { ...release, imageIds: { frontend: 'sha256:f' } };
     const whole = createMachine({ 'sha256:f': 'whole' });
-    const answer = await fetchRelease(stays, false, whole.parts);
+    const answer = await fetchRelease(stays, whole.parts);
     assert.deepEqual(answer.kind === 'ok' && answer.imageIds, { backend: 'sha256:b', frontend: 'sha256:f' });
     assert.deepEqual(whole.told('pull'), [`pull ${backend}`]);
-    for (const state of ['absent', 'broken'] as const) {
-      const { parts, told } = createMachine({ 'sha256:f': state });
-      assert.equal((await fetchRelease(stays, false, parts)).kind, 'ok');
-      assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`], state);
-    }
+    const { parts, told } = createMachine({});
+    assert.equal((await fetchRelease(stays, parts)).kind, 'ok');
+    assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`]);
   });
 
   test('passes on each progress, and logs one a second', async () => {
     const { parts, told, events } = createMachine({});
-    await fetchRelease({ ...toFetch, images: { backend } }, false, parts);
+    await fetchRelease({ ...toFetch, images: { backend } }, parts);
     assert.equal(told('progress backend').length, 11);
     assert.equal(events.filter((name) => name === 'docker_pull').length, 3);
   });
 
   test('reports the failure, and what was fetched before it', async () => {
     const { parts, calls } = createMachine({}, { [frontend]: away });
-    assert.deepEqual(await fetchRelease(toFetch, false, parts), { ...away, fetched: { 'sha256:b': backend } });
+    assert.deepEqual(await fetchRelease(toFetch, parts), { ...away, fetched: { 'sha256:b': backend } });
     assert.equal(calls.at(-1), 'sync');
   });
 
-  test('replaces an image that the engine cannot use', async () => {
-    const { parts, told, events, images } = createMachine({ 'sha256:b': 'broken' });
-    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'ok');
-    assert.equal(images['sha256:b'], 'whole');
-    assert.equal(told(`pull ${backend}`).length, 2);
-    assert.ok(events.includes('image_healed'));
+  test('tells that an image cannot be used as it is, and removes nothing: another one may share its layers', async () => {
+    const { parts, told } = createMachine({ 'sha256:b': 'broken' });
+    const answer = await fetchRelease(toFetch, parts);
+    assert.ok(answer.kind === 'ok' && answer.isDoubtful);
+    assert.deepEqual([told('removeImage'), told(`pull ${backend}`).length], [[], 1]);
   });
 
-  test('reads suspect images to their end, twice before it removes one', async () => {
-    const { parts, told, images } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
-    assert.equal((await fetchRelease(toFetch, true, parts)).kind, 'ok');
-    assert.equal(images['sha256:b'], 'whole');
-    assert.deepEqual(told('removeImage'), ['removeImage sha256:b']);
-    assert.deepEqual([told('verify sha256:b').length, told('verify sha256:f').length], [3, 1]);
+  test('removes an image that cannot even be inspected, and fetches it again', async () => {
+    const registry: Record<string, PullAnswer> = { [backend]: { kind: 'broken' } };
+    const { parts, told, events } = createMachine({}, registry);
+    const { removeImage } = parts.engine;
+    parts.engine.removeImage = async (...args) => {
+      delete registry[backend];
+      return removeImage(...args);
+    };
+    const answer = await fetchRelease(toFetch, parts);
+    assert.ok(answer.kind === 'ok' && !answer.isDoubtful);
+    assert.deepEqual([told('removeImage'), told(`pull ${backend}`).length], [[`removeImage ${backend}`], 2]);
+    assert.deepEqual(
+      events.filter((name) => name.startsWith('image')),
+      ['images_damaged', 'image_healed'],
+    );
   });
 
-  for (const state of ['unread', 'unpinnable'] as const) {
-    test(`removes nothing on a full disk, and keeps its suspicion (${state})`, async () => {
-      const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
-      const answer = await fetchRelease(toFetch, true, parts);
-      assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
-      assert.deepEqual(answer.unread, ['sha256:b']);
-      assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
-      assert.deepEqual([told('removeImage'), told('unpinImage'), told(`pull ${backend}`).length], [[], [], 1]);
-      assert.equal(images['sha256:b'], state);
-      assert.ok(!events.includes('image_healed'));
-    });
-  }
-
-  test('does not report unreadable images when another image could not be fetched', async () => {
-    const { parts } = createMachine({ 'sha256:b': 'unread' }, { [frontend]: away });
-    const answer = await fetchRelease(toFetch, true, parts);
-    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
-  });
-
-  test('does not report unsuspected images that could not be pinned', async () => {
-    const { parts } = createMachine({ 'sha256:b': 'unpinnable' });
-    const answer = await fetchRelease(toFetch, false, parts);
-    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
-  });
-
-  test('takes an unsuspected image as it is', async () => {
-    const { parts, images } = createMachine({ 'sha256:b': 'damaged' });
-    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'ok');
-    assert.equal(images['sha256:b'], 'damaged');
-  });
-
-  test('gives up an image that is broken again', async () => {
-    const { parts } = createMachine({ 'sha256:b': 'broken' });
-    parts.engine.removeImage = async () => 'in_use';
-    const answer = await fetchRelease(toFetch, false, parts);
+  test('gives up an image that cannot be inspected again', async () => {
+    const { parts } = createMachine({}, { [backend]: { kind: 'broken' } });
+    const answer = await fetchRelease(toFetch, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
+  });
+
+  test('removes nothing on a full disk, and names what it could not pin', async () => {
+    const { parts, told } = createMachine({ 'sha256:b': 'unpinnable' });
+    const answer = await fetchRelease(toFetch, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
+    assert.deepEqual(answer.unread, ['sha256:b']);
+    assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
+    assert.deepEqual([told('removeImage'), told(`pull ${backend}`).length], [[], 1]);
+  });
+
+  test('does not name them when another image could not be fetched', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'unpinnable' }, { [frontend]: away });
+    const answer = await fetchRelease(toFetch, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
 
   const unstored: PullAnswer = { ...away, code: 'engine_storage_failed' };
@@ -200,7 +185,7 @@ describe('fetching a release', () => {
   test('repairs the storage of the engine after all pulls, and pulls again only what it could not store', async () => {
     const registry: Record<string, PullAnswer> = { [frontend]: unstored };
     const { parts, told } = createMachine({}, registry, () => delete registry[frontend]);
-    const answer = await fetchRelease(toFetch, false, { ...parts, spare: ['sha256:1', 'sha256:2'] });
+    const answer = await fetchRelease(toFetch, { ...parts, spare: ['sha256:1', 'sha256:2'] });
     assert.equal(answer.kind, 'ok');
     assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`, `pull ${frontend}`]);
     assert.deepEqual(told('repair'), ['repair sha256:1 sha256:2']);
@@ -208,33 +193,22 @@ describe('fetching a release', () => {
 
   test('pulls nothing again when there was nothing to repair, and does not blame the registry', async () => {
     const { parts, told } = createMachine({}, { [frontend]: unstored });
-    const answer = await fetchRelease(toFetch, false, parts);
+    const answer = await fetchRelease(toFetch, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed' && answer.transient);
     assert.deepEqual([told('pull').length, told('repair').length], [2, 1]);
   });
 
   test('reports an image that cannot be stored after the repair either', async () => {
     const { parts, told } = createMachine({}, { [frontend]: unstored }, () => true);
-    const answer = await fetchRelease(toFetch, false, parts);
+    const answer = await fetchRelease(toFetch, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_storage_failed');
     assert.deepEqual([told('pull').length, told('repair').length], [3, 1]);
   });
 
   test('repairs nothing when the registry does not answer', async () => {
     const { parts, told } = createMachine({}, { [frontend]: away }, () => true);
-    assert.equal((await fetchRelease(toFetch, false, parts)).kind, 'failed');
+    assert.equal((await fetchRelease(toFetch, parts)).kind, 'failed');
     assert.equal(told('repair').length, 0);
-  });
-
-  test('reports that the second pull failed', async () => {
-    const { parts } = createMachine({ 'sha256:b': 'broken' });
-    const { pull } = parts.engine;
-    let pulls = 0;
-    parts.engine.pull = async (...args) => (args[0] === backend && (pulls += 1) > 1 ? away : pull(...args));
-    assert.deepEqual(await fetchRelease(toFetch, false, parts), {
-      ...away,
-      fetched: { 'sha256:f': 'registry.test/frontend:2.0.0' },
-    });
   });
 });
 
@@ -277,7 +251,7 @@ describe('a pull that falls silent', () => {
 
   test('is broken off, to be tried again', async () => {
     const { parts, asked, elapsedMs } = createSilence(null);
-    const answer = await fetchRelease(one, false, parts);
+    const answer = await fetchRelease(one, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'registry_unavailable' && answer.transient);
     assert.equal(asked[0]?.aborted, true);
     assert.equal(elapsedMs(), 300_000);
@@ -285,81 +259,15 @@ describe('a pull that falls silent', () => {
 
   test('continues while it makes any progress', async () => {
     const { parts, asked } = createSilence(60_000);
-    assert.equal((await fetchRelease(one, false, parts)).kind, 'ok');
+    assert.equal((await fetchRelease(one, parts)).kind, 'ok');
     assert.equal(asked[0]?.aborted, false);
   });
 
   test('ends with the agent', async () => {
     const { parts } = createSilence(null);
     const stopping = new AbortController();
-    const fetching = fetchRelease(one, false, { ...parts, signal: stopping.signal });
+    const fetching = fetchRelease(one, { ...parts, signal: stopping.signal });
     stopping.abort(new Error('stop'));
     await assert.rejects(fetching, /stop/);
-  });
-});
-
-describe('re-pulling a damaged release', () => {
-  test('does not touch whole images', async () => {
-    const { parts, told } = createMachine({ 'sha256:b': 'whole', 'sha256:f': 'whole' });
-    await repullDamaged(release, parts);
-    assert.deepEqual([told('pull'), told('removeImage'), told('sync').length], [[], [], 1]);
-  });
-
-  test('finds damage in an image that is pinned, and removes what keeps its layers', async () => {
-    const { parts, told, images, pinned, events } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
-    pinned.add('sha256:b');
-    await repullDamaged(release, parts);
-    assert.equal(images['sha256:b'], 'whole');
-    assert.deepEqual(told('unpinImage'), ['unpinImage sha256:b']);
-    assert.ok(events.includes('image_healed'));
-  });
-
-  test('fetches an image that was removed', async () => {
-    const { parts, images } = createMachine({ 'sha256:b': 'whole' });
-    await repullDamaged(release, parts);
-    assert.equal(images['sha256:f'], 'whole');
-  });
-
-  test('goes on when the registry does not answer', async () => {
-    const { parts, told } = createMachine({ 'sha256:b': 'broken' }, { [backend]: away, [frontend]: away });
-    await repullDamaged(release, parts);
-    assert.equal(told('pull').length, 2);
-    assert.equal(told('sync').length, 1);
-  });
-
-  for (const state of ['unread', 'unpinnable'] as const) {
-    test(`does not touch an image that cannot be verified on a full disk (${state})`, async () => {
-      const { parts, told, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
-      await repullDamaged(release, parts);
-      assert.deepEqual([told('pull'), told('removeImage'), told('unpinImage')], [[], [], []]);
-      assert.deepEqual(events, []);
-    });
-  }
-
-  for (const [how, answer] of [
-    ['does not answer', away],
-    ['has it no more', { ...away, code: 'image_missing', transient: false }],
-  ] as const) {
-    test(`keeps a damaged image, and its pin, that the registry ${how}`, async () => {
-      const { parts, told, images, pinned, events } = createMachine(
-        { 'sha256:b': 'damaged', 'sha256:f': 'whole' },
-        { [backend]: answer },
-      );
-      pinned.add('sha256:b');
-      if (answer.code === 'image_missing') parts.engine.layers = async () => answer;
-      await repullDamaged(release, parts);
-      assert.equal(images['sha256:b'], 'damaged');
-      assert.ok(pinned.has('sha256:b'));
-      assert.deepEqual(told('removeImage'), []);
-      assert.ok(!events.includes('image_healed'));
-    });
-  }
-
-  test('asks by a pull whether a registry that only the engine reaches has the image', async () => {
-    const { parts, told, images } = createMachine({ 'sha256:b': 'damaged', 'sha256:f': 'whole' });
-    parts.engine.layers = async () => ({ kind: 'unknown' });
-    await repullDamaged(release, parts);
-    assert.equal(images['sha256:b'], 'whole');
-    assert.equal(told(`pull ${backend}`).length, 2);
   });
 });

@@ -11,10 +11,17 @@ import { reportChange } from './change-events.ts';
 import type { Restarts } from './health-decide.ts';
 import { createProgressMeter, type ProgressMeter } from './image-fetch.ts';
 import { readJournal, writeJournal, type Journal, type JournalReading } from './journal.ts';
-import { type Cause, changeJournal, type Change, type Moment, type ServiceImages } from './operation-decide.ts';
+import {
+  type Cause,
+  changeJournal,
+  type Change,
+  isImageChange,
+  type Moment,
+  type ServiceImages,
+} from './operation-decide.ts';
 import { fitRelease } from './release-decide.ts';
 import type { StackEngine } from './stack-ports.ts';
-import { noAttempts, type Attempts, type Watch } from './stack-facts.ts';
+import { noAttempts, type Attempts, type ImagesSeen, type Watch } from './stack-facts.ts';
 import { findStaleFiles, writeStateFiles } from './state-files.ts';
 
 export type KeeperParts = {
@@ -42,6 +49,7 @@ type RunState = {
   /** True after a failed write of the journal: the disk may hold the old or the new one. */
   journalInDoubt: boolean;
   attempts: Attempts;
+  images: ImagesSeen;
   watch: Watch | null;
   baseline: Restarts;
   /** Service → image id that must run: those of the release that is brought up, without services that are switched off. */
@@ -67,8 +75,8 @@ export type JournalKeeper = {
   record(change: Change): Promise<void>;
   /** Writes the journal again, when it is unknown which version is on disk. */
   rewrite(): Promise<void>;
-  /** Records a fact outside any operation (signed version, time floor). */
-  remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor'>>): Promise<void>;
+  /** Records a fact outside any operation (signed version, time floor, trust in the images). */
+  remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor' | 'imagesTrustedIn'>>): Promise<void>;
   /** True while an operation is unfinished after a crash or after a fault in `begin`. */
   isUnsettled(): boolean;
   /** The operation under way; null when there is none, and before the journal has been read. */
@@ -120,6 +128,7 @@ const newRunState = (): RunState => ({
   journal: null,
   journalInDoubt: false,
   attempts: noAttempts(),
+  images: { unhealed: {}, tried: [] },
   watch: null,
   baseline: {},
   expected: {},
@@ -186,9 +195,13 @@ async function record(keeper: Keeper, change: Change): Promise<void> {
   }
   run.journal = next;
   const { watch } = run;
+  if (change.kind === 'begin') run.images = { ...run.images, tried: [] };
+  // What was tried and seen of an operation still counts, until its containers are removed.
+  const goesOn = isImageChange(change) && change.kind !== 'rebuilt';
   // Removed images have freed space, so check the space again.
-  run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
-  if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
+  if (change.kind === 'forget_images') run.attempts = { ...run.attempts, space: null, pull: null };
+  else if (!goesOn) run.attempts = noAttempts();
+  if (!goesOn && change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
   reportChange(logger, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
   keeper.changed.emit();
   if (before.operation && !next.operation) keeper.ended.emit();

@@ -4,6 +4,7 @@ import type { Disk } from '@station/kit/durable-files';
 import { createJsonFile } from '@station/kit/durable-json';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
+import { Rebuilding } from './stack-ports.ts';
 import { Surface } from './surface-ports.ts';
 
 const MaybeText = Type.Union([Type.String(), Type.Null()]);
@@ -57,6 +58,17 @@ export const Journal = Type.Object({
    * may be damaged. Null when there is no doubt.
    */
   fetchingSince: MaybeText,
+  /**
+   * Boot in which nothing speaks for damaged images: its scheduled check is done, or the boot before ended cleanly. From a clean stop of the
+   * agent to its next start: `cleanStop`.
+   */
+  imagesTrustedIn: Type.Optional(MaybeText),
+  /** Images that were found whole, and the boot in which they were. */
+  imagesFoundWhole: Type.Optional(
+    Type.Union([Type.Object({ bootId: Type.String(), ids: Type.Array(Type.String()) }), Type.Null()]),
+  ),
+  /** Damaged images that are being made again. Null or absent when there are none. */
+  rebuilding: Type.Optional(Type.Union([Rebuilding, Type.Null()])),
   /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
   upInBoot: MaybeText,
   /**

@@ -1,6 +1,7 @@
 import type { HistoryEntry, OperationKind, OperationPhase, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import { ownValue } from '@station/protocol/own-value';
+import { changeImages, imageDamaged, type ImageChange } from './image-care-decide.ts';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { Surface } from './surface-ports.ts';
 
@@ -35,6 +36,7 @@ export type Change =
       fetched?: Readonly<Record<string, string>>;
     }
   | { kind: 'forget_images'; imageIds: readonly string[] }
+  | ImageChange
   /** What was asked for, and came to its end before it could change anything. */
   | { kind: 'note'; entry: HistoryEntry };
 
@@ -63,6 +65,7 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
   if (change.kind === 'begin') return begin(withServices(journal, change.beside), change.operation, moment);
   if (change.kind === 'forget_images') return forgetImages(journal, change.imageIds);
   if (change.kind === 'note') return { ...journal, history: [change.entry, ...journal.history].slice(0, keptHistory) };
+  if (isImageChange(change)) return changeImages(journal, change, moment.bootId);
   const operation = journal.operation;
   if (!operation) return journal;
   const enter = (phase: OperationPhase, more: Partial<OperationRecord> = {}): Journal => ({
@@ -106,7 +109,7 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
         installed: operation.from,
         upInBoot: moment.bootId,
         heldBack: null,
-        quarantined: quarantine(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
+        ...blame(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
       });
     case 'fail':
       return fail(journal, operation, change, moment);
@@ -115,6 +118,13 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
 
 const withStart = (journal: Journal, { startMs }: Moment): Journal =>
   startMs === null ? journal : { ...journal, lastStartMs: startMs };
+
+/** No change of an operation: it goes on as it was. */
+export const isImageChange = (change: Change): change is ImageChange =>
+  change.kind === 'images_checked' ||
+  change.kind === 'rebuild' ||
+  change.kind === 'rebuilt' ||
+  change.kind === 'rebuild_failed';
 
 function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
   const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
@@ -235,6 +245,7 @@ function fail(
   // If the engine could start neither release, the station is at fault (for example a taken port), not the new release.
   const neither = failure !== null && isEngineFault(failure) && isEngineFault(change.failure);
   const spared = neither ? imagesOf(to) : {};
+  const blamed = failure && !neither ? blame(journal, to.version, failure, moment.now) : {};
   const ended = end(journal, operation, moment, 'failed', change.failure, {
     // Include the services that were found running with it: the fetch may have moved their tags.
     installed: operation.from,
@@ -244,7 +255,7 @@ function fail(
     ...(change.bringUpAgain ? { upInBoot: null } : {}),
     ...(neither ? { heldBack: to.version } : {}),
     // The new release had failed, whether or not the rollback worked.
-    ...(failure && !neither ? { quarantined: quarantine(journal, to.version, failure, moment.now) } : {}),
+    ...blamed,
   });
   const retired = Object.entries(ended.retired).filter(([id]) => !Object.hasOwn(spared, id));
   return { ...ended, retired: Object.fromEntries(retired) };
@@ -312,13 +323,17 @@ function retire(before: Journal, after: Journal): Journal['retired'] {
 }
 
 /** Image id → reference. */
-const imagesOf = ({ imageIds, images }: Release): Record<string, string> =>
+export const imagesOf = ({ imageIds, images }: Pick<Release, 'imageIds' | 'images'>): Record<string, string> =>
   Object.fromEntries(Object.entries(imageIds).map(([service, id]) => [id, ownValue(images, service) ?? id]));
 
 type Failure = { code: string; reason: string };
 const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';
 const unhealthy: Failure = { code: 'release_unhealthy', reason: 'not healthy' };
 const manually: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back manually' };
+
+/** A release whose image is damaged here is not at fault: it is tried again once the stack has been brought up again. */
+const blame = (journal: Journal, version: string | null, failure: Failure, at: string): Partial<Journal> =>
+  failure.code === imageDamaged ? { heldBack: version } : { quarantined: quarantine(journal, version, failure, at) };
 
 function quarantine(journal: Journal, version: string | null, failure: Failure, at: string): Journal['quarantined'] {
   if (version === null) return journal.quarantined;

@@ -3,7 +3,7 @@ import { rollbackTarget } from './operation-decide.ts';
 import { addLook, type Failure, judgeProbation, noProbation, type ProbationSeen } from './probation-decide.ts';
 import type { OperationRequest } from './journal-keeper.ts';
 import type { StackConditions } from './stack-conditions.ts';
-import type { StepContext } from './stack-steps.ts';
+import type { StepContext } from './step-context.ts';
 
 type Parts = Pick<StepContext, 'keeper' | 'engine' | 'clock' | 'surface'> & {
   stackConditions: Pick<StackConditions, 'fail' | 'noteProbation'>;

@@ -1,6 +1,7 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { Release } from '@station/protocol/release';
 import type { AgentConditions } from '@station/kit/conditions';
+import { describeUnhealed, type Unhealed } from './image-care-decide.ts';
 import type { Journal } from './journal.ts';
 import { rollbackTarget } from './operation-decide.ts';
 import type { StackEngine } from './stack-ports.ts';
@@ -15,8 +16,8 @@ export type StackConditions = {
   noteEnd(journal: Journal): void;
   /** Records which version will be installed automatically; null when none will. */
   noteWanted(version: string | null, journal: Journal): void;
-  /** Checks the settled stack: its health and its rollback target. */
-  noteSettled(journal: Journal): Promise<void>;
+  /** Checks the settled stack: its health, its images and its rollback target. */
+  noteSettled(journal: Journal, unhealed: Unhealed): Promise<void>;
   /** @param failure why the release that was installed last should go; null: nothing speaks against it. */
   noteProbation(failure: { code: string; reason: string } | null): void;
   /** Compares the clock with the time floor. The clock may be set, or go wrong, long after the start. */
@@ -56,7 +57,10 @@ export function createStackConditions(parts: {
       // A release that will no longer be installed keeps no condition.
       if (version === null || history[0]?.to !== version) for (const [id] of failures) conditions.set(id, false);
     },
-    noteSettled: async (journal) => {
+    noteSettled: async (journal, unhealed) => {
+      const damage = describeUnhealed(unhealed);
+      if (damage !== null) fail('image_damaged', damage);
+      conditions.set('image_damaged', damage !== null);
       conditions.set('stack_unhealthy', journal.installed !== null && journal.upInBoot === null);
       const target = rollbackTarget(journal)?.release ?? null;
       conditions.set('rollback_unavailable', await isMissingImages(engine, target));

@@ -31,6 +31,8 @@ const idle: Facts = {
   watch: null,
   attempts: noAttempts(),
   bringUpDue: false,
+  checkDue: false,
+  images: { unhealed: {}, tried: ['sha256:1.0.0', 'sha256:2.0.0'] },
   gate,
 };
 
@@ -278,6 +280,7 @@ table('preparing', [
 ]);
 
 const pulling = { phase: 'pulling', to: unpulled } as const;
+const pulled = { kind: 'ok', imageIds: { a: 'b' }, digests: { a: 'c' }, isDoubtful: false } as const;
 
 const unread = (imageIds: string[]): { pull: StepFailure } => ({
   pull: failure({ code: 'disk_space_low', reason: 'no room to read it', transient: false, unread: imageIds }),
@@ -341,10 +344,7 @@ table('pulling', [
   ],
   [
     'switches when all is here',
-    during({
-      operation: pulling,
-      attempts: { surface, pull: { kind: 'ok', imageIds: { a: 'b' }, digests: { a: 'c' } } },
-    }),
+    during({ operation: pulling, attempts: { surface, pull: pulled } }),
     { kind: 'record', change: { kind: 'switch', imageIds: { a: 'b' }, digests: { a: 'c' }, surface } },
   ],
   [
@@ -406,18 +406,8 @@ table('switching', [
     { kind: 'up', delayMs: 1000 },
   ],
   [
-    'then looks the images through',
-    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }) } }),
-    { kind: 'repull', release: 'to' },
-  ],
-  [
-    'tries once more after that',
-    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }), repulled: true } }),
-    { kind: 'up', delayMs: 4000 },
-  ],
-  [
     'goes back after three failures',
-    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 3 }), repulled: true } }),
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 3 }) } }),
     revert('cannot start', 'engine_failed'),
   ],
   [
@@ -435,7 +425,7 @@ table('switching', [
     'has nothing to go back to in a first install',
     during({
       operation: { phase: 'switching', from: null },
-      attempts: { up: upFailure({ failures: 3 }), repulled: true },
+      attempts: { up: upFailure({ failures: 3 }) },
     }),
     fail('cannot start', {}, 'engine_failed'),
   ],
@@ -509,13 +499,8 @@ table('reverting', [
     { kind: 'record', change: { kind: 'verify_revert' } },
   ],
   [
-    'looks the old images through after two failures',
-    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 2 }) } }),
-    { kind: 'repull', release: 'from' },
-  ],
-  [
     'ends after three, the old release being due',
-    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 3 }), repulled: true } }),
+    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 3 }) } }),
     fail('cannot start', {}, 'engine_failed'),
   ],
 ]);
@@ -599,3 +584,108 @@ describe('whether the installed release is brought up', () => {
     assert.equal(of(container('backend', 'exited'), container('mqtt', 'running')), 'none');
   });
 });
+
+const unchecked = { images: { unhealed: {}, tried: [] } };
+const gone = { image: 'registry.test/backend:2.0.0', why: 'needs_registry' } as const;
+const damagedReason =
+  'registry.test/backend:2.0.0 is damaged on this machine: it has to be fetched again, and its registry does not offer it now';
+const failedUp = { up: upFailure({ failures: 3 }) };
+
+table('images that may be damaged', [
+  [
+    'are checked before a release that cannot be started is blamed',
+    during({ operation: { phase: 'switching' }, attempts: failedUp, facts: unchecked }),
+    { kind: 'check_images', imageIds: ['sha256:2.0.0'] },
+  ],
+  [
+    'are checked before one that keeps crashing is blamed',
+    during({ operation: { phase: 'verifying' }, watch: crashing, facts: unchecked }),
+    { kind: 'check_images', imageIds: ['sha256:2.0.0'] },
+  ],
+  [
+    'are checked before the previous release is given up, too',
+    during({ operation: { phase: 'reverting' }, attempts: failedUp, facts: unchecked }),
+    { kind: 'check_images', imageIds: ['sha256:1.0.0'] },
+  ],
+  [
+    'are not checked twice in a boot',
+    during({
+      operation: { phase: 'switching' },
+      attempts: failedUp,
+      journal: { imagesFoundWhole: { bootId: 'boot-1', ids: ['sha256:2.0.0'] } },
+      facts: unchecked,
+    }),
+    revert('cannot start', 'engine_failed'),
+  ],
+  [
+    'are checked again in the next boot',
+    during({
+      operation: { phase: 'switching' },
+      attempts: failedUp,
+      journal: { imagesFoundWhole: { bootId: 'boot-0', ids: ['sha256:2.0.0'] } },
+      facts: unchecked,
+    }),
+    { kind: 'check_images', imageIds: ['sha256:2.0.0'] },
+  ],
+  [
+    'are not checked by what may end this machine again and again',
+    during({ operation: { phase: 'switching', resumed: 5 }, facts: unchecked }),
+    revert('interrupted too often'),
+  ],
+  [
+    'and are damaged: the release is not at fault',
+    during({
+      operation: { phase: 'switching' },
+      attempts: failedUp,
+      facts: { images: { unhealed: { 'sha256:2.0.0': gone }, tried: ['sha256:2.0.0'] } },
+    }),
+    revert(damagedReason, 'image_damaged'),
+  ],
+  [
+    'that could not be read for lack of space say nothing',
+    during({
+      operation: { phase: 'switching' },
+      attempts: failedUp,
+      facts: { images: { unhealed: { 'sha256:2.0.0': { ...gone, why: 'unread' } }, tried: ['sha256:2.0.0'] } },
+    }),
+    revert('cannot start', 'engine_failed'),
+  ],
+  [
+    'are checked after a doubtful fetch',
+    during({ operation: pulling, attempts: { pull: { ...pulled, isDoubtful: true } }, facts: unchecked }),
+    { kind: 'check_images', imageIds: ['b'] },
+  ],
+  [
+    'are not used when they stay damaged',
+    during({
+      operation: pulling,
+      attempts: { pull: { ...pulled, isDoubtful: true } },
+      facts: { images: { unhealed: { b: gone }, tried: ['b'] } },
+    }),
+    {
+      kind: 'record',
+      change: {
+        kind: 'fail',
+        failure: { code: 'image_damaged', reason: damagedReason },
+        bringUpAgain: false,
+        fetched: { b: 'b' },
+      },
+    },
+  ],
+  [
+    'are made again before anything else',
+    { ...idle, bringUpDue: true, journal: { ...idle.journal, rebuilding: { saved: [], references: {} } } },
+    { kind: 'rebuild', delayMs: 0 },
+  ],
+  [
+    'wait for their registry no longer than three tries; then the stack is brought up as it is',
+    {
+      ...idle,
+      bringUpDue: true,
+      attempts: { ...noAttempts(), rebuild: failure({ failures: 3 }) },
+      journal: { ...idle.journal, rebuilding: { saved: [], references: {} } },
+    },
+    { kind: 'bring_up' },
+  ],
+  ['are checked one after the other when nothing failed', { ...idle, checkDue: true }, { kind: 'check_next_image' }],
+]);

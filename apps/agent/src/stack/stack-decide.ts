@@ -1,9 +1,10 @@
 import { ownValue } from '@station/protocol/own-value';
 import { judgeHealth } from './health-decide.ts';
+import { damageOf, uncheckedImages } from './image-care-decide.ts';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
-import { wantedImages, type Change } from './operation-decide.ts';
+import { imagesOf, releaseToRun, wantedImages, type Change } from './operation-decide.ts';
 import { isNewer } from '@station/protocol/version';
 
 /** The next step, as data. Each step can be repeated: after a crash the same facts give the same decision. */
@@ -15,8 +16,12 @@ export type Step =
   | { kind: 'pull'; delayMs: number; suspect: boolean }
   /** Removes images that could not be verified, to fetch them again. */
   | { kind: 'discard'; imageIds: readonly string[] }
-  /** Verifies the images of the release and re-pulls the damaged ones. */
-  | { kind: 'repull'; release: 'from' | 'to' }
+  /** Checks images that something may be wrong with; damaged ones are planned to be made again. */
+  | { kind: 'check_images'; imageIds: readonly string[] }
+  /** Checks one image of the stack at idle priority. */
+  | { kind: 'check_next_image' }
+  /** Makes damaged images again. */
+  | { kind: 'rebuild'; delayMs: number }
   /** Learns what the running release shows, before it is replaced. */
   | { kind: 'learn_surface' }
   | { kind: 'up'; delayMs: number }
@@ -29,8 +34,6 @@ export type Step =
 
 /** Tries of one step inside an operation; the operation itself is retried later without limit. */
 const tries = 3;
-/** Verifying images is slow while the stack is down, so plain retries come first. */
-const failuresBeforeRepull = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** An operation waits no longer than this for a registry that limits requests: people wait for its end. */
 const longestAskedWaitMs = 10 * 60_000;
@@ -45,8 +48,33 @@ const probeSlowMs = 1000;
 export function decide(facts: Facts): Step {
   if (facts.journalInDoubt) return { kind: 'write_journal' };
   if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
-  const operation = facts.journal.operation;
+  const { operation, rebuilding } = facts.journal;
+  const { rebuild } = facts.attempts;
+  // Before anything else: containers and images of the stack may be gone.
+  if (rebuilding && !(rebuild && isFinal(rebuild))) return { kind: 'rebuild', delayMs: delayAfter(rebuild) };
   if (!operation) return decideIdle(facts);
+  return beforeBlame(facts, operation, decideOperation(facts, operation));
+}
+
+/**
+ * The one place where a release is blamed: when it cannot be started or is not healthy, its images are checked first. A good release is not
+ * rolled back because a power cut or the card has damaged them.
+ */
+function beforeBlame(facts: Facts, operation: OperationRecord, step: Step): Step {
+  if (step.kind !== 'record' || (step.change.kind !== 'revert' && step.change.kind !== 'fail')) return step;
+  // Nothing was started yet; or the check itself may be what ends this machine.
+  const isTooEarly = operation.phase === 'preparing' || operation.phase === 'pulling';
+  if (isTooEarly || operation.resumed >= interruptionsOfALoop) return step;
+  const release = releaseToRun(facts.journal);
+  const unchecked = uncheckedImages(Object.values(release?.imageIds ?? {}), checksOf(facts));
+  if (unchecked.length > 0) return { kind: 'check_images', imageIds: unchecked };
+  const failure = damageOf(release, { ...facts.images, rebuilding: facts.journal.rebuilding });
+  return failure === null ? step : record({ ...step.change, failure });
+}
+
+const checksOf = ({ journal, bootId, images: { tried } }: Facts) => ({ journal, bootId, tried });
+
+function decideOperation(facts: Facts, operation: OperationRecord): Step {
   switch (operation.phase) {
     case 'preparing':
       return decidePreparing(facts, operation);
@@ -79,7 +107,15 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
 function decidePulling(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { pull } = facts.attempts;
-  if (pull?.kind === 'ok') return switchTo(facts, operation, pull);
+  if (pull?.kind === 'ok') {
+    const { imageIds, digests, isDoubtful } = pull;
+    const unchecked = isDoubtful ? uncheckedImages(Object.values(imageIds), checksOf(facts)) : [];
+    if (unchecked.length > 0) return { kind: 'check_images', imageIds: unchecked };
+    const failure = damageOf({ ...operation.to, imageIds }, { ...facts.images, rebuilding: facts.journal.rebuilding });
+    if (failure === null) return switchTo(facts, operation, { imageIds, digests });
+    const fetched = imagesOf({ images: operation.to.images, imageIds });
+    return record({ kind: 'fail', failure, bringUpAgain: operation.kind === 'bootstrap', fetched });
+  }
   if (pull && isFinal(pull))
     return makeRoom(facts, pull) ?? endDoubt(facts, operation, pull) ?? failed(operation, pull);
   // Layers fetched in another boot may not have reached the disk, including those of an earlier operation.
@@ -145,10 +181,9 @@ const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
 function decideSwitching(facts: Facts, operation: OperationRecord): Step {
   if (operation.resumed >= interruptionsOfALoop)
     return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
-  const { up, repulled } = facts.attempts;
+  const { up } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify' });
   if (up && isFinal(up)) return giveUp(operation, up);
-  if (up && up.failures >= failuresBeforeRepull && !repulled) return { kind: 'repull', release: 'to' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -162,10 +197,9 @@ function decideVerifying(facts: Facts, operation: OperationRecord): Step {
 }
 
 function decideReverting(facts: Facts): Step {
-  const { up, repulled } = facts.attempts;
+  const { up } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify_revert' });
   if (up && isFinal(up)) return stuck(up);
-  if (up && up.failures >= failuresBeforeRepull && !repulled) return { kind: 'repull', release: 'from' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -199,6 +233,7 @@ function probeDelay({ startedMs, lastSampleMs, passingSinceMs }: Watch): number 
 function decideIdle(facts: Facts): Step {
   const { journal } = facts;
   if (facts.bringUpDue && journal.installed) return { kind: 'bring_up' };
+  if (facts.checkDue) return { kind: 'check_next_image' };
   const wanted = wantedImages(journal);
   const { tidied } = facts.attempts;
   const unpinned = [...wanted].filter(

@@ -1,3 +1,4 @@
+import type { Unhealed } from './image-care-decide.ts';
 import type { Journal } from './journal.ts';
 import type { surfaceCodes } from './surface-decide.ts';
 import type { Surface, SurfacePart } from './surface-ports.ts';
@@ -20,17 +21,20 @@ export type Facts = {
   attempts: Attempts;
   /** True when the installed release must be brought up (again) now. */
   bringUpDue: boolean;
+  /** True when the next image must be checked although nothing failed. */
+  checkDue: boolean;
+  images: ImagesSeen;
   gate: HealthGate;
 };
 
 export type Attempts = {
   space: { kind: 'ok'; layers: Record<string, number> } | StepFailure | null;
-  pull: { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> } | StepFailure | null;
+  pull: PullSuccess | StepFailure | null;
   up: { kind: 'ok' } | StepFailure | null;
   /** What the running release shows, before it is replaced. */
   surface: Surface | null;
-  /** True once the images of this phase were checked for damage. */
-  repulled: boolean;
+  /** The last try to make damaged images again. */
+  rebuild: StepFailure | null;
   /** Images that this process has tried to pin or remove since the last change; they are not tried again at once. */
   tidied: Readonly<Record<'pin_images' | 'unpin_images' | 'remove_images', readonly string[]>>;
 };
@@ -41,9 +45,24 @@ export const noAttempts = (): Attempts => ({
   pull: null,
   up: null,
   surface: null,
-  repulled: false,
+  rebuild: null,
   tidied: { pin_images: [], unpin_images: [], remove_images: [] },
 });
+
+/** `isDoubtful`: images of it may be damaged, so they are checked before they are used. */
+type PullSuccess = {
+  kind: 'ok';
+  imageIds: Record<string, string>;
+  digests: Record<string, string>;
+  isDoubtful: boolean;
+};
+
+/** What this process knows of damaged images. */
+export type ImagesSeen = {
+  unhealed: Unhealed;
+  /** Ids that were checked since the operation began, with any result. */
+  tried: readonly string[];
+};
 
 /** A failed step, how often it has failed, and whether a retry may help. */
 export type StepFailure = {
@@ -68,6 +87,7 @@ export type FailureCode =
   | 'disk_space_low'
   | 'engine_failed'
   | 'engine_storage_failed'
+  | 'image_damaged'
   | 'release_unhealthy'
   | (typeof surfaceCodes)[SurfacePart]
   | 'release_crashes'

@@ -1,4 +1,5 @@
 import type { StackServices } from '@station/protocol/release-manifest';
+import { type Static, Type } from 'typebox';
 
 /**
  * What the stack needs from a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
@@ -29,8 +30,31 @@ export type StackEngine = {
   /** Free bytes where the engine keeps images; null when unknown. */
   freeBytes(): Promise<number | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
-  /** Reads the whole image and checks it against its digests. Slow and reliable. */
-  verifyImage(imageId: string, signal: AbortSignal): Promise<ImageCondition>;
+  /** Local images that the stack's compose file names outside any release: id → reference. */
+  namedImages(signal: AbortSignal): Promise<Record<string, string>>;
+  /**
+   * Reads each image to its end, one after the other, and compares what a container would see with what its registry delivered.
+   * @param options.isIdle slower, because nothing waits for the answer.
+   */
+  checkImages(
+    imageIds: readonly string[],
+    options: { isIdle: boolean; signal: AbortSignal },
+  ): Promise<ReadonlyMap<string, ImageCondition>>;
+  /**
+   * Reads damaged images a second time, and prepares to make them again. Removes nothing.
+   * @param damaged ids of damaged images, and of images that are not here.
+   * @param references all images that the stack has brought here: id → reference, by digest if possible.
+   */
+  planRebuild(
+    damaged: readonly string[],
+    references: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<RebuildAnswer>;
+  /**
+   * Makes images again as planned: removes the containers of the stack on them and the images, then loads or pulls these one after the other, makes
+   * them durable and checks them. Can be repeated after a power cut.
+   */
+  rebuildImages(rebuilding: Rebuilding, signal: AbortSignal): Promise<RebuildResult>;
   /**
    * Removes what a power cut may have left in the engine's storage and each pull would reuse: damaged images of the stack that are not pinned, and
    * layers that nothing uses. Thorough and slow, so only once in the life of the agent.
@@ -57,6 +81,15 @@ export type StackEngine = {
   sync(): Promise<void>;
 };
 
+/** Images that are being made again; kept in the journal from before the first one is removed until they are all there. */
+export const Rebuilding = Type.Object({
+  /** Ids of those that are in the archive; the others are pulled. */
+  saved: Type.Array(Type.String()),
+  /** Id → reference of all of them. */
+  references: Type.Record(Type.String(), Type.String()),
+});
+export type Rebuilding = Static<typeof Rebuilding>;
+
 /** One container of the stack, as the engine reports it. */
 export type ContainerFact = {
   id: string;
@@ -73,8 +106,20 @@ export type ContainerFact = {
   exitCode: number;
 };
 
-/** `unknown`: the engine lacks the space to verify it. Nothing is removed for that. */
-export type ImageCondition = 'whole' | 'damaged' | 'unknown';
+/** `unknown`: the engine lacks the space to check it. Nothing is removed for that. */
+export type ImageCondition = 'whole' | 'damaged' | 'unknown' | 'absent';
+
+/** Why damaged images stay as they are. `in_use`: containers or images of others stand on the same layers. */
+export type RebuildRefusal = 'needs_registry' | 'in_use' | 'no_room';
+
+/** `refused`: images that stay as they are, by the reason. */
+export type RebuildAnswer = {
+  rebuilding: Rebuilding | null;
+  refused: { reason: RebuildRefusal; imageIds: string[] }[];
+};
+
+/** `stays_damaged`: what was loaded or pulled is damaged again. */
+export type RebuildResult = { kind: 'rebuilt' } | { kind: 'failed'; reason: RebuildRefusal | 'stays_damaged' };
 
 /** Compressed bytes of a pull. A layer that is already on the machine counts as done. */
 export type PullProgress = { doneBytes: number; totalBytes: number | null };
@@ -113,7 +158,8 @@ export type LayersAnswer =
   | {
       kind: 'ok';
       layers: Record<string, number>;
-      /** Digest of its configuration: Docker's id of it. */ imageId?: string;
+      /** Digests of its index, manifest and configuration: one of them is the engine's id of it. */
+      imageIds: readonly string[];
     }
   /** The registry does not list sizes; the pull may still work. */
   | { kind: 'unknown' }

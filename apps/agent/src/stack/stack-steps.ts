@@ -1,32 +1,19 @@
 import type { Release } from '@station/protocol/release';
 import { ownValue } from '@station/protocol/own-value';
 import { addParts, addSample, partsToLookAt, restartBaseline, startWatch } from './health-decide.ts';
-import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
-import type { Journal, OperationRecord } from './journal.ts';
-import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
+import { checkImages, checkNextImage, rebuild } from './image-care.ts';
+import { fetchRelease, type FetchParts } from './image-fetch.ts';
+import type { Journal } from './journal.ts';
 import { releaseToRun, wantedImages } from './operation-decide.ts';
-import { untilFree, type Port80Lock } from './proxy-service.ts';
-import type { SeenImages } from './seen-images.ts';
-import type { ProbeAnswer, RegistryFailure, StackEngine } from './stack-ports.ts';
+import { untilFree } from './proxy-service.ts';
+import type { RegistryFailure, StackEngine } from './stack-ports.ts';
 import { surfaceFault, surfaceOf } from './surface-decide.ts';
 import type { Surface, SurfacePart, SurfaceProbe } from './surface-ports.ts';
 import type { Step } from './stack-decide.ts';
-import type { Attempts, HealthGate, StepFailure, Watch } from './stack-facts.ts';
+import type { Attempts, Watch } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';
+import { failureAfter, note, operationOf, type StepContext } from './step-context.ts';
 
-/** What the steps use. */
-export type StepContext = KeeperParts & {
-  keeper: JournalKeeper;
-  lock: Port80Lock;
-  /** One request to the health check address; never throws. */
-  probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
-  surface: SurfaceProbe;
-  gate: HealthGate;
-  /** Absent without UPDATE_PUBLIC_KEY: a tag may then name another image later. */
-  seenImages?: SeenImages | undefined;
-  /** Called at each sign of progress of a long step. */
-  alive: () => void;
-};
 type Executable = Exclude<Step, { kind: 'idle' }>;
 type Executor<K extends Executable['kind']> = (
   context: StepContext,
@@ -55,10 +42,11 @@ const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
     await pull(context, suspect, signal);
   },
   discard: (context, { imageIds }) => discard(context, imageIds),
-  repull: async (context, { release }, signal) => {
-    note(context, { repulled: true });
-    const damaged = operationOf(context)[release];
-    if (damaged) await repullDamaged(damaged, fetchParts(context, signal));
+  check_images: (context, { imageIds }, signal) => checkImages(context, imageIds, signal),
+  check_next_image: (context, _, signal) => checkNextImage(context, signal),
+  rebuild: async (context, { delayMs }, signal) => {
+    await context.clock.sleep(delayMs, signal);
+    await rebuild(context, signal);
   },
   learn_surface: learnSurface,
   up: async (context, { delayMs }, signal) => {
@@ -81,11 +69,6 @@ const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
   remove_images: (context, { imageIds }) => removeImages(context, imageIds),
 };
 
-/** Records the result of a step of the current phase. */
-function note({ keeper: { run } }: StepContext, result: Partial<Attempts>): void {
-  run.attempts = { ...run.attempts, ...result };
-}
-
 async function beginBringUp({ keeper, clock, newId }: StepContext): Promise<void> {
   const { installed } = keeper.journal();
   if (!installed) return;
@@ -101,9 +84,14 @@ async function pull(context: StepContext, suspect: boolean, signal: AbortSignal)
   const { to } = operationOf(context);
   const bytes = Object.values(to.layers).reduce((sum, size) => sum + size, 0);
   run.meter.expect(bytes > 0 ? bytes : null);
-  const answer = await fetchRelease(to, suspect, fetchParts(context, signal));
-  if (answer.kind === 'ok') await rememberImages(context, { ...to, digests: answer.digests });
-  note(context, { pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context) });
+  const answer = await fetchRelease(to, fetchParts(context, signal));
+  if (answer.kind !== 'ok') {
+    const { unread, ...failure } = answer;
+    const told = suspect && unread ? { ...failure, unread } : failure;
+    return note(context, { pull: failureAfter(run.attempts.pull, told, context) });
+  }
+  await rememberImages(context, { ...to, digests: answer.digests });
+  note(context, { pull: { ...answer, isDoubtful: suspect || answer.isDoubtful } });
 }
 
 /** With the releases that are here already: those of an older agent were never noted. */
@@ -273,41 +261,11 @@ async function learnSurface(context: StepContext, _step: Step, signal: AbortSign
   note(context, { surface: surfaceOf({ page, socket, setup, logIn, devices }) });
 }
 
-function failureAfter(
-  before: StepFailure | { kind: 'ok' } | null,
-  answer: RegistryFailure & { fetched?: Record<string, string>; unread?: readonly string[] },
-  { logger }: StepContext,
-): StepFailure {
-  const earlier = before?.kind === 'failed' ? before : null;
-  const failures = (earlier?.failures ?? 0) + 1;
-  const { code, reason, transient, detail, unread, retryAfterMs } = answer;
-  // Keep what an earlier try has fetched and this one has not.
-  const fetched = { ...earlier?.fetched, ...answer.fetched };
-  if (detail !== undefined) logger.event('engine_failed', { step: code, detail });
-  logger.event('update_retry', { code, reason, attempt: failures });
-  return {
-    kind: 'failed',
-    failures,
-    code,
-    reason,
-    transient,
-    fetched,
-    ...(unread ? { unread } : {}),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
-}
-
 function fetchParts({ engine, logger, clock, keeper, alive }: StepContext, signal: AbortSignal): FetchParts {
   const journal = keeper.journal();
   const wanted = wantedImages(journal);
   const spare = Object.keys({ ...journal.fetched, ...journal.retired }).filter((id) => !wanted.has(id));
   return { engine, logger, clock, signal, alive, spare, onProgress: keeper.run.meter.update };
-}
-
-function operationOf({ keeper }: StepContext): OperationRecord {
-  const { operation } = keeper.journal();
-  if (!operation) throw new Error('a step of an operation without an operation');
-  return operation;
 }
 
 function runningRelease({ keeper }: StepContext): Release {

@@ -93,6 +93,7 @@ function createFlow(parts: StackParts): Flow {
     foundAtStart: null,
     installDueMs: -Infinity,
     bringUpDueMs: -Infinity,
+    checkDueMs: -Infinity,
     aliveMs: clock.monotonic(),
   };
   const alive = (): void => {

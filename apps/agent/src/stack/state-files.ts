@@ -13,6 +13,9 @@ export const stateFiles = {
   rollbackOverride: 'compose.rollback.override.yml',
 } as const;
 
+/** What `rebuilding` of the journal needs: an archive of images, as large as they are. */
+export const rebuildArchive = 'rebuilding.tar';
+
 /** Content that each state file must have for a journal; null where it must not exist. */
 export function wantedFiles(journal: Journal): Record<string, string | null> {
   const target = rollbackTarget(journal);
@@ -33,6 +36,8 @@ export async function findStaleFiles(
   journal: Journal,
 ): Promise<Record<string, string | null>> {
   const stale: Record<string, string | null> = {};
+  // Never read: it may be larger than the memory.
+  if (!journal.rebuilding && (await disk.list(dataDir)).includes(rebuildArchive)) stale[rebuildArchive] = null;
   for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
     // An unreadable file (for example on a worn card) is replaced by a new one.
     const found = await disk.read(join(dataDir, name)).catch(() => undefined);

@@ -1,4 +1,5 @@
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { Stopping } from '@station/kit/lifecycle';
 import type { Backoff } from '@station/kit/retry';
 import type { Waker } from '@station/kit/wakeable';
 import type { HistoryEntry } from '@station/protocol/agent-api';
@@ -6,6 +7,7 @@ import type { Release } from '@station/protocol/release';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Blockers } from './blockers.ts';
+import { cleanStop, isCheckDue } from './image-care-decide.ts';
 import type { Journal } from './journal.ts';
 import type { OperationRequest } from './journal-keeper.ts';
 import { wantedImages } from './operation-decide.ts';
@@ -16,7 +18,8 @@ import type { StackConditions } from './stack-conditions.ts';
 import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
 import { type Facts, type HealthGate, noAttempts } from './stack-facts.ts';
 import type { StackEngine } from './stack-ports.ts';
-import { apply, type StepContext } from './stack-steps.ts';
+import { apply } from './stack-steps.ts';
+import type { StepContext } from './step-context.ts';
 import { findStaleFiles } from './state-files.ts';
 
 /*
@@ -50,6 +53,7 @@ export type Flow = StackParts & {
     starting: boolean;
     installDueMs: number;
     bringUpDueMs: number;
+    checkDueMs: number;
     /** True until the loop has first checked whether the stack must be brought up. */
     isStart: boolean;
     /** How much of the stack ran when the agent started; null when this was not checked. */
@@ -62,17 +66,34 @@ export type Flow = StackParts & {
 
 /** The loop checks at least this often whether something is due. */
 const longestTickMs = 30_000;
+const shortestTickMs = 10;
+/** Damaged images that cannot be healed now are looked at again after this time. */
+const recheckMs = 3600_000;
 
 export async function run(flow: Flow, signal: AbortSignal): Promise<void> {
   const { runner, state, waker } = flow;
   state.signal = signal;
   signal.addEventListener('abort', () => releaseWaiters(flow), { once: true });
   await runner.run(() => recover(flow, signal));
-  for (;;) {
-    await runner.run(() => tick(flow, signal));
-    flow.alive();
-    await waker.sleep(nextTickMs(flow), signal);
+  try {
+    for (;;) {
+      await runner.run(() => tick(flow, signal));
+      flow.alive();
+      await waker.sleep(nextTickMs(flow), signal);
+    }
+  } finally {
+    await noteCleanStop(flow, signal);
   }
+}
+
+/** Without it the next boot counts as one after a power cut. A mark that cannot be written is no fault. */
+async function noteCleanStop({ keeper, bootId, runner }: Flow, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted || !(signal.reason instanceof Stopping)) return;
+  await runner
+    .run(async () => {
+      if (keeper.journal().imagesTrustedIn === bootId) await keeper.remember({ imagesTrustedIn: cleanStop });
+    })
+    .catch(() => undefined);
 }
 
 function releaseWaiters({ waiters, firstRead }: Flow): void {
@@ -85,6 +106,9 @@ function releaseWaiters({ waiters, firstRead }: Flow): void {
 async function recover(flow: Flow, signal: AbortSignal): Promise<void> {
   const { keeper, blockers, stackConditions } = flow;
   await blockers.untilDone(() => keeper.load(), signal, flow.firstRead.resolve);
+  if (keeper.journal().imagesTrustedIn === cleanStop) {
+    await blockers.untilDone(() => keeper.remember({ imagesTrustedIn: flow.bootId }), signal);
+  }
   stackConditions.noteClock(keeper.journal());
   await settleAndReport(flow, signal);
 }
@@ -101,6 +125,7 @@ async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
   if (lock.isTaken()) return;
   // A request that failed half-way leaves its operation unfinished: finish it as after a crash.
   if (keeper.isUnsettled()) await settleAndReport(flow, signal);
+  await blockers.untilDone(() => checkNextImage(flow, signal), signal);
   await blockers.untilDone(() => bringUp(flow, signal), signal);
   await lookAtProbation(flow, signal);
   if (clock.monotonic() >= poll.dueMs()) {
@@ -124,13 +149,27 @@ async function lookAtProbation(flow: Flow, signal: AbortSignal): Promise<void> {
   for (const wayBack of found) await operate(flow, wayBack, signal);
 }
 
-function nextTickMs({ clock, lock, poll, probation, state }: Flow): number {
+/** One image at a time: requests need not wait for all of them. */
+async function checkNextImage(flow: Flow, signal: AbortSignal): Promise<void> {
+  if (!isImageDue(flow)) return;
+  await settleAndReport(flow, signal, { checkDue: true });
+  const { keeper, clock, state } = flow;
+  // The last one was checked, and some stay damaged.
+  if (keeper.run.images.tried.length === 0) state.checkDueMs = clock.monotonic() + recheckMs;
+}
+
+const isImageDue = ({ keeper, bootId, clock, state }: Flow): boolean =>
+  isCheckDue(keeper.journal(), bootId) && clock.monotonic() >= state.checkDueMs;
+
+function nextTickMs(flow: Flow): number {
+  const { clock, lock, poll, probation, state } = flow;
   const now = clock.monotonic();
   if (lock.isTaken()) return longestTickMs;
+  if (isImageDue(flow)) return shortestTickMs;
   // The other two are retry times: once they have passed, there is nothing to wait for.
   const retries = [state.installDueMs, state.bringUpDueMs].filter((due) => due > now);
   const waits = [poll.dueMs(), probation.dueMs() ?? Infinity, ...retries].map((due) => due - now);
-  return Math.max(10, Math.min(longestTickMs, ...waits));
+  return Math.max(shortestTickMs, Math.min(longestTickMs, ...waits));
 }
 
 /** Asks for the release manifest. */
@@ -190,12 +229,16 @@ async function operate(flow: Flow, wanted: OperationRequest, signal: AbortSignal
 }
 
 /** Settles the stack, then updates its conditions and resolves the callers that wait. */
-export async function settleAndReport(flow: Flow, signal: AbortSignal, { bringUpDue = false } = {}): Promise<void> {
+export async function settleAndReport(
+  flow: Flow,
+  signal: AbortSignal,
+  due: { bringUpDue?: boolean; checkDue?: boolean } = {},
+): Promise<void> {
   const { blockers, keeper, stackConditions } = flow;
   const onStep = blockers.stepTaken;
-  await blockers.untilDone(() => settle(flow, { signal, bringUpDue, onStep }), signal);
+  await blockers.untilDone(() => settle(flow, { signal, ...due, onStep }), signal);
   reportEnd(flow);
-  await stackConditions.noteSettled(keeper.journal());
+  await stackConditions.noteSettled(keeper.journal(), keeper.run.images.unhealed);
 }
 
 /** Updates the conditions after an operation has ended, then resolves the callers that wait for it. */
@@ -214,19 +257,23 @@ export function reportEnd({ keeper, stackConditions, waiters }: Flow): void {
  */
 export async function settle(
   context: StepContext,
-  options: { signal: AbortSignal; bringUpDue?: boolean; onStep?: (taken: Step['kind']) => void },
+  options: { signal: AbortSignal; bringUpDue?: boolean; checkDue?: boolean; onStep?: (taken: Step['kind']) => void },
 ): Promise<void> {
   const { keeper, alive } = context;
   const { signal, onStep = () => undefined } = options;
-  let due = options.bringUpDue ?? false;
-  // Pins and images that could not be cleaned up before get another try.
-  if (!keeper.journal().operation) keeper.run.attempts = { ...keeper.run.attempts, tidied: noAttempts().tidied };
+  let { bringUpDue = false, checkDue = false } = options;
+  // What could not be cleaned up or healed before gets another try.
+  if (!keeper.journal().operation) {
+    const { tidied, rebuild } = noAttempts();
+    keeper.run.attempts = { ...keeper.run.attempts, tidied, rebuild };
+  }
   for (;;) {
     signal.throwIfAborted();
     alive();
-    const step = decide(await observe(context, due));
+    const step = decide(await observe(context, { bringUpDue, checkDue }));
     if (step.kind === 'idle') return;
-    if (step.kind === 'bring_up') due = false;
+    if (step.kind === 'bring_up') bringUpDue = false;
+    if (step.kind === 'check_next_image') checkDue = false;
     await apply(context, step, signal);
     alive();
     onStep(step.kind);
@@ -239,7 +286,7 @@ export async function pinned({ seenImages }: Flow, wanted: OperationRequest): Pr
 }
 
 /** Reads everything that a decision needs. */
-async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts> {
+async function observe(context: StepContext, due: Pick<Facts, 'bringUpDue' | 'checkDue'>): Promise<Facts> {
   const { engine, disk, dataDir, bootId, gate, keeper } = context;
   const { run } = keeper;
   const journal = keeper.journal();
@@ -249,7 +296,8 @@ async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts
     bootId,
     gate: slowerGate(gate, journal),
     journal,
-    bringUpDue,
+    ...due,
+    images: run.images,
     journalInDoubt: run.journalInDoubt,
     presentImages: readsImages ? await presentImages(engine, journal) : [],
     pinnedImages: isIdle ? await engine.pinnedImages() : [],

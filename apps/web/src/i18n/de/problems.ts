@@ -67,6 +67,10 @@ export const problems = {
       title: title.hotspot_failed,
       help: 'Bekannte Netzwerke und der Hotspot werden automatisch wieder versucht. Ein Netzwerkkabel funktioniert sofort.',
     },
+    image_damaged: {
+      title: title.image_damaged,
+      help: 'Verbinde die Station mit dem Internet: Sie lädt sie neu. Was sie sonst daran hindert, steht unter dem letzten Fehler.',
+    },
     internet_unreachable: {
       title: title.internet_unreachable,
       help: 'Zuhause funktioniert alles. Prüfe den Router; die Station merkt, wenn das Internet zurück ist.',
@@ -218,6 +222,8 @@ export const problems = {
       'Die Dateien des Stacks auf der Station sind nicht lesbar. Der Grund steht im Protokoll des Agents.',
     unavailable: 'Die Station ist noch nicht bereit. Versuche es gleich noch einmal.',
     engine_storage_failed: 'Die Station kann die Version nicht speichern. Starte sie neu.',
+    image_damaged:
+      'Die Software der Station ist auf der Festplatte beschädigt. Was hilft, steht unter dem letzten Fehler.',
     disk_space_low: 'Es ist nicht genug Speicherplatz frei. Gib welchen frei und versuche es noch einmal.',
     no_answer: 'Die Station antwortet nicht. Prüfe, ob sie eingeschaltet ist und du in ihrem Netzwerk bist.',
     timed_out: 'Die Station hat zu lange nicht geantwortet. Versuche es gleich noch einmal.',

@@ -14,6 +14,7 @@ export const reason = {
   image_missing: 'Sie ließ sich nicht herunterladen: Eines ihrer Images gibt es nicht.',
   disk_space_low: 'Für sie war nicht genug Speicherplatz frei.',
   engine_storage_failed: 'Die Container-Engine konnte sie nicht speichern.',
+  image_damaged: 'Ihre Dateien sind auf der Festplatte der Station beschädigt.',
   engine_failed: 'Die Container-Engine konnte sie nicht starten.',
   rolled_back_by_hand: 'Sie wurde manuell zurückgenommen.',
   unknown: 'Sie hat nicht funktioniert.',

@@ -67,6 +67,10 @@ export const problems = {
       title: title.hotspot_failed,
       help: 'Known networks and the hotspot are tried again automatically. A network cable works at once.',
     },
+    image_damaged: {
+      title: title.image_damaged,
+      help: 'Connect the station to the internet: it fetches them again. Under the last error stands what else keeps it from that.',
+    },
     internet_unreachable: {
       title: title.internet_unreachable,
       help: 'Everything at home works. Check the router; the station notices when the internet is back.',
@@ -207,6 +211,7 @@ export const problems = {
     compose_project_unreadable: 'The files of the stack on the station cannot be read. The agent’s log says why.',
     unavailable: 'The station is not ready yet. Try again in a moment.',
     engine_storage_failed: 'The station cannot store the release. Restart it.',
+    image_damaged: 'The station’s software is damaged on its disk. The last error says what helps.',
     disk_space_low: 'There is not enough free space. Free some and try again.',
     no_answer: 'The station does not answer. Check that it is switched on and that you are in its network.',
     timed_out: 'The station took too long to answer. Try again in a moment.',

@@ -14,6 +14,7 @@ export const reason = {
   image_missing: 'It could not be downloaded: an image of it does not exist.',
   disk_space_low: 'There was not enough free space for it.',
   engine_storage_failed: 'The container engine could not store it.',
+  image_damaged: 'Its files are damaged on the station’s disk.',
   engine_failed: 'The container engine could not start it.',
   rolled_back_by_hand: 'It was rolled back manually.',
   unknown: 'It did not work.',

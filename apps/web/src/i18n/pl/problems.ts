@@ -67,6 +67,10 @@ export const problems = {
       title: title.hotspot_failed,
       help: 'Stacja próbuje dalej znanych sieci i hotspotu. Kabel sieciowy zadziała od razu.',
     },
+    image_damaged: {
+      title: title.image_damaged,
+      help: 'Połącz stację z internetem: pobierze je ponownie. Co jeszcze w tym przeszkadza, mówi ostatni błąd.',
+    },
     internet_unreachable: {
       title: title.internet_unreachable,
       help: 'W domu wszystko działa. Sprawdź router; stacja zauważy, gdy internet wróci.',
@@ -211,6 +215,7 @@ export const problems = {
     compose_project_unreadable: 'Nie można odczytać plików stosu na stacji. Przyczyna jest w dzienniku agenta.',
     unavailable: 'Stacja nie jest jeszcze gotowa. Spróbuj ponownie za chwilę.',
     engine_storage_failed: 'Stacja nie może zapisać tej wersji. Uruchom stację ponownie.',
+    image_damaged: 'Oprogramowanie stacji jest uszkodzone na dysku. Ostatni błąd mówi, co pomoże.',
     disk_space_low: 'Za mało wolnego miejsca. Zwolnij trochę i spróbuj ponownie.',
     no_answer: 'Stacja nie odpowiada. Sprawdź, czy jest włączona i czy jesteś w jej sieci.',
     timed_out: 'Stacja nie odpowiedziała na czas. Spróbuj ponownie za chwilę.',

@@ -14,6 +14,7 @@ export const reason = {
   image_missing: 'Nie udało się jej pobrać: brakuje jednego z obrazów.',
   disk_space_low: 'Zabrakło na nią wolnego miejsca.',
   engine_storage_failed: 'Silnik kontenerów nie mógł jej zapisać.',
+  image_damaged: 'Jej pliki na dysku stacji są uszkodzone.',
   engine_failed: 'Silnik kontenerów nie mógł jej uruchomić.',
   rolled_back_by_hand: 'Wycofano ją ręcznie.',
   unknown: 'Nie zadziałała.',

@@ -123,7 +123,7 @@ export async function pinImage(
   imageId: string,
   free: () => Promise<number | null>,
 ): Promise<'pinned' | 'absent' | 'broken' | 'unknown'> {
-  const name = `station-pin-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
+  const name = pinName(project, imageId);
   const body = {
     Image: imageId,
     Cmd: ['pin'],
@@ -138,6 +138,10 @@ export async function pinImage(
   if (status >= 500) return ((await free()) ?? Infinity) < fullDiskBytes ? 'unknown' : 'broken';
   throw new StationError('internal', 'an image could not be pinned', { cause: new Error(messageOf(reply)) });
 }
+
+/** Name of the container that pins an image. */
+export const pinName = (project: string, imageId: string): string =>
+  `station-pin-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
 
 /** Removes the pin of an image. */
 export async function unpinImage(api: Pick<EngineApi, 'call'>, project: string, imageId: string): Promise<void> {

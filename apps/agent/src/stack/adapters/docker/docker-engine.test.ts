@@ -42,6 +42,7 @@ async function createStack(script = program, credentials: DockerParts['credentia
     onRestart: () => undefined,
     onRemoved: () => undefined,
     onRepaired: () => undefined,
+    archivePath: join(root, 'rebuilding.tar'),
   });
   return {
     engine,

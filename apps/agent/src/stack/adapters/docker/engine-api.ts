@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
+import { pipeline, Readable } from 'node:stream';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '@station/kit/json';
@@ -13,8 +14,8 @@ type CallOptions = {
   query?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** A tar archive, instead of `body`. */
-  archive?: Uint8Array;
+  /** A tar archive, instead of `body`; a stream is closed when the call fails. */
+  archive?: Uint8Array | Readable;
   headers?: Record<string, string>;
   /** For a call that may take long. A call without it is cancelled after a minute: the engine is then `unavailable`. */
   signal?: AbortSignal;
@@ -26,8 +27,11 @@ export type EngineApi = {
   call(method: string, path: string, options?: CallOptions): Promise<ApiAnswer>;
   /** Calls and yields each JSON line of the answer as it arrives. @throws StationError `unavailable` when it breaks off. */
   lines(method: string, path: string, onLine: (line: unknown) => void, options?: CallOptions): Promise<ApiAnswer>;
-  /** Calls and reads the answer to its end without keeping it. `complete` is false when it broke off. */
-  drain(method: string, path: string, options?: CallOptions): Promise<{ status: number; complete: boolean }>;
+  /**
+   * Calls and gives the bytes of the answer as they arrive. Reading slowly slows the engine, and leaving the loop ends the call.
+   * They end with an error when the answer breaks off.
+   */
+  stream(path: string, signal: AbortSignal): Promise<{ status: number; content: AsyncIterable<Buffer> }>;
   /** Calls and reads an answer of at most `maxBytes`; `bytes` is null when it is longer. @throws StationError `unavailable`. */
   bytes(
     method: string,
@@ -66,12 +70,10 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
         await readLines(response, onLine, options.signal);
         return { status: 200, body: null };
       }),
-    drain: (method, path, given = {}) =>
-      withDeadline(engine, given, async (options) => {
-        const response = await send(engine, { ...options, method, path });
-        const complete = await readToEnd(response, options.signal);
-        return { status: response.statusCode ?? 0, complete };
-      }),
+    stream: async (path, signal) => {
+      const response = await send(engine, { method: 'GET', path, signal, isAlone: true });
+      return { status: response.statusCode ?? 0, content: response as AsyncIterable<Buffer> };
+    },
     bytes: (method, path, { maxBytes, ...given }) =>
       withDeadline(engine, given, async (options) => {
         const response = await send(engine, { ...options, method, path });
@@ -155,6 +157,7 @@ async function requestVersion(engine: Engine): Promise<string> {
 async function open(engine: Engine, call: Call): Promise<IncomingMessage> {
   const { method, path, query, body, archive, headers, signal } = call;
   const payload = archive ?? (body === undefined ? null : Buffer.from(JSON.stringify(body)));
+  const isStream = payload instanceof Readable;
   const type = archive ? 'application/x-tar' : 'application/json';
   const outgoing = request({
     socketPath: engine.socketPath,
@@ -162,12 +165,15 @@ async function open(engine: Engine, call: Call): Promise<IncomingMessage> {
     method,
     path: query ? `${path}?${new URLSearchParams(query).toString()}` : path,
     headers: {
-      ...(payload === null ? {} : { 'content-type': type, 'content-length': payload.length }),
+      ...(payload === null ? {} : { 'content-type': type }),
+      ...(payload === null || isStream ? {} : { 'content-length': payload.length }),
       ...headers,
     },
     ...(signal ? { signal } : {}),
   });
-  outgoing.end(payload ?? undefined);
+  // A fault of either ends the request; it is reported below.
+  if (isStream) pipeline(payload, outgoing, () => undefined);
+  else outgoing.end(payload ?? undefined);
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     // Later faults surface in the read of the response.
@@ -193,17 +199,6 @@ async function readLines(
   } catch (error) {
     signal?.throwIfAborted();
     throw brokenOff(error);
-  }
-}
-
-/** Reads a response without keeping it. False when it broke off. */
-async function readToEnd(response: IncomingMessage, signal: AbortSignal | undefined): Promise<boolean> {
-  try {
-    for await (const chunk of response) void chunk;
-    return response.complete;
-  } catch {
-    signal?.throwIfAborted();
-    return false;
   }
 }
 
@@ -261,6 +256,13 @@ const Info = Type.Object({
   Driver: Type.Optional(Type.String()),
   DriverStatus: Type.Optional(Type.Union([Type.Array(Type.Array(Type.String())), Type.Null()])),
   OSType: Type.String(),
+  /** Where its containerd answers, since Docker 27. */
+  Containerd: Type.Optional(
+    Type.Object({
+      Address: Type.Optional(Type.String()),
+      Namespaces: Type.Optional(Type.Object({ Containers: Type.Optional(Type.String()) })),
+    }),
+  ),
   RegistryConfig: Type.Optional(
     Type.Object({
       IndexConfigs: Type.Optional(Type.Record(Type.String(), Type.Object({ Secure: Type.Boolean() }))),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export type EngineFolders = { DockerRootDir: string; DriverStatus?: readonly (readonly string[])[] | null };
 
 /** What `GET /info` says of an engine that leaves images to containerd: the default of a fresh Docker since version 29. */
-const usesContainerd = ({ DriverStatus }: EngineFolders): boolean =>
+export const usesContainerd = ({ DriverStatus }: EngineFolders): boolean =>
   (DriverStatus ?? []).some(([name, value]) => name === 'driver-type' && value === 'io.containerd.snapshotter.v1');
 
 /** containerd's own default (`root` of its config.toml). */

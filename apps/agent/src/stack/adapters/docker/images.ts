@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type ImageReference, parseImageReference } from '@station/protocol/image-reference';
 import { ownValue } from '@station/protocol/own-value';
-import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack-ports.ts';
+import type { LayersAnswer, PullAnswer, PullProgress } from '../../stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
 import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
 import { imageFolder } from './image-folder.ts';
@@ -25,7 +25,8 @@ export async function imageId(api: EngineApi, reference: string): Promise<string
   // 400: an invalid reference, for example from a damaged file; such an image does not exist.
   if (answer.status === 404 || answer.status === 400) return null;
   if (answer.status >= 500) {
-    await listImages(api);
+    // The list of images is no proof that it answers: one damaged image may make all of it fail.
+    expectBody(await api.call('GET', '/version'), EngineVersion, 'GET /version');
     return null;
   }
   return expectBody(answer, Image, 'GET /images/{name}/json').Id;
@@ -263,49 +264,3 @@ const states: Readonly<Record<string, LayerState>> = {
 };
 
 const finished = new Set(['Verifying Checksum', 'Download complete', 'Extracting', 'Pull complete', 'Already exists']);
-
-const ImageSize = Type.Object({ Size: Type.Number() });
-
-/** Archives are a little larger than the files in them (tar rounds each up and gives it a header). */
-const archivePerByte = 1.25;
-/** Space to keep free for everything else on the disk while an image is verified. */
-const reserveBytes = 32 * 1024 * 1024;
-
-type VerifierParts = {
-  api: Pick<EngineApi, 'call' | 'drain'>;
-  /** Bytes free where the engine keeps its data; null when unknown. */
-  freeBytes: () => Promise<number | null>;
-};
-
-/**
- * Verifies images by exporting them from the engine (Engine API, ImageGet): it checks each layer against its digest, and
- * refuses or stops when one is wrong. It first writes the whole image, unpacked, to its own folder, so a lack of space looks
- * like damage: without enough space the image is not read, and the answer is `unknown`. One at a time, for the same reason.
- */
-export function createImageVerifier({ api, freeBytes }: VerifierParts) {
-  let last: Promise<unknown> = Promise.resolve();
-
-  const hasRoom = async (path: string): Promise<boolean> => {
-    const { body } = await api.call('GET', `${path}/json`);
-    // An image that is too damaged to be inspected has no size.
-    const size = Value.Check(ImageSize, body) ? body.Size : 0;
-    const free = await freeBytes();
-    return free === null || free >= size * archivePerByte + reserveBytes;
-  };
-
-  const verify = async (imageId: string, signal: AbortSignal): Promise<ImageCondition> => {
-    signal.throwIfAborted();
-    const path = `/images/${encodeURIComponent(imageId)}`;
-    if (!(await hasRoom(path))) return 'unknown';
-    const { status, complete } = await api.drain('GET', `${path}/get`, { signal });
-    if (status === 200 && complete) return 'whole';
-    // Other programs may have used the space meanwhile.
-    return (await hasRoom(path)) ? 'damaged' : 'unknown';
-  };
-
-  return (imageId: string, signal: AbortSignal): Promise<ImageCondition> => {
-    const turn = last.then(() => verify(imageId, signal));
-    last = turn.catch(() => undefined);
-    return turn;
-  };
-}

@@ -53,7 +53,7 @@ function createEngine(buildCache: unknown) {
   const removed: string[] = [];
   const call: EngineApi['call'] = async (method, path, { archive } = {}) => {
     if (path === '/system/df') return { status: 200, body: { BuildCache: buildCache } };
-    if (path === '/images/load' && archive) {
+    if (path === '/images/load' && archive instanceof Uint8Array) {
       archives.push(Buffer.from(archive));
       return { status: 200, body: null };
     }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parseImageReference, type ImageReference } from '@station/protocol/image-reference';
 import { readRetryAfter } from '@station/kit/retry-after';
 import { Type, type Static } from 'typebox';
@@ -88,8 +89,10 @@ async function readManifest(
     };
   }
   if (response.status !== 200) return notAnswered(response, `registry ${image.registry}`);
-  const body = await readJson(response);
-  if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body), imageId: body.config.digest };
+  const { body, digest } = await readManifestBody(response);
+  if (Value.Check(Manifest, body)) {
+    return { kind: 'ok', layers: layerSizes(body), imageIds: [digest, body.config.digest] };
+  }
   // Nested indexes do not exist in practice; a second one is not followed.
   if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
   const { os, architecture } = await parts.platform();
@@ -101,7 +104,8 @@ async function readManifest(
       reason: `${image.repository} ${at} is not made for ${os}/${architecture}`,
       transient: false,
     };
-  return readManifest(image, entry.digest, parts, signal, depth + 1);
+  const answer = await readManifest(image, entry.digest, parts, signal, depth + 1);
+  return answer.kind === 'ok' ? { ...answer, imageIds: [digest, ...answer.imageIds] } : answer;
 }
 
 /**
@@ -211,8 +215,17 @@ async function get(url: URL, headers: Record<string, string>, signal: AbortSigna
   return followed.response;
 }
 
-async function readJson(response: HttpResponse): Promise<unknown> {
+async function readManifestBody(response: HttpResponse): Promise<{ body: unknown; digest: string }> {
+  const bytes = await readAll(response);
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return { body: JSON.parse(bytes.toString('utf8')), digest };
+}
+
+const readJson = async (response: HttpResponse): Promise<unknown> =>
+  JSON.parse((await readAll(response)).toString('utf8'));
+
+async function readAll(response: HttpResponse): Promise<Buffer> {
   const bytes = await readBody(response, largestManifest);
   if (bytes === null) throw new Error('the answer of the registry is too large');
-  return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  return Buffer.from(bytes);
 }

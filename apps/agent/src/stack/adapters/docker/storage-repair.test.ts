@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ImageCondition } from '../../stack-ports.ts';
 import type { EngineApi } from './engine-api.ts';
+import type { Finding } from './image-check.ts';
 import { removeUnreadable, repairStorage } from './storage-repair.ts';
 
 const { signal } = new AbortController();
@@ -13,7 +11,10 @@ const unreadable = { status: 500, body: { message: 'readlink: invalid argument' 
 type Image = { answer: { status: number; body: unknown }; conditions?: ImageCondition[]; isOffered?: boolean };
 
 /** An engine with images by name. `pinned`: id of the pinned image; `users`: labels of the containers on any image. */
-function createEngine(images: Record<string, Image>, { pinned = '', users = [] as Record<string, string>[] } = {}) {
+function createEngine(
+  images: Record<string, Image>,
+  { pinned = '', users = [] as Record<string, string>[], leases = 0 } = {},
+) {
   const removed: string[] = [];
   const call: EngineApi['call'] = async (method, path, { query = {} } = {}) => {
     const name = decodeURIComponent(path.replace(/^\/images\/|\/json$/g, ''));
@@ -31,11 +32,13 @@ function createEngine(images: Record<string, Image>, { pinned = '', users = [] a
     api: { call } as EngineApi,
     info: async () => ({ DockerRootDir: '/nowhere', Driver: 'overlay2', OSType: 'linux' }),
     project: 'station',
-    verify: async (imageId: string): Promise<ImageCondition> => {
+    check: async (imageId: string): Promise<Finding> => {
       const image = Object.values(images).find(({ answer }) => (answer.body as { Id?: string } | null)?.Id === imageId);
-      return image?.conditions?.shift() ?? 'whole';
+      const kind = image?.conditions?.shift() ?? 'whole';
+      return kind === 'damaged' ? { kind, archiveBytes: null, layer: null, reason: 'cut off' } : { kind };
     },
-    findOffered: async (reference: string) => (images[reference]?.isOffered === false ? null : 'sha256:offered'),
+    findOffered: async (reference: string) => (images[reference]?.isOffered === false ? [] : ['sha256:offered']),
+    dropLeases: async () => leases,
     alive: () => undefined,
   };
   return { parts, removed };
@@ -101,28 +104,7 @@ test('keeps a damaged image that another project uses', async () => {
   assert.deepEqual(removed, []);
 });
 
-test('finds a layer that has lost the file that names it', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'station-overlay2-'));
-  t.after(() => rm(root, { recursive: true }));
-  const paths: string[] = [];
-  for (const [name, link] of [
-    ['top', 'A'.repeat(26)],
-    ['middle', 'B'.repeat(26)],
-    ['base', ''],
-  ] as const) {
-    await mkdir(join(root, name));
-    await writeFile(join(root, name, 'link'), link);
-    paths.push(join(root, name, 'diff'));
-  }
-  const [top = '', middle = '', base = ''] = paths;
-  const isRemoved = async (Name: string, Data: Record<string, string> | null): Promise<boolean> => {
-    const { parts } = createEngine({ 'proxy:1': { answer: readable('sha256:1', { GraphDriver: { Name, Data } }) } });
-    const { images } = await repairStorage(parts, { named: ['proxy:1'], fetched: [] }, signal);
-    return images.length === 1;
-  };
-  assert.equal(await isRemoved('overlay2', { UpperDir: top, LowerDir: `${middle}:${base}` }), true);
-  assert.equal(await isRemoved('overlay2', { UpperDir: base }), true);
-  assert.equal(await isRemoved('overlay2', { UpperDir: top, LowerDir: middle }), false);
-  assert.equal(await isRemoved('overlay2', null), false);
-  assert.equal(await isRemoved('btrfs', { UpperDir: base }), false);
+test('what ended pulls hold in containerd counts as layers that were removed', async () => {
+  const { parts } = createEngine({}, { leases: 2 });
+  assert.deepEqual(await repairStorage(parts, { named: [], fetched: [] }, signal), { images: [], layers: 2 });
 });

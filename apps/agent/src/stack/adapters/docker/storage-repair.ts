@@ -1,10 +1,8 @@
-import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { ImageCondition } from '../../stack-ports.ts';
 import { listPins } from './containers.ts';
 import type { EngineApi, ReadInfo } from './engine-api.ts';
+import type { CheckOptions, Finding } from './image-check.ts';
 import { removeImage } from './images.ts';
 import { removeLooseLayers } from './loose-layers.ts';
 
@@ -16,9 +14,11 @@ export type RepairParts = {
   info: ReadInfo;
   /** Name of the Compose project: images that others use stay. */
   project: string;
-  verify: (imageId: string, signal: AbortSignal) => Promise<ImageCondition>;
-  /** Id of the image that the registry offers under this name now; null when it offers none. */
-  findOffered: (reference: string, signal: AbortSignal) => Promise<string | null>;
+  check: (imageId: string, options: CheckOptions) => Promise<Finding>;
+  /** Ids of the image that the registry offers under this name now, see `LayersAnswer`; empty when it offers none. */
+  findOffered: (reference: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Removes what pulls that a power cut ended hold in containerd. */
+  dropLeases: () => Promise<number>;
   /** Called between checks: each may take long. */
   alive: () => void;
 };
@@ -59,7 +59,7 @@ export async function repairStorage(
   for (const reference of named) {
     const offered = await findOffered(reference, signal);
     // By its id too: a power cut right after a pull may have lost the name of the image.
-    if (offered !== null) candidates.push(reference, offered);
+    if (offered.length > 0) candidates.push(reference, ...offered);
   }
   const images: string[] = [];
   for (const reference of [...candidates, ...fetched]) {
@@ -68,19 +68,14 @@ export async function repairStorage(
     if ((await removeImage(api, project, reference, true)) === 'removed') images.push(reference);
   }
   alive();
-  return { images, layers: await removeLooseLayers(api, info) };
+  return { images, layers: (await removeLooseLayers(api, info)) + (await parts.dropLeases()) };
 }
 
-const Inspected = Type.Object({
-  Id: Type.String(),
-  GraphDriver: Type.Optional(
-    Type.Object({ Name: Type.String(), Data: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]) }),
-  ),
-});
+const Inspected = Type.Object({ Id: Type.String() });
 
 /** @param known ids of images that need no check: pinned ones, and those that were checked before. */
 async function isDamaged(
-  { api, verify }: RepairParts,
+  { api, check }: RepairParts,
   reference: string,
   known: Set<string>,
   signal: AbortSignal,
@@ -90,22 +85,8 @@ async function isDamaged(
   if (status >= 500) return true;
   if (status !== 200 || !Value.Check(Inspected, body) || known.has(body.Id)) return false;
   known.add(body.Id);
-  if (await lacksLink(body.GraphDriver)) return true;
+  const isDamagedNow = async (): Promise<boolean> =>
+    (await check(body.Id, { isIdle: false, signal })).kind === 'damaged';
   // Twice, because an engine that stops half-way looks like a damaged image.
-  return (await verify(body.Id, signal)) === 'damaged' && (await verify(body.Id, signal)) === 'damaged';
-}
-
-/**
- * Whether a layer has lost the file that names it to the layers above (overlay2: `link`, 26 characters). Such an image can be inspected and
- * exported, but no other image can be stored on that layer.
- */
-async function lacksLink(driver: { Name: string; Data: Record<string, string> | null } | undefined): Promise<boolean> {
-  if (driver?.Name !== 'overlay2') return false;
-  const { UpperDir, LowerDir } = driver.Data ?? {};
-  const folders = [UpperDir, ...(LowerDir?.split(':') ?? [])].filter((folder) => folder !== undefined);
-  for (const folder of folders) {
-    const link = await stat(join(dirname(folder), 'link')).catch(() => null);
-    if (link?.size === 0) return true;
-  }
-  return false;
+  return (await isDamagedNow()) && (await isDamagedNow());
 }

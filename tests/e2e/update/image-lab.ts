@@ -1,0 +1,193 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createDockerEngine as createAdapter } from '@station/agent/stack/adapters/docker/docker-engine';
+import { readTar } from '@station/agent/stack/adapters/docker/tar-reader';
+import { systemClock } from '@station/kit/clock';
+import { exists, nodeDisk } from '@station/kit/durable-files';
+import { needPackages } from '../../rig/debian.ts';
+import { createDockerEngine, type DockerEngine, type ImageStore } from '../../rig/docker-engine.ts';
+import { type ImageFile, type Layer, packLayer, pushImage } from '../../rig/image-push.ts';
+import { run } from '../../rig/program.ts';
+import { createRegistry, type Registry } from '../../rig/registry.ts';
+import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
+import { createDisks } from '../../station-machine/disks.ts';
+
+/** Path → SHA-256 of what was pushed. */
+type Truth = ReadonlyMap<string, string>;
+
+type LabImage = { reference: string; layers: readonly Layer[]; truth: Truth };
+
+/** Images of a stack whose engine has its data on a disk of its own: its files can be damaged, and its power can be cut. */
+export type ImageLab = AsyncDisposable & {
+  engine: DockerEngine;
+  registry: Registry;
+  images: Readonly<Record<string, LabImage>>;
+  adapter: ReturnType<typeof createAdapter>;
+  /** Copies the disk as it is at this instant, in use: what a power cut leaves. */
+  copyDisk(): Promise<string>;
+  /** Stops the engine and copies its disk with all that was written. */
+  stopAndCopyDisk(): Promise<string>;
+  /** Starts the engine on a copy of that disk, after a change of its files. */
+  boot(disk: string, change?: (dataRoot: string) => Promise<void>): Promise<void>;
+  /** What differs from what was pushed, as a container of the image sees it; null: nothing. Asks the engine for files, never the agent. */
+  damageOf(name: string): Promise<string | null>;
+};
+
+const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+export const randomFiles = (folder: string, count: number, bytes: number): ImageFile[] =>
+  Array.from({ length: count }, (_, index) => ({ path: `${folder}/${index}`, content: randomBytes(bytes) }));
+
+/** @param contents image → its layers, the base first; a layer that two name is one. */
+export async function createImageLab(options: {
+  store: ImageStore;
+  contents: Readonly<Record<string, readonly (readonly ImageFile[])[]>>;
+  megabytes?: number;
+}): Promise<ImageLab> {
+  const workspace = await createWorkspace();
+  try {
+    return await openLab(workspace, options);
+  } catch (error) {
+    await workspace[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function openLab(
+  workspace: Workspace,
+  { store, contents, megabytes = 1024 }: Parameters<typeof createImageLab>[0],
+): Promise<ImageLab> {
+  await needPackages(['btrfs-progs', 'e2fsprogs']);
+  const registry = await createRegistry(workspace, {});
+  const images = await pushImages(registry, contents);
+  const disks = await createDisks(workspace);
+  const file = join(workspace.folder, 'fresh.ext4');
+  await run('truncate', ['--size', `${megabytes}M`, file]);
+  await run('mkfs.ext4', ['-q', '-m', '0', file]);
+  let disk = await disks.import(file);
+  const dataRoot = await workspace.subfolder('engine/data');
+  await run('mount', ['-o', 'loop', disk, dataRoot]);
+  const engine = await createDockerEngine(workspace, { store });
+  let bootedAtMs = Date.now();
+  const project = await workspace.subfolder('project');
+  const services = Object.entries(images).map(([name, { reference }]) => `  ${name}:\n    image: ${reference}\n`);
+  await writeFile(join(project, 'compose.yml'), `name: station\nservices:\n${services.join('')}`);
+  const adapter = createAdapter({
+    disk: nodeDisk,
+    socketPath: engine.socketPath,
+    program: 'docker',
+    projectPath: project,
+    composeFile: 'compose.yml',
+    overridePath: join(project, 'no-override.yml'),
+    containerNames: {},
+    credentials: null,
+    env: { ...engine.env },
+    clock: systemClock,
+    alive: () => undefined,
+    onLink: () => undefined,
+    onRestart: () => undefined,
+    onRemoved: () => undefined,
+    onRepaired: () => undefined,
+    archivePath: join(workspace.folder, 'rebuilding.tar'),
+    containerdSockets: [engine.containerdSocket],
+    bootedAtMs: () => bootedAtMs,
+  });
+  return {
+    engine,
+    registry,
+    images,
+    adapter,
+    copyDisk: () => disks.clone(disk),
+    stopAndCopyDisk: async () => {
+      await engine.stop();
+      await run('sync', ['-f', dataRoot]);
+      return disks.clone(disk);
+    },
+    boot: async (from, change) => {
+      if (engine.running()) await engine.stop();
+      await run('umount', ['--detach-loop', dataRoot]);
+      await disks.remove(disk);
+      disk = await disks.clone(from);
+      await run('mount', ['-o', 'loop', disk, dataRoot]);
+      await change?.(dataRoot);
+      bootedAtMs = Date.now();
+      await engine.start();
+    },
+    damageOf: (name) => findDamage(engine, images[name]),
+    [Symbol.asyncDispose]: async () => {
+      adapter[Symbol.dispose]();
+      await workspace[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function pushImages(
+  registry: Registry,
+  contents: Parameters<typeof createImageLab>[0]['contents'],
+): Promise<Record<string, LabImage>> {
+  const packed = new Map<readonly ImageFile[], Layer>();
+  const images: Record<string, LabImage> = {};
+  for (const [name, parts] of Object.entries(contents)) {
+    const layers: Layer[] = [];
+    const truth = new Map<string, string>();
+    for (const files of parts) {
+      const layer = packed.get(files) ?? (await packLayer(files));
+      packed.set(files, layer);
+      layers.push(layer);
+      for (const each of files) if ('content' in each) truth.set(each.path, hashOf(Buffer.from(each.content)));
+    }
+    await pushImage(registry, { repository: `station/${name}`, tag: '1' }, { layers, config: { Cmd: ['/none'] } });
+    images[name] = { reference: `${registry.address}/station/${name}:1`, layers, truth };
+  }
+  return images;
+}
+
+/**
+ * Exports a container of the image, file by file. The graph driver of Docker 26 keeps the layers of an exported container, so a layer that was
+ * damaged when this looked at it stays damaged.
+ */
+async function findDamage(engine: DockerEngine, image: LabImage | undefined): Promise<string | null> {
+  if (image === undefined) throw new Error('there is no such image');
+  const made = await engine.tryDocker(['create', '--pull', 'never', '--network', 'none', image.reference, 'x']);
+  if (made.exitCode !== 0) return `no container: ${made.stderr.trim().slice(-200)}`;
+  const id = made.stdout.trim();
+  const file = join(engine.dataRoot, '..', 'export.tar');
+  const exported = await engine.tryDocker(['export', '--output', file, id]);
+  await engine.docker('rm', id);
+  if (exported.exitCode !== 0) return `no export: ${exported.stderr.trim().slice(-200)}`;
+  try {
+    return await compareFiles(file, image.truth);
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function compareFiles(file: string, truth: Truth): Promise<string | null> {
+  const found = new Map<string, string>();
+  for await (const { path, content } of readTar(createReadStream(file))) {
+    const hash = createHash('sha256');
+    for await (const piece of content) hash.update(piece);
+    found.set(path, hash.digest('hex'));
+  }
+  const wrong = [...truth].filter(([path, digest]) => found.get(path) !== digest).map(([path]) => path);
+  return wrong.length === 0 ? null : `${wrong.length} of ${truth.size} files: ${wrong.slice(0, 3).join(', ')}`;
+}
+
+/** Folders with the unpacked files of each layer that has this path. */
+export async function layersWith(dataRoot: string, store: ImageStore, path: string): Promise<string[]> {
+  const [folder, files] =
+    store === 'overlay2'
+      ? [join(dataRoot, 'overlay2'), 'diff']
+      : [join(dataRoot, 'containerd/daemon/io.containerd.snapshotter.v1.overlayfs/snapshots'), 'fs'];
+  const found: string[] = [];
+  for (const name of await readdir(folder)) {
+    if (await exists(join(folder, name, files, path))) found.push(join(folder, name, files));
+  }
+  return found;
+}
+
+/** The file in which containerd keeps a compressed layer. */
+export const blobOf = (dataRoot: string, digest: string): string =>
+  join(dataRoot, 'containerd/daemon/io.containerd.content.v1.content/blobs/sha256', digest.slice('sha256:'.length));
