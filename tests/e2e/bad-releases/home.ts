@@ -9,7 +9,14 @@ import { createSmallRig, type SmallRig } from '../../rig/small-rig.ts';
 import { createOffers, firstVersion, type Station } from './offered.ts';
 
 /** A home: the real stack with an owner and devices, and an agent that has adopted it. */
-export type Home = AsyncDisposable & Station & { rig: SmallRig; stack: RealStack; fleet: Fleet };
+export type Home = AsyncDisposable &
+  Station & {
+    rig: SmallRig;
+    stack: RealStack;
+    fleet: Fleet;
+    /** Ids of the devices that the backend has heard of and that are online. */
+    heard(): Promise<string[]>;
+  };
 
 export type HomeOptions = { devices?: number; env?: Record<string, string> };
 
@@ -54,8 +61,20 @@ export async function createHome({ devices = 5, env = {} }: HomeOptions = {}): P
   await agent.start();
   await agent.idle();
   await waitFor('the stack to be adopted', async () => (await agent.status()).currentVersion);
+  const heard = async (): Promise<string[]> => {
+    const answer = await fetch(`${stack.url}/api/agent/devices`, { headers: { authorization: `Bearer ${token}` } });
+    return ((await answer.json()) as { heard: string[] }).heard;
+  };
   const owned = life.move();
-  return { rig, stack, agent, fleet, offer: createOffers(rig), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    rig,
+    stack,
+    agent,
+    fleet,
+    offer: createOffers(rig),
+    heard,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 const linesOf = (variables: Record<string, string>): string =>

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
   answering,
@@ -9,6 +10,7 @@ import {
   withProgram,
   withStored,
 } from './faults.ts';
+import { waitFor } from '../../rig/program.ts';
 import { createHome, type Home } from './home.ts';
 import { assertRolledBack, assertStays, type Changes } from './offered.ts';
 
@@ -56,7 +58,7 @@ const bad: readonly Bad[] = [
     'has a service that does nothing',
     () => ({ frontend: { config: { Cmd: ['/opt/station/caddy', 'run'] } } }),
     page,
-    /page answers 50/,
+    /page (does not come|answers 50)/,
   ],
   [
     'has a service that ends at once',
@@ -178,8 +180,23 @@ describe('on the stack of a home, a release that', { timeout: 3_000_000 }, () =>
 
   for (const [name, make] of good) test(`${name} stays`, async () => assertStays(home, await make()));
 
-  test('is installed while there is no device stays', async () => {
-    await home.fleet[Symbol.asyncDispose]();
+  test('is installed while all devices lose their network is rolled back, and not quarantined', async () => {
+    const { agent, fleet, offer } = home;
+    const { currentVersion } = await agent.status();
+    await offer({ backend: withProgram('// Installed while the devices lose their network.') });
+    const seen = agent.events.length;
+    const [{ body }] = await Promise.all([
+      agent.call('POST', '/update'),
+      agent.event('docker_restart', { after: seen }).then(() => fleet[Symbol.asyncDispose]()),
+    ]);
+    const status = await agent.idle();
+    assert.equal(status.history[0]?.code, 'release_devices_away', JSON.stringify(body));
+    assert.equal(status.currentVersion, currentVersion);
+    assert.notEqual(status.quarantined[0]?.version, status.history[0]?.to);
+  });
+
+  test('is installed after the devices were switched off stays', async () => {
+    await waitFor('the devices to be shown as offline', async () => (await home.heard()).length === 0, 300_000);
     await assertStays(home, { backend: withProgram('// Installed after the devices were switched off.') });
   });
 });

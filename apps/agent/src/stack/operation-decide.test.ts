@@ -201,6 +201,17 @@ describe('an update', () => {
     assert.deepEqual(change({ ...installed, quarantined }, ...updating, { kind: 'complete' }).quarantined, []);
   });
 
+  test('is held back and not quarantined when it was not to blame', () => {
+    const ended = change(
+      installed,
+      ...updating,
+      revert,
+      { kind: 'verify_revert' },
+      { kind: 'reverted', isBlameless: true },
+    );
+    assert.deepEqual([ended.heldBack, ended.quarantined, ended.history[0]?.result], ['2.0.0', [], 'rolled_back']);
+  });
+
   test('that fails ends on the old release, the new one quarantined and retired', () => {
     const ended = change(installed, ...updating, revert, { kind: 'verify_revert' }, { kind: 'reverted' });
     assert.equal(ended.installed?.version, '1.1.0');

@@ -26,8 +26,8 @@ export type Change =
   | { kind: 'verify_revert' }
   /** The wanted release runs: the operation ends successfully. */
   | { kind: 'complete' }
-  /** The previous release runs again: the operation ends rolled back. */
-  | { kind: 'reverted' }
+  /** The previous release runs again: the operation ends rolled back. `isBlameless`: it shows no more than the new one did. */
+  | { kind: 'reverted'; isBlameless?: boolean }
   /** The operation ends with neither release reached; the installed release must still run. */
   | {
       kind: 'fail';
@@ -109,7 +109,9 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
         installed: operation.from,
         upInBoot: moment.bootId,
         heldBack: null,
-        ...blame(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
+        ...(change.isBlameless === true
+          ? { heldBack: operation.to.version }
+          : blame(journal, operation.to.version, operation.failure ?? unhealthy, moment.now)),
       });
     case 'fail':
       return fail(journal, operation, change, moment);

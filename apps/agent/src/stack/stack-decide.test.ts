@@ -517,6 +517,19 @@ table('verifying the previous release', [
     { kind: 'record', change: { kind: 'reverted' } },
   ],
   [
+    'blames no release when the devices stay away from this one too',
+    during({
+      operation: { phase: 'verifying_revert' },
+      watch: watching({
+        lastSampleMs: 201_000,
+        passingSinceMs: 2000,
+        firstPassMs: 2000,
+        parts: [{ part: 'devices', isShown: false, fault: 'only 0 of 5 devices came back' }],
+      }),
+    }),
+    { kind: 'record', change: { kind: 'reverted', isBlameless: true } },
+  ],
+  [
     'ends with the old release being due',
     during({ operation: { phase: 'verifying_revert' }, watch: crashing }),
     fail('a service keeps crashing', {}),

@@ -6,6 +6,7 @@ import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { imagesOf, releaseToRun, wantedImages, type Change } from './operation-decide.ts';
 import { isNewer } from '@station/protocol/version';
+import { surfaceCodes } from './surface-decide.ts';
 
 /** The next step, as data. Each step can be repeated: after a crash the same facts give the same decision. */
 export type Step =
@@ -206,6 +207,9 @@ function decideReverting(facts: Facts): Step {
 function decideVerifyingRevert(facts: Facts): Step {
   const next = watchHealth(facts);
   if (next.kind === 'passed') return record({ kind: 'reverted' });
+  // The devices stay away from the previous release too, perhaps because the Wi-Fi is off: no release is to blame.
+  if (next.kind === 'failed' && next.code === surfaceCodes.devices)
+    return record({ kind: 'reverted', isBlameless: true });
   if (next.kind === 'failed') return stuck(next);
   return next.step;
 }

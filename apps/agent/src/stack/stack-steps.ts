@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts';
 import { releaseToRun, wantedImages } from './operation-decide.ts';
 import { untilFree } from './proxy-service.ts';
 import type { RegistryFailure, StackEngine } from './stack-ports.ts';
-import { surfaceFault, surfaceOf } from './surface-decide.ts';
+import { surfaceAfterRevert, surfaceFault, surfaceOf } from './surface-decide.ts';
 import type { Surface, SurfacePart, SurfaceProbe } from './surface-ports.ts';
 import type { Step } from './stack-decide.ts';
 import type { Attempts, Watch } from './stack-facts.ts';
@@ -209,9 +209,9 @@ async function bringUp(context: StepContext, signal: AbortSignal): Promise<void>
   run.baseline = baseline;
   run.expected = expected;
   const { operation } = keeper.journal();
-  // Also while the previous release is brought up again: it needs to be no better than its health address tells.
   const isNew = operation !== null && releaseToRun(keeper.journal()) === operation.to;
-  run.watch = startWatch(clock.monotonic(), isNew ? (operation.surface ?? null) : null);
+  const required = isNew ? operation.surface : operation && surfaceAfterRevert(operation);
+  run.watch = startWatch(clock.monotonic(), required ?? null);
   note(context, { up: { kind: 'ok' } });
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { requiredParts, surfaceFault, surfaceOf } from './surface-decide.ts';
+import { requiredParts, surfaceAfterRevert, surfaceFault, surfaceOf } from './surface-decide.ts';
 import type { Surface, SurfaceFindings } from './surface-ports.ts';
 
 const shown: SurfaceFindings = {
@@ -67,4 +67,11 @@ test('a page that was drawn by modules is blank with other scripts alone', () =>
     ['text', 'scripts'],
   ] as const)
     assert.equal(fault(was, is), null, `${was} → ${is}`);
+});
+
+test('of the previous release nothing is required when it runs again but the devices that stayed away', () => {
+  const failure = { code: 'release_devices_away' };
+  assert.deepEqual(requiredParts(surfaceAfterRevert({ surface: before, failure })!), ['devices']);
+  assert.equal(surfaceAfterRevert({ surface: before, failure: { code: 'release_page_broken' } }), null);
+  assert.equal(surfaceAfterRevert({ failure }), null);
 });

@@ -24,6 +24,12 @@ export const surfaceOf = (found: SurfaceFindings): Surface => ({
   devices: found.devices.slice(0, maxDevices),
 });
 
+/** What is required of the previous release when it runs again: only what shows whether the new one was to blame. */
+export const surfaceAfterRevert = ({ surface, failure }: { surface?: Surface; failure: { code: string } | null }) =>
+  surface !== undefined && failure?.code === surfaceCodes.devices ? { ...noSurface, devices: surface.devices } : null;
+
+const noSurface: Surface = { page: null, socket: false, setupNeeded: null, logIn: false, devices: [] };
+
 /** The parts that a release must show, because the one before showed them. */
 export function requiredParts(surface: Surface): SurfacePart[] {
   const isShown: Record<SurfacePart, boolean> = {
