@@ -144,6 +144,42 @@ describe('the station itself, in a real Chromium, with a real agent and backend'
     await page.getByRole('img', { name: /QR code that joins the hotspot/ }).waitFor();
   });
 
+  it('no device moves on the home page when the agent and what needs attention answer late', async () => {
+    await using anna = await openPerson(browser, station.url, 'en-GB', { serviceWorkers: 'block' });
+    const phone = anna.page;
+    await logIn(phone, owner);
+    await phone.getByRole('navigation').first().waitFor();
+    await phone.setViewportSize({ width: 360, height: 740 });
+    const tiles = phone.locator('main li');
+    const late = async (path: string, answer: { status?: number; json: unknown }): Promise<void> => {
+      await phone.route(`**${path}`, async (route) => {
+        await tiles.first().waitFor();
+        await route.fulfill(answer);
+      });
+    };
+    const silent = { statusCode: 502, code: 'agent_unreachable', message: 'The agent does not answer.' };
+    await late('/api/system/status', { status: 502, json: silent });
+    const broken = {
+      id: 'automations_broken',
+      severity: 'warning',
+      message: 'An automation cannot run.',
+      since: new Date().toISOString(),
+    };
+    await late('/api/conditions', { json: [{ ...broken, details: { names: ['Evening'], count: 1 } }] });
+    await phone.addInitScript(`
+      window.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    `);
+    await phone.goto('/');
+    await textOn(phone, 'The station’s state could not be read');
+    await phone.getByRole('main').locator('a[href="/automations"]').first().waitFor();
+    await look(phone, 'station-6-late');
+    const shift = await phone.evaluate<number>('window.shift');
+    assert.ok(shift <= 0.05, `${shift}`);
+  });
+
   it('no password was in the log, and nothing broke the rules of the page', async () => {
     await log.getByLabel('Service', { exact: true }).selectOption({ label: 'All services' });
     await lines()

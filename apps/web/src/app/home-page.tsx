@@ -1,12 +1,12 @@
 import type { TFunction } from 'i18next';
 import { ChevronRight, CirclePlus, type LucideIcon, Wifi } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactElement, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
 import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { CloudCondition } from '@station/protocol/cloud';
-import type { Device } from '@station/protocol/devices';
+import type { Device, Zone } from '@station/protocol/devices';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
 import { isLimited, isManager } from '@station/protocol/roles';
 import { useDeviceOutline, useDeviceTypes, useZones } from '../api/devices.ts';
@@ -37,25 +37,15 @@ export function HomePage() {
   const { t } = useTranslation();
   const view = useStatus();
   const devices = useDeviceOutline();
-  const types = useDeviceTypes();
   const zones = useZones();
-  const favourites = useFavourites();
-  const scenes = useScenes();
   const { role } = useUser();
   const seesAll = !isLimited(role);
-  const isStatusDue = useIsDue(seesAll && view.kind === 'loading');
-  // Wait for all: what arrives later would move the tiles or draw them anew.
-  const isLoading =
-    isStatusDue ||
-    devices.kind === 'loading' ||
-    zones === null ||
-    types === null ||
-    favourites === null ||
-    scenes === null;
   const mayManage = isManager(role);
-  const firmware = useFirmwareAttention(mayManage);
-  const cloud = useCloudAttention();
-  const condition = useConditionAttention();
+  const attention: Attention = {
+    firmware: useFirmwareAttention(mayManage),
+    cloud: useCloudAttention(),
+    condition: useConditionAttention(),
+  };
   // The devices work without the agent, so without it only the headline is dimmed.
   const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
@@ -64,13 +54,6 @@ export function HomePage() {
   const freshness = isStale || !seesAll ? ofDevices : ofStation;
   // Then the button is in the place of the devices.
   const hasNoDevices = devices.kind === 'shown' && devices.value.length === 0;
-  const attention = attentionOf(t, { firmware, cloud, condition });
-  const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
-  const station = view.kind === 'shown' && (
-    <Dimmable stale={isAgentSilent || isStale}>
-      <StationTile status={view.value} />
-    </Dimmable>
-  );
   return (
     <>
       <PageHead
@@ -81,7 +64,7 @@ export function HomePage() {
         <div className="flex flex-col gap-4 sm:flex-row sm:items-start sm:justify-between">
           <Dimmable stale={isAgentSilent || isStale} className="min-w-0">
             {seesAll ? (
-              <HealthHeadline view={view} devices={devices} attention={attention} />
+              <HealthHeadline view={view} devices={devices} attention={attentionOf(t, attention)} />
             ) : (
               <DevicesHeadline devices={devices} />
             )}
@@ -94,25 +77,78 @@ export function HomePage() {
           )}
         </div>
       </PageHead>
-      <div className="grid grid-cols-1 gap-6 md:gap-8">
-        {offered && station}
-        <Dimmable stale={isStale} className="grid gap-3 empty:hidden">
-          <AttentionTiles firmware={firmware} cloud={cloud} condition={condition} />
-        </Dimmable>
-        {isLoading && devices.kind !== 'fault' ? (
-          // Its own key: where the tiles are to stand is not known yet, so the placeholder does not move but is replaced.
-          <DeviceGridSkeleton key={`placeholder ${offered}`} />
-        ) : (
+      <HomeContent view={view} devices={devices} zones={zones} attention={attention} />
+    </>
+  );
+}
+
+/** The devices; above them what was there before them, below them the rest. */
+function HomeContent({
+  view,
+  devices,
+  zones,
+  attention,
+}: {
+  view: Reading<Status>;
+  devices: Reading<readonly Device[]>;
+  zones: readonly Zone[] | null;
+  attention: Attention;
+}) {
+  const { t } = useTranslation();
+  const types = useDeviceTypes();
+  const favourites = useFavourites();
+  const scenes = useScenes();
+  const seesAll = !isLimited(useUser().role);
+  const isStatusDue = useIsDue(seesAll && view.kind === 'loading');
+  // Wait for all: what arrives later would move the tiles or draw them anew.
+  const isMissing = devices.kind === 'loading' || [zones, types, favourites, scenes].includes(null);
+  const isLoading = isStatusDue || isMissing;
+  const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
+  const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
+  const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
+  const tiles = useAttentionTiles(attention);
+  const early = useEarly([...tiles.map(({ key }) => `${key}`), ...(offered ? ['station'] : [])], isLoading);
+  const isStationEarly = offered && early.includes('station');
+  const station = view.kind === 'shown' && (
+    <Dimmable stale={isAgentSilent || isStale}>
+      <StationTile status={view.value} />
+    </Dimmable>
+  );
+  return (
+    <div className="grid grid-cols-1 gap-6 md:gap-8">
+      {isStationEarly && station}
+      <Dimmable stale={isStale} className="grid gap-3 empty:hidden">
+        {tiles.filter(({ key }) => early.includes(`${key}`))}
+      </Dimmable>
+      {isLoading && devices.kind !== 'fault' ? (
+        // Its own key: where the tiles are to stand is not known yet, so the placeholder does not move but is replaced.
+        <DeviceGridSkeleton key={`placeholder ${early.join(' ')}`} />
+      ) : (
+        <>
           <Dimmable stale={isStale} className="grid grid-cols-1 gap-6 md:gap-8">
             <SceneBar scenes={scenes ?? []} usable={!isStale} />
             <DevicesPart view={devices} types={types} zones={zones} favourites={favourites} usable={!isStale} />
           </Dimmable>
-        )}
-        {!offered && station}
-        {seesAll && view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
-      </div>
-    </>
+          <Dimmable stale={isStale} className="grid gap-3 empty:hidden">
+            {tiles.filter(({ key }) => !early.includes(`${key}`))}
+          </Dimmable>
+          {!isStationEarly && station}
+          {seesAll && view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
+          {seesAll && view.kind === 'fault' && <ReadFault title={t('health.fault')} {...view} />}
+        </>
+      )}
+    </div>
   );
+}
+
+/**
+ * Which of the tiles stand above the devices: those that were there before them. What comes later stands below until the page is opened
+ * again, so that no device moves under a finger; the headline tells it at once.
+ */
+function useEarly(keys: readonly string[], isLoading: boolean): readonly string[] {
+  const [early, setEarly] = useState(keys);
+  if (isLoading && keys.join(' ') !== early.join(' ')) setEarly(keys);
+  return early;
 }
 
 type Attention = { firmware: Rollout | null; cloud: CloudCondition | null; condition: BackendCondition | null };
@@ -153,8 +189,26 @@ function HealthHeadline({
     const shown = attention !== null && words?.allWell !== false ? { allWell: false, words: attention } : words;
     return <HealthLine status={view.value} devices={shown} />;
   }
-  if (view.kind === 'fault') return <ReadFault isHeadline title={t('health.fault')} {...view} />;
-  return <HealthSkeleton />;
+  if (view.kind === 'loading') return <HealthSkeleton />;
+  const some = devices.kind === 'shown' && devices.value.length > 0;
+  return (
+    <PlainHeadline tone="fault" words={t('health.fault')} more={some ? devicesHeadline(t, devices.value).words : ''} />
+  );
+}
+
+/** As large as the placeholder in its place. */
+function PlainHeadline({ tone, words, more = '' }: { tone: Tone; words: string; more?: string }) {
+  return (
+    <div className="flex items-center gap-4">
+      <ToneDisc tone={tone} large />
+      <div className="min-w-0">
+        <h1 aria-live="polite" className="text-title font-strong md:text-value">
+          {words}
+        </h1>
+        <p className="text-ink-soft empty:hidden">{more}</p>
+      </div>
+    </div>
+  );
 }
 
 /** For those who see some zones only: they know nothing of the station itself. */
@@ -164,14 +218,7 @@ function DevicesHeadline({ devices }: { devices: Reading<readonly Device[]> }) {
   if (devices.kind !== 'shown') return <HealthSkeleton />;
   const some = devices.value.length > 0;
   const { allWell, words } = some ? devicesHeadline(t, devices.value) : { allWell: true, words: name };
-  return (
-    <div className="flex items-center gap-4">
-      <ToneDisc tone={allWell ? 'ok' : 'attention'} large />
-      <h1 aria-live="polite" className="min-w-0 text-title font-strong md:text-value">
-        {words}
-      </h1>
-    </div>
-  );
+  return <PlainHeadline tone={allWell ? 'ok' : 'attention'} words={words} />;
 }
 
 /** A line that leads to the page where something can be done. */
@@ -207,49 +254,52 @@ function StationTile({ status }: { status: Status }) {
 const attentionWords = (t: TFunction, { state }: Rollout): string =>
   t(state === 'stopped' ? 'home.firmware.stopped' : 'home.firmware.approval');
 
-/** What someone should look at or decide, besides devices and the station itself. */
-function AttentionTiles({ firmware, cloud, condition }: Attention) {
+/** What someone should look at or decide, besides devices and the station itself; each with a key. */
+function useAttentionTiles({ firmware, cloud, condition }: Attention): readonly ReactElement[] {
   const { t } = useTranslation();
   const mayManage = isManager(useUser().role);
   const waiting = useWaitingCount(mayManage);
   const ssid = useWifiOffer(mayManage);
-  return (
-    <>
-      {waiting > 0 && (
-        <LinkTile
-          href="/unknown-devices"
-          icon={<CalmDisc icon={CirclePlus} />}
-          title={t('home.unknown.title', { count: waiting })}
-          help={t('home.unknown.help')}
-        />
-      )}
-      {ssid !== null && (
-        <LinkTile
-          href="/settings"
-          icon={<CalmDisc icon={Wifi} />}
-          title={t('home.wifi.title', { ssid })}
-          help={t('home.wifi.help')}
-        />
-      )}
-      {condition && (
-        <LinkTile
-          href={condition.id === 'automations_broken' ? '/automations' : '/station'}
-          icon={<ToneDisc tone={discTone(condition)} />}
-          title={backendConditionTitle(t, condition)}
-          help={t('home.whatHelps')}
-        />
-      )}
-      {firmware && <FirmwareTile rollout={firmware} />}
-      {cloud && (
-        <LinkTile
-          href="/cloud"
-          icon={<ToneDisc tone={discTone(cloud)} />}
-          title={cloudTitle(t, cloud)}
-          help={t('home.cloud.help')}
-        />
-      )}
-    </>
-  );
+  const tiles: (ReactElement | false)[] = [
+    waiting > 0 && (
+      <LinkTile
+        key="unknown-devices"
+        href="/unknown-devices"
+        icon={<CalmDisc icon={CirclePlus} />}
+        title={t('home.unknown.title', { count: waiting })}
+        help={t('home.unknown.help')}
+      />
+    ),
+    ssid !== null && (
+      <LinkTile
+        key="wifi"
+        href="/settings"
+        icon={<CalmDisc icon={Wifi} />}
+        title={t('home.wifi.title', { ssid })}
+        help={t('home.wifi.help')}
+      />
+    ),
+    condition !== null && (
+      <LinkTile
+        key="condition"
+        href={condition.id === 'automations_broken' ? '/automations' : '/station'}
+        icon={<ToneDisc tone={discTone(condition)} />}
+        title={backendConditionTitle(t, condition)}
+        help={t('home.whatHelps')}
+      />
+    ),
+    firmware !== null && <FirmwareTile key="firmware" rollout={firmware} />,
+    cloud !== null && (
+      <LinkTile
+        key="cloud"
+        href="/cloud"
+        icon={<ToneDisc tone={discTone(cloud)} />}
+        title={cloudTitle(t, cloud)}
+        help={t('home.cloud.help')}
+      />
+    ),
+  ];
+  return tiles.filter((tile) => tile !== false);
 }
 
 function discTone({ severity }: BackendCondition | CloudCondition): Tone {
