@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { improvCommandUuid, improvServiceUuid, type BleError } from '@station/protocol/ble-frames';
-import type { FakeBluez, Peripheral } from '../../rig/fake-bluez.ts';
+import type { FakeBluez, Peripheral } from '../../rig/fake-bluez-objects.ts';
 import { createStage, device, startScan, type Stage } from './stage.ts';
 
 const uuid = (last: number): string => `00467768-6228-2272-4663-27747826800${last}`;

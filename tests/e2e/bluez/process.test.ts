@@ -9,7 +9,8 @@ import { Variant } from '@jellybrick/dbus-next';
 import type { HelperCommand, HelperEvent } from '@station/protocol/ble-frames';
 import { until } from '@station/backend/testing/until';
 import { needPackages } from '../../rig/debian.ts';
-import { startFakeBluez, type FakeBluez } from '../../rig/fake-bluez.ts';
+import { startFakeBluez } from '../../rig/fake-bluez.ts';
+import type { FakeBluez } from '../../rig/fake-bluez-objects.ts';
 import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';
 import { characteristic, device, service, startScan } from './stage.ts';
 

@@ -12,7 +12,8 @@ import {
 import { until as waitUntil } from '@station/backend/testing/until';
 import { startHelper, type Limits } from '@station/ble-helper/helper';
 import { systemClock } from '@station/kit/clock';
-import { startFakeBluez, type FakeBluez, type Peripheral } from '../../rig/fake-bluez.ts';
+import { startFakeBluez } from '../../rig/fake-bluez.ts';
+import type { FakeBluez, Peripheral } from '../../rig/fake-bluez-objects.ts';
 import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';
 
 export const service = provisioningServiceUuid;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
 import { bleErrors, type BleError, type RadioState } from '@station/protocol/ble-frames';
-import type { Peripheral } from '../../rig/fake-bluez.ts';
+import type { Peripheral } from '../../rig/fake-bluez-objects.ts';
 import { createStage, device, startScan, type Stage } from './stage.ts';
 
 /** For what never happens. */
