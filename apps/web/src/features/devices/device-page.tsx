@@ -1,4 +1,4 @@
-import { ArrowLeft } from 'lucide-react';
+import { ArrowLeft, Star } from 'lucide-react';
 import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
@@ -6,18 +6,18 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { isManager, reaches } from '@station/protocol/roles';
 import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
+import { useFavourites, useSetFavourite } from '../../api/favourites.ts';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
-import { dot } from '../../i18n/words.ts';
+import { dot, problemWords } from '../../i18n/words.ts';
 import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { ActivityCard } from './activity-list.tsx';
 import { DeviceIcon } from './device-icon.tsx';
-import { FavouriteButton } from './favourite-button.tsx';
 import { useControlledDevice } from './device-view.ts';
 import { NowCard } from './now-card.tsx';
 import { FactsCard, SettingsCard } from './settings-card.tsx';
@@ -164,5 +164,32 @@ function Loading() {
         <Skeleton className="h-64 rounded-2xl" />
       </div>
     </>
+  );
+}
+
+/** Puts a device first at home, for this person alone. */
+function FavouriteButton({ device: { id, name }, usable }: { device: Device; usable: boolean }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const favourites = useFavourites();
+  const set = useSetFavourite();
+  const isFavourite = favourites?.includes(id) ?? false;
+  return (
+    <div className="ml-auto flex shrink-0 items-center gap-2">
+      <span role="alert" className="text-small text-fault">
+        {set.error && problemWords(t, locale, set.error)}
+      </span>
+      <button
+        type="button"
+        aria-pressed={isFavourite}
+        aria-label={t('devicePage.favourite', { name })}
+        title={t('devicePage.favourite', { name })}
+        aria-disabled={!usable || favourites === null || undefined}
+        onClick={() => usable && favourites !== null && set.mutate({ id, isFavourite: !isFavourite })}
+        className="grid size-11 place-items-center rounded-xl text-ink-soft hover:text-ink"
+      >
+        <Star aria-hidden className={classNames('size-6', isFavourite && 'fill-glow text-glow')} />
+      </button>
+    </div>
   );
 }

@@ -1,8 +1,9 @@
-import { ChevronLeft, ChevronRight, ZoomIn, ZoomOut } from 'lucide-react';
+import { ChevronLeft, ChevronRight, Download, ZoomIn, ZoomOut } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceHistory } from '@station/protocol/device-history';
-import { asProblem } from '../../api/request.ts';
+import { readFile, saveFile } from '../../api/download.ts';
+import { asProblem, pathOf, type Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { capabilityName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -11,9 +12,9 @@ import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import type { Legend } from './history-compare.tsx';
+import { joinedCsv } from './history-csv.ts';
 import { answerAt } from './history-cursor.ts';
-import { HistoryExport } from './history-export.tsx';
-import { type Charted, FollowReports, useHistories, useSettled } from './history-reads.ts';
+import { askedOf, type Charted, FollowReports, useHistories, useSettled, type Wanted } from './history-reads.ts';
 import { moved, type Span, zoomed } from './history-span.ts';
 import { gapMs, type Range, ranges, shownFrom } from './history-view.ts';
 import { answerWords, cursorTime, lengthWords, summaryWords } from './history-words.ts';
@@ -187,5 +188,43 @@ function Move({ view, isZoomed, onSpan, zoom }: MoveParts) {
         </Button>
       )}
     </div>
+  );
+}
+
+/** Saves what the chart shows: the station's own file, or one of several devices. */
+function HistoryExport({ shown, wanted }: { shown: readonly Charted[]; wanted: Wanted }) {
+  const { t } = useTranslation();
+  const { session, clock } = useServices();
+  const [state, setState] = useState<'idle' | 'busy' | Problem>('idle');
+  const save = async (): Promise<void> => {
+    const now = clock.now();
+    const files = [];
+    // One after the other: the station sends a person one export at a time.
+    for (const one of shown) {
+      const path = pathOf('GET /api/devices/:id/history.csv', askedOf(one, wanted, now));
+      files.push(await readFile(session, path));
+    }
+    const [first] = files;
+    if (!first) return;
+    if (files.length === 1) return saveFile(first);
+    const texts = await Promise.all(files.map(({ content }) => content.text()));
+    const csv = joinedCsv(texts.map((text, index) => ({ device: shown[index]?.device.name ?? '', text })));
+    saveFile({ name: 'history.csv', content: new Blob([csv], { type: 'text/csv' }) });
+  };
+  const start = (): void => {
+    setState('busy');
+    save().then(
+      () => setState('idle'),
+      (error: unknown) => setState(asProblem(error)),
+    );
+  };
+  return (
+    <>
+      <Button kind="quiet" className="px-3" onClick={start} disabled={state === 'busy'}>
+        <Download aria-hidden className="size-5" />
+        {t(state === 'busy' ? 'devicePage.history.exporting' : 'devicePage.history.export')}
+      </Button>
+      {typeof state === 'object' && <ProblemNote problem={state} />}
+    </>
   );
 }

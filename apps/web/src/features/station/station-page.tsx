@@ -1,17 +1,20 @@
+import { useMutation } from '@tanstack/react-query';
 import { Network } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
+import type { StationClock, StationClockRequest } from '@station/protocol/rest';
 import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
+import type { Problem } from '../../api/request.ts';
 import { useServices, useStore, useTick, useUser } from '../../api/services.ts';
-import { isSwitching, useBackendConditions, useStatus } from '../../api/station.ts';
-import { Skeleton } from '../../ui/card.tsx';
+import { conditionsKey, isSwitching, useBackendConditions, useStatus } from '../../api/station.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { LinkRow } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
-import { ClockCard } from './clock-card.tsx';
+import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { backendConditionWords } from './condition-words.ts';
 import { HealthLine, HealthSkeleton } from './health-line.tsx';
 import { HeldCard } from './held-card.tsx';
@@ -131,5 +134,35 @@ function Rows({ count }: { count: number }) {
         </div>
       ))}
     </div>
+  );
+}
+
+/** The agent may have to stop and start the service that sets the clock automatically. */
+const setTimeoutMs = 30_000;
+
+/** Sets a clock that nobody else sets: the station has no clock battery and no internet. */
+function ClockCard() {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const setting = useMutation<StationClock, Problem>({
+    mutationFn: () => {
+      // Not the clock of the services: that one follows the station, which is wrong here.
+      const body: StationClockRequest = { now: new Date().toISOString() };
+      return session.call('POST /api/system/clock', { body, timeoutMs: setTimeoutMs });
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: conditionsKey }),
+  });
+  return (
+    <Card title={t('station.clock.title')}>
+      <p className="mb-4 text-ink-soft">{t('station.clock.help')}</p>
+      <Button disabled={setting.isPending} onClick={() => setting.mutate()}>
+        {t('station.clock.use')}
+      </Button>
+      {setting.error && (
+        <div className="mt-4">
+          <ProblemNote problem={setting.error} />
+        </div>
+      )}
+    </Card>
   );
 }
