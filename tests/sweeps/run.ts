@@ -46,8 +46,13 @@ const sweeps: Record<string, Sweep> = {
   },
   'pull-cuts': {
     about:
-      '30 power cuts while Docker pulls the images of a first start; one fetch of the agent stores them afterwards',
+      '60 power cuts in and after pulls of a first start, on both stores of images; the agent has all files whole afterwards',
     files: ['tests/e2e/update/cut-pulls.test.ts'],
+  },
+  'image-damage': {
+    about:
+      '24 kinds of damage in the files of images on both stores, without a network: all found, all that can be healed',
+    files: ['tests/e2e/update/damaged-images.test.ts'],
   },
   'debian-13': {
     about: 'an installation, the life of a station and its removal on Debian 13, with its own Docker and Compose',

@@ -62,12 +62,12 @@ export function uncheckedImages(
 export const isCheckDue = ({ imagesTrustedIn, upInBoot, installed, operation }: Journal, bootId: string): boolean =>
   installed !== null && operation === null && upInBoot === bootId && imagesTrustedIn !== bootId;
 
-/** Image id → reference of all images that the journal names; by digest where one is known. */
+/** Image id → reference of all images that the journal's releases name; by digest where one is known. */
 export function imageReferences(journal: Journal): Record<string, string> {
-  const { installed, operation, kept, retired, fetched } = journal;
+  const { installed, operation, kept } = journal;
   const releases = [...kept.map(({ release }) => release), operation?.from, operation?.to, installed];
   const named = releases.filter((release) => release !== null && release !== undefined).map(referencesOf);
-  return Object.assign({}, retired, fetched, ...named) as Record<string, string>;
+  return Object.assign({}, ...named) as Record<string, string>;
 }
 
 export const referencesOf = ({ images, imageIds, digests }: Release): Record<string, string> =>

@@ -24,10 +24,10 @@ export async function checkImages(
   isIdle = false,
 ): Promise<void> {
   const { keeper } = context;
-  const references = await referencesOfStack(context, signal);
+  const { needed, spare } = await imagesOfStack(context, signal);
   const found = await checkEach(context, imageIds, { isIdle, signal });
   if ([...found.values()].some((condition) => condition === 'damaged')) {
-    const others = unchecked(context, Object.keys(references), [...found.keys()]);
+    const others = unchecked(context, Object.keys({ ...spare, ...needed }), [...found.keys()]);
     for (const [id, condition] of await checkEach(context, others, { isIdle: false, signal })) {
       // Images that somebody removed are missed only by what needs them.
       if (condition !== 'absent') found.set(id, condition);
@@ -36,7 +36,7 @@ export async function checkImages(
   noteFound(context, found);
   await keeper.record({ kind: 'images_checked', whole: withCondition(found, 'whole'), isDone: false });
   const damaged = [...withCondition(found, 'damaged'), ...withCondition(found, 'absent')];
-  if (damaged.length > 0) await plan(context, damaged, references, signal);
+  if (damaged.length > 0) await heal(context, damaged, { needed, spare }, signal);
 }
 
 /** One call for each: on a slow card all of them take longer than the agent may be silent. */
@@ -75,20 +75,24 @@ const unchecked = ({ keeper, bootId }: StepContext, ids: readonly string[], trie
 const withCondition = (found: ReadonlyMap<string, ImageCondition>, wanted: ImageCondition): string[] =>
   [...found].flatMap(([id, condition]) => (condition === wanted ? [id] : []));
 
-async function referencesOfStack(
-  { engine, keeper }: StepContext,
-  signal: AbortSignal,
-): Promise<Record<string, string>> {
-  const { attempts } = keeper.run;
-  const { to } = keeper.journal().operation ?? {};
-  const pulled = attempts.pull?.kind === 'ok' && to ? referencesOf({ ...to, ...attempts.pull }) : {};
-  return { ...(await engine.namedImages(signal)), ...imageReferences(keeper.journal()), ...pulled };
+/** Id → reference. `spare`: left by releases that nobody needs any more. */
+type StackImages = Record<'needed' | 'spare', Record<string, string>>;
+
+async function imagesOfStack({ engine, keeper }: StepContext, signal: AbortSignal): Promise<StackImages> {
+  const journal = keeper.journal();
+  const { pull } = keeper.run.attempts;
+  const pulled = pull?.kind === 'ok' && journal.operation ? referencesOf({ ...journal.operation.to, ...pull }) : {};
+  const needed = { ...(await engine.namedImages(signal)), ...imageReferences(journal), ...pulled };
+  const spare = Object.entries({ ...journal.retired, ...journal.fetched }).filter(([id]) => !Object.hasOwn(needed, id));
+  return { needed, spare: Object.fromEntries(spare) };
 }
 
 function noteFound(context: StepContext, found: ReadonlyMap<string, ImageCondition>): void {
   const { run } = context.keeper;
   const unread = withCondition(found, 'unknown');
-  const unhealed = Object.fromEntries(Object.entries(run.images.unhealed).filter(([id]) => !found.has(id)));
+  const isStill = (id: string, why: string): boolean =>
+    !found.has(id) || (why === 'stays_damaged' && found.get(id) === 'damaged');
+  const unhealed = Object.fromEntries(Object.entries(run.images.unhealed).filter(([id, { why }]) => isStill(id, why)));
   for (const id of unread) setOwnValue(unhealed, id, { image: id, why: 'unread' });
   run.images = { unhealed, tried: [...run.images.tried, ...found.keys()] };
   // A fetch cannot go on with them: its own images are fetched again when there is never room to check them.
@@ -99,16 +103,22 @@ function noteFound(context: StepContext, found: ReadonlyMap<string, ImageConditi
   note(context, { pull: failureAfter(null, failure, context) });
 }
 
-async function plan(
+/** Removes damaged images that nobody needs, and plans how the others are made again. */
+async function heal(
   context: StepContext,
   damaged: readonly string[],
-  references: Readonly<Record<string, string>>,
+  { needed, spare }: StackImages,
   signal: AbortSignal,
 ): Promise<void> {
   const { engine, keeper, logger } = context;
-  const nameOf = (id: string): string => ownValue(references, id) ?? id;
+  const nameOf = (id: string): string => ownValue({ ...spare, ...needed }, id) ?? id;
   logger.event('images_damaged', { images: damaged.map(nameOf) });
-  const { rebuilding, refused } = await engine.planRebuild(damaged, references, signal);
+  for (const id of damaged) if (Object.hasOwn(spare, id)) await engine.removeImage(id, { force: true });
+  // What was in vain once in this boot only stops the stack again. And the archive of a plan is needed until it is carried out.
+  const { unhealed } = keeper.run.images;
+  const curable = damaged.filter((id) => !Object.hasOwn(spare, id) && ownValue(unhealed, id)?.why !== 'stays_damaged');
+  if (curable.length === 0 || keeper.journal().rebuilding) return;
+  const { rebuilding, refused } = await engine.planRebuild(curable, needed, signal);
   for (const { reason, imageIds } of refused) {
     noteUnhealed(
       context,
