@@ -846,6 +846,7 @@ install_docker() {
 		run systemctl enable --now docker.service || true
 		has_docker || repair_engine
 		has_docker || docker_failed
+		sync_image_files
 	fi
 	has_compose || install_compose
 	has_compose || fail 'Docker works, but "docker compose" does not. Install the Compose plugin of your Docker, then run this script again.'
@@ -912,6 +913,16 @@ install_engine() {
 		# shellcheck disable=SC2086
 		apt_install docker-ce docker-ce-cli containerd.io docker-compose-plugin $apparmor
 	fi
+}
+
+# Without it a power cut leaves empty files in images that Docker has just pulled. containerd has the setting since version 2.
+sync_image_files() {
+	config=/etc/containerd/config.toml
+	if ! containerd config dump 2>/dev/null | grep -q '^ *sync_fs = false$'; then return 0; fi
+	containerd config dump | sed 's/^\( *sync_fs = \)false$/\1true/' | replace_file "$config" 0644
+	run systemctl restart containerd.service docker.service || true
+	has_docker || docker_failed
+	note 'containerd writes the files of images to the disk before a pull ends.'
 }
 
 install_compose() {

@@ -43,6 +43,7 @@ export type ProcessEngine = AsyncDisposable & {
   removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
   freeBytes(): Promise<number | null>;
+  roomPerByte(): Promise<number>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
   namedImages(): Promise<Record<string, string>>;
   checkImages(
@@ -108,6 +109,8 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
     },
     layers: (reference, signal) => listLayers(registry, reference, signal),
     freeBytes: () => store.freeBytes(),
+    // Files are not compressed here.
+    roomPerByte: async () => 1,
     pull: (reference, onProgress, signal) => pullImage({ registry, store, signal, onProgress }, reference),
     // All of them belong to the release.
     namedImages: async () => ({}),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { needPackages } from '../rig/debian.ts';
@@ -193,5 +193,48 @@ test('a copy of install.sh that was cut while it was downloaded does nothing', a
     await writeFile(cut, text.slice(0, Math.floor(((text.length - 12) * part) / 10)));
     const { stdout } = await tryRun('unshare', ['--net', 'sh', cut, '--help']);
     assert.equal(stdout, '', `cut after ${part * 10} %`);
+  }
+});
+
+/** What `containerd config dump` of version 2.1 prints, shortened. */
+const containerdConfig = `version = 3
+disabled_plugins = ['io.containerd.grpc.v1.cri']
+
+[plugins]
+  [plugins.'io.containerd.cri.v1.images']
+    image_pull_with_sync_fs = false
+
+  [plugins.'io.containerd.service.v1.diff-service']
+    default = ['walking']
+    sync_fs = false
+`;
+
+test('containerd is told to sync the files of images, where it knows the setting, and keeps all others', async () => {
+  await using workspace = await createWorkspace();
+  const folder = await workspace.subfolder('containerd');
+  const text = await readFile(script, 'utf8');
+  const [body = ''] = /^sync_image_files\(\) \{\n.*?\n\}$/ms.exec(text) ?? [];
+  const configure = async (dump: string): Promise<{ output: string; written: string | null }> => {
+    const config = join(folder, 'config.toml');
+    await rm(config, { force: true });
+    await writeFile(join(folder, 'dump'), dump);
+    const stubs = [
+      'set -eu',
+      `containerd() { cat ${join(folder, 'dump')}; }`,
+      'replace_file() { cat >"$1"; }',
+      'run() { echo "$*"; }',
+      'has_docker() { :; }',
+      'note() { :; }',
+    ];
+    const command = [...stubs, body.replace('/etc/containerd/config.toml', config), 'sync_image_files'].join('\n');
+    const { stdout, exitCode, stderr } = await tryRun('sh', ['-c', command]);
+    assert.equal(exitCode, 0, stderr);
+    return { output: stdout.trim(), written: await readFile(config, 'utf8').catch(() => null) };
+  };
+  const changed = await configure(containerdConfig);
+  assert.equal(changed.written, containerdConfig.replace('    sync_fs = false', '    sync_fs = true'));
+  assert.equal(changed.output, 'systemctl restart containerd.service docker.service');
+  for (const dump of [containerdConfig.replace('    sync_fs = false\n', ''), changed.written ?? '', '']) {
+    assert.deepEqual(await configure(dump), { output: '', written: null });
   }
 });

@@ -74,6 +74,7 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
       call('freeBytes', 5);
       return 10 ** 10;
     },
+    roomPerByte: async () => 3,
     pull: async (reference, onProgress, signal) => {
       call('pull', 500);
       onProgress({ doneBytes: 500_000, totalBytes: 1_000_000 });

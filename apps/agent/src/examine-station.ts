@@ -13,7 +13,12 @@ import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
 import { certificateMaker } from './tls/adapters/certificates.ts';
 import { createEngineApi, type EngineApi } from './stack/adapters/docker/engine-api.ts';
-import { isImageMissing, readEngineVersion } from './stack/adapters/docker/engine-checks.ts';
+import {
+  areImageFilesSynced,
+  isImageMissing,
+  readEngineVersion,
+  readImageFolder,
+} from './stack/adapters/docker/engine-checks.ts';
 import { fetchSmallFile } from './core/adapters/http-client.ts';
 import {
   askBackend,
@@ -64,7 +69,11 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
   const state = await readState(dataDir);
   const asking = { folder: stack.projectPath, env, abort: AbortSignal.timeout(composeTimeoutMs) };
   const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, asking);
-  const folders = [dataDir, stack.projectPath];
+  const folders = readImageFolder(engine, dataDir).then((images) => [
+    dataDir,
+    stack.projectPath,
+    ...(images === null ? [] : [images]),
+  ]);
   return await runChecks({
     program: 'agent',
     version: agentVersion,
@@ -76,10 +85,10 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
         run: async () => decideConfiguration({ file: envFile, mode: await modeOf(envFile), warnings }),
       },
       { id: 'state', run: async () => decideState(dataDir, state) },
-      { id: 'disk_space', run: async () => decideDiskSpace(await Promise.all(folders.map(readDiskSpace))) },
+      { id: 'disk_space', run: async () => decideDiskSpace(await Promise.all((await folders).map(readDiskSpace))) },
       {
         id: 'disk_health',
-        run: async () => decideDiskHealth(await Promise.all(folders.map((folder) => readDiskHealth(folder)))),
+        run: async () => decideDiskHealth(await Promise.all((await folders).map((folder) => readDiskHealth(folder)))),
       },
       { id: 'clock', run: () => checkClock(dataDir, clock) },
       { id: 'service', run: (signal) => checkUnit(childEnv, signal) },
@@ -88,7 +97,7 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
         timeoutMs: composeTimeoutMs,
         run: async () => decideEngine(stack.projectPath, await readEngineVersion(engine), await project),
       },
-      { id: 'images', run: () => checkImages(engine, state) },
+      { id: 'images', run: () => checkImages(engine, state, env) },
       {
         id: 'services',
         timeoutMs: composeTimeoutMs,
@@ -143,13 +152,13 @@ const imagesOf = (release: Release | null, isInstalled: boolean): NeededImage[] 
 const installedServices = (state: StateFacts): string[] =>
   state.kind === 'ok' ? state.images.filter(({ isInstalled }) => isInstalled).map(({ service }) => service) : [];
 
-async function checkImages(engine: EngineApi, state: StateFacts): Promise<Outcome | null> {
+async function checkImages(engine: EngineApi, state: StateFacts, env: Record<string, string>): Promise<Outcome | null> {
   if (state.kind !== 'ok' || state.images.length === 0) return null;
   const missing: NeededImage[] = [];
   for (const image of state.images) {
     if (await isImageMissing(engine, image.imageId)) missing.push(image);
   }
-  return decideImages(state.images, missing);
+  return decideImages(state.images, missing, await areImageFilesSynced(engine, env));
 }
 
 /** Without a file to compare with, only the synchronisation counts. */

@@ -325,6 +325,12 @@ export const agentFindings = {
     message: 'Compose cannot read the stack in {folder}: {reason}.',
     help: 'Correct docker-compose.yml or its .env, or install the Compose plugin of Docker.',
   },
+  image_files_unsynced: {
+    status: 'warning',
+    message:
+      'containerd does not write the files of an image to the disk before a pull ends: a power cut may leave them empty.',
+    help: 'Set sync_fs = true in /etc/containerd/config.toml, under diff-service, and restart containerd and Docker.',
+  },
   image_missing: {
     status: 'fault',
     message: 'The image of {service} ({version}) is missing.',

@@ -45,8 +45,9 @@ test('the engine, its project, images and services', () => {
   assert.deepEqual(codes(decideEngine('/p', { version: '27' }, { kind: 'failed', reason: 'yaml' })), ['compose_fails']);
   const image = { service: 'backend', version: '1.0.0', imageId: 'sha256:1', isInstalled: true };
   const old = { ...image, version: '0.9.0', isInstalled: false };
-  assert.deepEqual(codes(decideImages([image, old], [])), []);
-  assert.deepEqual(codes(decideImages([image, old], [image, old])), ['image_missing', 'rollback_image_missing']);
+  for (const isSynced of [true, null]) assert.deepEqual(codes(decideImages([image, old], [], isSynced)), []);
+  assert.deepEqual(codes(decideImages([image, old], [], false)), ['image_files_unsynced']);
+  assert.deepEqual(codes(decideImages([image, old], [image, old], null)), ['image_missing', 'rollback_image_missing']);
   assert.deepEqual(codes(decideServices(fine)), []);
   const [removed] = decideServices(fine, ['frontend'])?.findings ?? [];
   assert.deepEqual(removed, { code: 'service_not_running', values: { service: 'frontend', state: 'removed' } });

@@ -121,12 +121,20 @@ export function decideEngine(
   return { detail: engine.version, findings };
 }
 
-/** @param missing images that the engine does not have. */
-export function decideImages(needed: readonly NeededImage[], missing: readonly NeededImage[]): Outcome {
+/**
+ * @param missing images that the engine does not have.
+ * @param isSynced whether a pull ends only when the files of the image are on the disk; null: no setting decides that.
+ */
+export function decideImages(
+  needed: readonly NeededImage[],
+  missing: readonly NeededImage[],
+  isSynced: boolean | null,
+): Outcome {
   const findings = missing.map(({ service, version, isInstalled }): Found => ({
     code: isInstalled ? 'image_missing' : 'rollback_image_missing',
     values: { service, version },
   }));
+  if (isSynced === false) findings.push({ code: 'image_files_unsynced', values: {} });
   return { detail: [...new Set(needed.map(({ version }) => version))].join(', ') || null, findings };
 }
 

@@ -29,6 +29,8 @@ export type StackEngine = {
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
   /** Free bytes where the engine keeps images; null when unknown. */
   freeBytes(): Promise<number | null>;
+  /** Space for a layer while it is fetched and unpacked, as a multiple of its compressed size. */
+  roomPerByte(): Promise<number>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
   /** Local images that the stack's compose file names outside any release: id → reference. */
   namedImages(signal: AbortSignal): Promise<Record<string, string>>;

@@ -140,8 +140,7 @@ async function removeImages(context: StepContext, imageIds: readonly string[]): 
   noteTidied(context, 'remove_images', imageIds);
 }
 
-/** Space for a layer while it is fetched and unpacked, as a multiple of its compressed size, and the space to keep free. */
-const roomPerByte = 3;
+/** The space to keep free. */
 const reserveBytes = 32 * 1024 * 1024;
 
 async function checkSpace(context: StepContext, signal: AbortSignal): Promise<Attempts['space']> {
@@ -159,7 +158,8 @@ async function checkSpace(context: StepContext, signal: AbortSignal): Promise<At
     if (await wasFetched(context, image)) for (const digest of Object.keys(answer.layers)) here.add(digest);
   }
   const missing = Object.entries(layers).filter(([digest]) => !here.has(digest));
-  const needed = missing.reduce((sum, [, size]) => sum + size, 0) * roomPerByte + reserveBytes;
+  const bytes = missing.reduce((sum, [, size]) => sum + size, 0);
+  const needed = bytes * (await engine.roomPerByte()) + reserveBytes;
   const free = await engine.freeBytes();
   if (free === null || free >= needed) return { kind: 'ok', layers };
   const reason = `the release needs about ${mebibytes(needed)} MiB free, there are ${mebibytes(free)} MiB`;

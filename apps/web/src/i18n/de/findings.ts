@@ -227,6 +227,11 @@ export const finding: FindingTexts = {
     message: 'Compose kann den Stack in {{folder}} nicht lesen: {{reason}}.',
     help: 'Korrigiere docker-compose.yml oder deren .env, oder installiere das Compose-Plugin von Docker.',
   },
+  image_files_unsynced: {
+    message:
+      'containerd schreibt die Dateien eines Images nicht auf die Festplatte, bevor ein Download endet: Nach einem Stromausfall können sie leer sein.',
+    help: 'Setze in /etc/containerd/config.toml unter diff-service sync_fs = true, und starte containerd und Docker neu.',
+  },
   image_missing: {
     message: 'Das Image von {{service}} ({{version}}) fehlt.',
     help: 'Starte die Station neu, während sie die Registry erreicht: Der Update-Dienst lädt das Image wieder.',

@@ -226,6 +226,11 @@ export const finding: FindingTexts = {
     message: 'Compose nie może odczytać stosu w {{folder}}: {{reason}}.',
     help: 'Popraw docker-compose.yml lub jego .env albo zainstaluj wtyczkę Compose do Dockera.',
   },
+  image_files_unsynced: {
+    message:
+      'containerd nie zapisuje plików obrazu na dysku, zanim pobieranie się skończy: po zaniku zasilania mogą być puste.',
+    help: 'Ustaw sync_fs = true w /etc/containerd/config.toml, w części diff-service, i uruchom ponownie containerd i Dockera.',
+  },
   image_missing: {
     message: 'Brakuje obrazu usługi {{service}} ({{version}}).',
     help: 'Uruchom stację ponownie, gdy ma połączenie z rejestrem: usługa aktualizacji znów pobierze obraz.',

@@ -226,6 +226,11 @@ export const finding: FindingTexts = {
     message: 'Compose не може прочитати набір служб у {{folder}}: {{reason}}.',
     help: 'Виправте docker-compose.yml або його .env чи встановіть плагін Compose для Docker.',
   },
+  image_files_unsynced: {
+    message:
+      'containerd не записує файли образу на диск до кінця завантаження: після зникнення живлення вони можуть бути порожні.',
+    help: 'Установіть sync_fs = true у /etc/containerd/config.toml, у частині diff-service, і перезапустіть containerd та Docker.',
+  },
   image_missing: {
     message: 'Бракує образу служби {{service}} ({{version}}).',
     help: 'Перезапустіть станцію, коли вона має зв’язок із реєстром образів: служба оновлень завантажить образ знову.',

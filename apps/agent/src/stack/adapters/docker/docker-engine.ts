@@ -39,6 +39,10 @@ export type DockerParts = Omit<ComposeParts, 'env'> &
     archivePath: string;
   };
 
+/** A graph driver removes a compressed layer once it is unpacked; containerd keeps it. */
+const usualRoomPerByte = 3;
+const keptRoomPerByte = usualRoomPerByte + 1;
+
 /** Docker Engine and Compose v2 as the station's container engine. */
 export function createDockerEngine(
   parts: DockerParts,
@@ -61,6 +65,7 @@ export function createDockerEngine(
     removeImage: async (reference, { force }) => removeImage(api, await projectName(), reference, force),
     ...fetches,
     freeBytes: free,
+    roomPerByte: async () => (usesContainerd(await info()) ? keptRoomPerByte : usualRoomPerByte),
     ...checks.port,
     repairStorage: repair,
     up: createStart({ ...parts, ...open, repair }),
