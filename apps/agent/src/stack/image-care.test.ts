@@ -52,7 +52,15 @@ function createContext({ found = {}, answer, result, journal: more, images }: Gi
       journal: () => journal,
       record: async (change: Change) => {
         calls.push(change.kind);
-        const moment = { now: '', bootId: 'boot-1', durationMs: 0, downtimeMs: null, keepReleases: 1 };
+        const moment = {
+          now: '',
+          bootId: 'boot-1',
+          durationMs: 0,
+          downtimeMs: null,
+          startMs: null,
+          keepReleases: 1,
+          probationMs: 0,
+        };
         journal = changeJournal(journal, change, moment);
       },
     },
