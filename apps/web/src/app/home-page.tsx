@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
 import { ChevronRight, CirclePlus, type LucideIcon, Wifi } from 'lucide-react';
-import { type ReactElement, type ReactNode, useState } from 'react';
+import { type ReactElement, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
@@ -124,7 +124,7 @@ function HomeContent({
         // Its own key: where the tiles are to stand is not known yet, so the placeholder does not move but is replaced.
         <DeviceGridSkeleton key={`placeholder ${early.join(' ')}`} />
       ) : (
-        <>
+        <Suspense fallback={<DeviceGridSkeleton />}>
           <Dimmable stale={isStale} className="grid grid-cols-1 gap-6 md:gap-8">
             <SceneBar scenes={scenes ?? []} usable={!isStale} />
             <DevicesPart view={devices} types={types} zones={zones} favourites={favourites} usable={!isStale} />
@@ -135,7 +135,7 @@ function HomeContent({
           {!isStationEarly && station}
           {seesAll && view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
           {seesAll && view.kind === 'fault' && <ReadFault title={t('health.fault')} {...view} />}
-        </>
+        </Suspense>
       )}
     </div>
   );
@@ -189,7 +189,8 @@ function HealthHeadline({
     const shown = attention !== null && words?.allWell !== false ? { allWell: false, words: attention } : words;
     return <HealthLine status={view.value} devices={shown} />;
   }
-  if (view.kind === 'loading') return <HealthSkeleton />;
+  // It names the devices too, in the same room.
+  if (view.kind === 'loading' || devices.kind === 'loading') return <HealthSkeleton />;
   const some = devices.kind === 'shown' && devices.value.length > 0;
   return (
     <PlainHeadline tone="fault" words={t('health.fault')} more={some ? devicesHeadline(t, devices.value).words : ''} />

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useId, useMemo } from 'react';
+import { lazy, useId, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { DeviceTypeMap } from '../../api/devices.ts';
@@ -10,7 +10,7 @@ import { partsOf, type ZonePart } from './home-parts-decide.ts';
 import { NoTiles, ZoneHead } from './zone-head.tsx';
 import { ZoneOffButton } from './zone-off-button.tsx';
 
-/** It comes in a chunk of its own: few homes are that large. */
+/** It comes in a chunk of its own: few homes are that large. The page shows the placeholder meanwhile, and nothing below it. */
 const CompactGrid = lazy(async () => ({ default: (await import('./compact-grid.tsx')).CompactGrid }));
 
 /** With more devices the tiles are compact, and only those near the screen are in the page. */
@@ -43,11 +43,7 @@ export function DeviceGrid({
     zone?.name ??
     t(kind === 'favourites' ? 'home.favourites' : parts.length > 1 ? 'home.otherDevices' : 'home.devices');
   if (devices.length > mostLargeTiles || size === 'compact') {
-    return (
-      <Suspense fallback={<DeviceGridSkeleton />}>
-        <CompactGrid parts={parts} titleOf={titleOf} types={types} usable={usable} mayManage={mayManage} />
-      </Suspense>
-    );
+    return <CompactGrid parts={parts} titleOf={titleOf} types={types} usable={usable} mayManage={mayManage} />;
   }
   return (
     <>
