@@ -67,6 +67,12 @@ export const HistoryEntry = Type.Object({
   to: Nullable(Type.String({ description: 'The version that the operation installs or restores.' })),
   reason: Nullable(Type.String()),
   code: Type.Optional(ReasonCode),
+  because: Type.Optional(
+    Type.Object(
+      { code: ReasonCode, reason: Type.String() },
+      { description: 'Why the agent itself went back from a release that it had installed.' },
+    ),
+  ),
   startedAt: Time,
   endedAt: Time,
   durationMs: Type.Number(),

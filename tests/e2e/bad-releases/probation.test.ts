@@ -31,8 +31,8 @@ describe('after its verdict, a release', { timeout: 600_000 }, () => {
       );
       const [entry] = status.history;
       assert.deepEqual(
-        [entry?.kind, entry?.trigger, entry?.result, entry?.from, entry?.to, entry?.code],
-        ['rollback', 'automatic', 'rolled_back', '1.1.0', '1.0.0', code],
+        [entry?.kind, entry?.trigger, entry?.result, entry?.from, entry?.to, entry?.because?.code, entry?.reason],
+        ['rollback', 'automatic', 'rolled_back', '1.1.0', '1.0.0', code, null],
       );
       assert.deepEqual([status.quarantined[0]?.version, status.quarantined[0]?.code], ['1.1.0', code]);
       assert.ok(!status.conditions.some(({ id }) => id === 'release_failing'));

@@ -217,7 +217,7 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
   const kept = candidates
     .filter(({ release }) => release.version !== operation.to.version)
     .slice(0, moment.keepReleases);
-  return end(journal, operation, moment, result, operation.because ?? null, {
+  return end(journal, operation, moment, result, null, {
     installed: operation.to,
     ...probationOf(operation, moment),
     kept,
@@ -280,6 +280,7 @@ function end(
     to: operation.to.version,
     reason: failure?.reason ?? null,
     code: failure?.code ?? null,
+    ...(operation.because && { because: operation.because }),
     startedAt: operation.startedAt,
     endedAt: moment.now,
     durationMs: moment.durationMs,

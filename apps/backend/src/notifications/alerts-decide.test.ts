@@ -60,6 +60,7 @@ const operation = (id: string, more: Partial<OperationFact> = {}): OperationFact
   result: 'updated',
   from: '1.0.0',
   to: '1.1.0',
+  reason: null,
   ...more,
 });
 
@@ -305,6 +306,26 @@ const rows: Row[] = [
     },
     alerts: ['update_failed 1.2.0', 'update_rolled_back 1.1.0', 'rollback_failed 0.9.0'],
     remember: ['operation 4'],
+  },
+  {
+    name: 'a way back that the agent chose, as of a release that was rolled back; one that failed is none',
+    facts: {
+      operations: [
+        operation('3', {
+          kind: 'rollback',
+          result: 'rolled_back',
+          from: '2.1.0',
+          to: '2.0.0',
+          because: {},
+          reason: 'not healthy',
+        }),
+        operation('2', { kind: 'rollback', result: 'rolled_back', from: '2.0.0', to: '1.0.0', because: {} }),
+        operation('1'),
+      ],
+      told: told({ operation: ['1', 9] }),
+    },
+    alerts: ['update_rolled_back 2.0.0'],
+    remember: ['operation 3'],
   },
   {
     name: 'a rollback by hand',

@@ -48,6 +48,10 @@ export type OperationFact = {
   result: 'updated' | 'rolled_back' | 'failed';
   from: string | null;
   to: string | null;
+  /** Why it failed. */
+  reason: string | null;
+  /** Why the agent itself went back; absent: a person asked, or it is no rollback. */
+  because?: object;
 };
 export type RolloutFact = { id: string; firmware: string; names: Readonly<Record<string, string>>; version: string };
 /** `forMs`: since it was told, or since this program started. */
@@ -214,8 +218,10 @@ function decideOperations({ rules, operations, told }: AlertFacts, { alerts, rem
   }
 }
 
-function alertOf({ kind, result, from, to }: OperationFact): Alert | null {
+function alertOf({ kind, result, from, to, reason, because }: OperationFact): Alert | null {
   if (result === 'updated') return null;
+  const isBack = because !== undefined && reason === null && result === 'rolled_back';
+  if (isBack) return { kind: 'update_rolled_back', version: from, kept: to };
   if (kind === 'rollback') return result === 'failed' ? { kind: 'rollback_failed', version: to, kept: from } : null;
   if (result === 'rolled_back') return { kind: 'update_rolled_back', version: to, kept: from };
   return { kind: 'update_failed', version: to, kept: from };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isSwitching, withPhase } from '../../api/station.ts';
-import { outcomeOf, stepsOf, unreadResult } from './outcome.ts';
+import { newestFirst, outcomeOf, stepsOf, unreadResult } from './outcome.ts';
 import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
 
 const now = Date.parse('2026-11-20T12:00:00.000Z');
@@ -38,6 +38,25 @@ test('each end of an operation has its own outcome', () => {
     'stayed',
     'start_failed',
   ]);
+});
+
+test('a way back that the agent chose is told as the failure of the release that it left', () => {
+  const because = { code: 'release_crashes', reason: 'service "backend" has crashed 3 times' };
+  const entry = sampleEntry({
+    kind: 'rollback',
+    result: 'rolled_back',
+    trigger: 'automatic',
+    from: '2.0.0',
+    to: '1.0.0',
+    because,
+  });
+  const [told] = newestFirst([entry]);
+  assert.deepEqual(
+    [told && outcomeOf(told), told?.to, told?.from, told?.code],
+    ['reverted', '2.0.0', '1.0.0', because.code],
+  );
+  const failed = newestFirst([{ ...entry, reason: 'not healthy' }])[0];
+  assert.equal(failed && outcomeOf(failed), 'stayed');
 });
 
 const drawn = (change: Parameters<typeof sampleOperation>[0]): string =>

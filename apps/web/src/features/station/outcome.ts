@@ -38,8 +38,15 @@ export const toneOfOutcome: Record<Outcome, Tone> = {
   start_failed: 'fault',
 };
 
+/** When the agent itself goes back, the household is told of the release that it left, as of one that failed at once. */
+const asTold = (entry: HistoryEntry): HistoryEntry => {
+  const { because, from, to, reason } = entry;
+  if (because === undefined || reason !== null || entry.result !== 'rolled_back') return entry;
+  return { ...entry, ...because, kind: 'update', from: to, to: from };
+};
+
 export const newestFirst = (history: readonly HistoryEntry[]): HistoryEntry[] =>
-  history.toSorted((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt));
+  history.map(asTold).toSorted((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt));
 
 /** A browser that is new to this station shows no old results. */
 const newsForMs = 7 * 24 * 3_600_000;
