@@ -109,6 +109,7 @@ export const parts: readonly Part[] = [
   part('firmware/hand-over', `${agent}/firmware`, `${backend}/firmware`),
   part('update/automatic', `${agent}/stack`, 'simulators/releases'),
   part('update/cut-pulls', `${agent}/stack/adapters/docker`),
+  part('update/damaged-release', `${agent}/stack`),
   part('update/image-pin', `${agent}/stack`),
   part('update/port-80-lock', `${agent}/stack`, `${agent}/portal`),
   part('update/private-registry', `${agent}/stack`),

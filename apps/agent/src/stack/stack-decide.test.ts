@@ -595,6 +595,8 @@ describe('whether the installed release is brought up', () => {
     assert.equal(of(container('backend', 'running'), container('frontend', 'running')), 'all');
     assert.equal(of(container('backend', 'running'), container('frontend', 'exited')), 'some');
     assert.equal(of(container('backend', 'exited'), container('mqtt', 'running')), 'none');
+    // Nobody has stopped it.
+    assert.equal(of(container('backend', 'restarting'), container('frontend', 'restarting')), 'some');
   });
 });
 

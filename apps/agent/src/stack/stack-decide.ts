@@ -251,14 +251,14 @@ function decideIdle(facts: Facts): Step {
   return { kind: 'idle' };
 }
 
-/** How many of a release's services have a running container. */
+/** How many of a release's services have a running container. One that the engine keeps restarting is not down: nobody has stopped it. */
 export type RunningPart = 'all' | 'some' | 'none';
 
 export function runningPart(containers: readonly ContainerFact[], services: readonly string[]): RunningPart {
-  const running = services.filter((service) =>
-    containers.some((one) => one.service === service && one.state === 'running'),
-  );
-  return running.length === services.length ? 'all' : running.length > 0 ? 'some' : 'none';
+  const isIn = (service: string, states: readonly string[]): boolean =>
+    containers.some((one) => one.service === service && states.includes(one.state));
+  if (services.every((service) => isIn(service, ['running']))) return 'all';
+  return services.some((service) => isIn(service, ['running', 'restarting'])) ? 'some' : 'none';
 }
 
 /**
