@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildForTests, builtEnv } from '../rig/build.ts';
-import { composePlugin, needPackages } from '../rig/debian.ts';
+import { composePlugin, needPackages, trixieDocker } from '../rig/debian.ts';
 import { prepareOldNpms } from '../rig/old-npm.ts';
 import { runParts } from '../rig/parts-run.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
@@ -72,10 +72,14 @@ function choose(options: ReturnType<typeof readOptions>): Chosen[] {
     .filter((chosen) => chosen.stories.length > 0);
 }
 
+/** Stories with the Docker of Debian 13. */
+const onTrixieDocker = /^(rig|update\/(damaged-\w+|cut-pulls))$/;
+
 /** Everything that comes over the network or is built: no test fetches anything. */
 async function prepare(chosen: readonly Chosen[]): Promise<void> {
   if (chosen.some(({ part }) => part.place === 'own network')) await needPackages(['caddy', 'chromium', 'iproute2']);
   if (chosen.length > 1) await composePlugin();
+  if (chosen.some(({ stories }) => stories.some((story) => onTrixieDocker.test(story)))) await trixieDocker();
   if (chosen.some(({ part }) => part.name === 'setup')) await prepareOldNpms(process.version.slice(1));
 }
 
