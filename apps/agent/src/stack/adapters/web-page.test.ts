@@ -96,6 +96,7 @@ describe('a page', () => {
       'modules',
     ],
     ['an import of a package by name', { ...files, '/a/page.js': 'import "react"; import(where)' }, 'modules'],
+    ['a script that the lexer cannot read', { ...files, '/a/page.js': 'import {' }, 'modules'],
     ['an empty style sheet', { ...files, '/a/start.css': '' }, 'modules'],
   ];
   for (const [name, site, kind] of odd) {

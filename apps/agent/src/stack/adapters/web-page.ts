@@ -110,11 +110,10 @@ async function parsePage(html: string, address: URL): Promise<Page> {
   return { files, shownBy: hasContent ? 'text' : scripts };
 }
 
+type Following = { signal: AbortSignal; depth: 'first' | 'all'; origin: string };
+
 /** Why one of the files, or of what they import, does not come; null: all do. */
-async function followFiles(
-  first: readonly AskedFile[],
-  { signal, depth, origin }: { signal: AbortSignal; depth: 'first' | 'all'; origin: string },
-): Promise<string | null> {
+async function followFiles(first: readonly AskedFile[], following: Following): Promise<string | null> {
   const asked = new Set<string>();
   let bytes = 0;
   let next = [...first];
@@ -122,11 +121,11 @@ async function followFiles(
     const layer = next.filter(({ url }) => !asked.has(url.href) && asked.size < maxFiles && asked.add(url.href));
     next = [];
     for (let at = 0; at < layer.length; at += atOnce) {
-      const readings = await Promise.all(layer.slice(at, at + atOnce).map((file) => readFile(file, origin, signal)));
+      const readings = await Promise.all(layer.slice(at, at + atOnce).map((file) => readFile(file, following)));
       for (const { fault, size, imports } of readings) {
         if (fault !== null) return fault;
         bytes += size;
-        if (depth === 'all') next.push(...imports);
+        next.push(...imports);
       }
       if (bytes >= maxBytes) break;
     }
@@ -136,13 +135,13 @@ async function followFiles(
 
 type FileReading = { fault: string | null; size: number; imports: AskedFile[] };
 
-async function readFile(file: AskedFile, origin: string, signal: AbortSignal): Promise<FileReading> {
+async function readFile(file: AskedFile, { signal, depth, origin }: Following): Promise<FileReading> {
   const got = await get(file.url, signal);
   const fault = got === null ? 'does not come' : faultOf(got, file);
   if (got === null || fault !== null)
     return { fault: `the page's file ${nameOf(file.url)} ${fault}`, size: 0, imports: [] };
-  const source = Buffer.from(got.body).toString('utf8');
-  return { fault, size: got.body.length, imports: file.isModule ? await importsOf(source, got.url, origin) : [] };
+  const isFollowed = file.isModule && depth === 'all';
+  return { fault, size: got.body.length, imports: isFollowed ? await importsOf(got, origin) : [] };
 }
 
 function faultOf({ status, type, body }: Got, { isStyle }: AskedFile): string | null {
@@ -152,11 +151,16 @@ function faultOf({ status, type, body }: Got, { isStyle }: AskedFile): string | 
   return !isStyle && (body.length === 0 || body[0] === 0) ? 'is empty' : null;
 }
 
-async function importsOf(source: string, address: URL, origin: string): Promise<AskedFile[]> {
+async function importsOf({ body, url: address }: Got, origin: string): Promise<AskedFile[]> {
   const { parse } = await import('es-module-lexer/minimal/js');
-  const specifiers = parse(source)[0].flatMap(({ n }) =>
-    n !== undefined && /^(\.{0,2}\/|https?:)/.test(n) ? [n] : [],
-  );
+  let found: ReturnType<typeof parse>[0];
+  try {
+    [found] = parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    // Browsers may know more of the language than the lexer.
+    return [];
+  }
+  const specifiers = found.flatMap(({ n }) => (n !== undefined && /^(\.{0,2}\/|https?:)/.test(n) ? [n] : []));
   const urls = specifiers.flatMap((specifier) => URL.parse(specifier, address.href) ?? []);
   return urls.filter((url) => url.origin === origin).map((url) => ({ url, isModule: true, isStyle: false }));
 }
