@@ -50,6 +50,10 @@ export const parts: readonly Part[] = [
   part('backend/restarts', `${backend}/mqtt`, `${backend}/store`, `${backend}/history`, `${backend}/devices`),
   part('update/interrupted', `${agent}/stack`),
   inOwnNetwork(part('web/household', web, `${backend}/people`, `${backend}/http`)),
+  part('bad-releases/more', `${agent}/stack`, 'deploy/frontend'),
+  part('bad-releases/foreign', `${agent}/stack`),
+  part('bad-releases/probation', `${agent}/stack`),
+  gate(part('bad-releases/people', `${agent}/stack`, 'deploy/proxy')),
   gate(part('stack', 'deploy', 'apps/backend', 'scripts/release')),
   gate(inOwnNetwork(part('web', web, `${backend}/http`, `${backend}/system`, 'simulators/frontend'))),
   gate(part('update/releases', `${agent}/stack`, `${agent}/core`)),
@@ -158,10 +162,6 @@ export const parts: readonly Part[] = [
   part('agent-build', 'scripts', 'package-lock.json'),
   part('agent-arm64', 'scripts/build-agent.ts', 'package-lock.json'),
   gate(part('replicas/shared-writes', `${backend}/replicas`, `${backend}/store`, `${backend}/history`)),
-  gate(part('bad-releases/people', `${agent}/stack`, 'deploy/proxy')),
-  part('bad-releases/more', `${agent}/stack`, 'deploy/frontend'),
-  part('bad-releases/foreign', `${agent}/stack`),
-  part('bad-releases/probation', `${agent}/stack`),
   part('rig', 'tests/rig'),
 ];
 
