@@ -176,6 +176,8 @@ async function updateUnderLoad(): Promise<Load> {
     HEALTHCHECK_URL: stack.healthUrl,
     AUTO_UPDATE: 'false',
     STABILIZATION_SECONDS: '2',
+    // The first certificate restarts the proxy, once in its life and not in an update.
+    HTTPS: 'off',
     PORT: '0',
   });
   await agent.start();
