@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addLook, judgeProbation, noProbation, type ProbationLook, type ProbationSeen } from './probation-decide.ts';
+import { addLook, judgeProbation, type ProbationLook, type ProbationSeen } from './probation-decide.ts';
 import type { ContainerFact } from './stack-ports.ts';
 
 const container = (changes: Partial<ContainerFact> = {}): ContainerFact => ({
@@ -18,8 +18,8 @@ const quiet: ProbationLook = { containers: [container()], memory: { backend: 0.4
 const look = (changes: Partial<ProbationLook> = {}): ProbationLook => ({ ...quiet, ...changes });
 
 const codeAfter = (...looks: ProbationLook[]): string | undefined => {
-  const seen = looks.reduce<ProbationSeen>((before, one, index) => addLook(before, one, index === 0), noProbation);
-  return judgeProbation(seen, looks.at(-1)?.containers ?? [])?.code;
+  const seen = looks.reduce<ProbationSeen | null>(addLook, null);
+  return seen === null ? undefined : judgeProbation(seen, looks.at(-1)?.containers ?? [])?.code;
 };
 const times = (count: number, one: ProbationLook): ProbationLook[] => Array.from({ length: count }, () => one);
 
@@ -53,9 +53,17 @@ describe('a release on probation', () => {
     assert.equal(codeAfter(...times(5, broken)), 'release_page_broken');
   });
 
+  test('is judged while a service has done its work and ended before', () => {
+    const done = container({ id: 'migration', service: 'migration', state: 'exited', restartCount: 0 });
+    const broken = look({ containers: [container(), done], pageFault: 'the page answers 502' });
+    assert.equal(codeAfter(...times(5, broken)), 'release_page_broken');
+    const failed = { ...broken, containers: [container(), { ...done, exitCode: 1 }] };
+    assert.equal(codeAfter(...times(5, failed)), undefined);
+  });
+
   test('is not judged by its page while a person has stopped a service', () => {
     const stopped = look({ containers: [container({ state: 'exited' })], pageFault: 'the page answers 502' });
-    assert.equal(codeAfter(...times(50, stopped)), undefined);
+    assert.equal(codeAfter(quiet, ...times(50, stopped)), undefined);
     const paused = look({ containers: [container({ state: 'paused' })], memory: { backend: 1 } });
     assert.equal(codeAfter(...times(50, paused)), undefined);
   });

@@ -6,6 +6,8 @@ import type { FailureCode } from './stack-facts.ts';
 export type ProbationSeen = {
   /** Container id → its restarts before the first look. */
   baseline: Readonly<Record<string, number>>;
+  /** Ids of the containers that had done their work and ended before the first look. */
+  ended: readonly string[];
   /** The latest looks in a row in which the page could not be shown, and why. */
   page: { looks: number; fault: string };
   /** Service → the latest looks in a row in which its memory was full. */
@@ -28,22 +30,27 @@ const restartsOfALoop = 3;
 const looksInARow = 5;
 const fullMemory = 0.97;
 
-export const noProbation: ProbationSeen = { baseline: {}, page: { looks: 0, fault: '' }, memory: {} };
+const noProbation: ProbationSeen = { baseline: {}, ended: [], page: { looks: 0, fault: '' }, memory: {} };
 
 /** Adds a look. While a service is stopped, a person may have stopped it: then nothing but restarts counts. */
-export function addLook(seen: ProbationSeen, look: ProbationLook, isFirst: boolean): ProbationSeen {
+export function addLook(before: ProbationSeen | null, look: ProbationLook): ProbationSeen {
   const { containers, pageFault } = look;
-  const baseline = isFirst
-    ? Object.fromEntries(containers.map(({ id, restartCount }) => [id, restartCount]))
-    : seen.baseline;
-  if (containers.some(({ state }) => state !== 'running')) return { ...noProbation, baseline };
+  const seen = before ?? firstLook(containers);
+  const isStopped = containers.some(({ id, state }) => state !== 'running' && !seen.ended.includes(id));
+  if (isStopped) return { ...seen, page: noProbation.page, memory: {} };
   const full = Object.entries(look.memory).filter(([, part]) => part >= fullMemory);
   return {
-    baseline,
+    ...seen,
     page: pageFault === null ? noProbation.page : { looks: seen.page.looks + 1, fault: pageFault },
     memory: Object.fromEntries(full.map(([service]) => [service, (ownValue(seen.memory, service) ?? 0) + 1])),
   };
 }
+
+const firstLook = (containers: readonly ContainerFact[]): ProbationSeen => ({
+  ...noProbation,
+  baseline: Object.fromEntries(containers.map(({ id, restartCount }) => [id, restartCount])),
+  ended: containers.filter(({ state, exitCode }) => state === 'exited' && exitCode === 0).map(({ id }) => id),
+});
 
 /** Why the release should go; null: nothing speaks against it. */
 export function judgeProbation(seen: ProbationSeen, containers: readonly ContainerFact[]): Failure | null {

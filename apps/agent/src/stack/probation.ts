@@ -1,6 +1,6 @@
 import type { Journal } from './journal.ts';
 import { rollbackTarget } from './operation-decide.ts';
-import { addLook, type Failure, judgeProbation, noProbation, type ProbationSeen } from './probation-decide.ts';
+import { addLook, type Failure, judgeProbation, type ProbationSeen } from './probation-decide.ts';
 import type { OperationRequest } from './journal-keeper.ts';
 import type { StackConditions } from './stack-conditions.ts';
 import type { StepContext } from './step-context.ts';
@@ -73,7 +73,7 @@ async function lookOnce(
   const containers = all.filter(({ service }) => installed !== null && service in installed.imageIds);
   const memory = (await engine.memoryUse?.(containers)) ?? {};
   const pageFault = hasPage ? (await surface.startPage(signal)).fault : null;
-  const seen = addLook(before ?? noProbation, { containers, memory, pageFault }, before === null);
+  const seen = addLook(before, { containers, memory, pageFault });
   return { seen, failure: judgeProbation(seen, containers) };
 }
 
