@@ -33,14 +33,14 @@ test('the first file of an archive by tar is read, with its owner; folders are p
     for (const format of ['ustar', 'gnu', 'posix']) {
       const arguments_ = ['-c', '-C', folder, `--format=${format}`, '--owner=7', '--group=8', '.'];
       const archive = spawnSync('tar', arguments_).stdout;
-      const file = firstFile(archive);
+      const file = await firstFile(archive);
       assert.deepEqual([Buffer.from(file?.content ?? []).toString(), file?.uid, file?.gid], ['content', 7, 8]);
     }
   }));
 
-test('an archive that is cut off or has no file has no first file', () => {
+test('an archive that is cut off or has no file has no first file', async () => {
   const archive = archiveOf({ name: 'a', mode: 0o600, uid: 0, gid: 0, content: Buffer.alloc(2000) });
-  for (const length of [0, 100, 512, 1500]) assert.equal(firstFile(archive.subarray(0, length)), null);
-  assert.equal(firstFile(Buffer.alloc(1024)), null);
-  assert.equal(firstFile(Buffer.alloc(1024, 'x')), null);
+  for (const length of [0, 100, 512, 1500]) assert.equal(await firstFile(archive.subarray(0, length)), null);
+  assert.equal(await firstFile(Buffer.alloc(1024)), null);
+  assert.equal(await firstFile(Buffer.alloc(1024, 'x')), null);
 });

@@ -1,3 +1,5 @@
+import { BrokenArchive, readTar } from './tar-reader.ts';
+
 /**
  * Tar archives with small files, as the Engine API gives and takes them (ContainerArchive, PutContainerArchive). Format: POSIX ustar
  * (IEEE Std 1003.1, pax): a header block of 512 bytes, then the content padded to 512 bytes.
@@ -6,22 +8,21 @@ const blockBytes = 512;
 const at = { name: 0, mode: 100, uid: 108, gid: 116, size: 124, time: 136, sum: 148, type: 156, magic: 257 };
 
 /** The first regular file of an archive; null: there is none, or the archive is cut off. */
-export function firstFile(archive: Uint8Array): { content: Uint8Array; uid: number; gid: number } | null {
-  const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
-  for (let from = 0; from + blockBytes <= bytes.length;) {
-    const size = octal(bytes, from + at.size, 12);
-    const start = from + blockBytes;
-    // Zero blocks end the archive.
-    if (size === null || bytes[from] === 0 || start + size > bytes.length) return null;
-    const type = bytes[from + at.type] ?? 0;
-    if (type === 0 || type === 0x30) {
-      const uid = octal(bytes, from + at.uid, 8);
-      const gid = octal(bytes, from + at.gid, 8);
-      return { content: bytes.subarray(start, start + size), uid: uid ?? 0, gid: gid ?? 0 };
+export async function firstFile(
+  archive: Uint8Array,
+): Promise<{ content: Uint8Array; uid: number; gid: number } | null> {
+  try {
+    for await (const { kind, uid, gid, content } of readTar(oneChunk(archive))) {
+      if (kind === 'file') return { content: Buffer.concat(await Array.fromAsync(content)), uid, gid };
     }
-    from = start + Math.ceil(size / blockBytes) * blockBytes;
+  } catch (error) {
+    if (!(error instanceof BrokenArchive)) throw error;
   }
   return null;
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 export type ArchivedFile = {
@@ -64,13 +65,4 @@ function headerOf(file: ArchivedFile): Buffer {
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, '0')}\u0000 `, at.sum, 'latin1');
   return header;
-}
-
-/** Null: not an octal number. */
-function octal(bytes: Buffer, from: number, length: number): number | null {
-  const text = bytes
-    .toString('latin1', from, from + length)
-    .replace(/[\0 ]+$/, '')
-    .trim();
-  return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : null;
 }

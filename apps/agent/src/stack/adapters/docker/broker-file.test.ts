@@ -47,7 +47,7 @@ async function engine(options: { service?: string; putStatus?: number } = {}) {
       );
     }
     if (options.putStatus !== undefined) return json({ message: 'said' }, options.putStatus);
-    const file = firstFile(body);
+    const file = await firstFile(body);
     assert.ok(file);
     state.content = Buffer.from(file.content);
     state.owner = { uid: file.uid, gid: file.gid };

@@ -29,13 +29,13 @@ export function createBrokerFile(api: EngineApi, project: () => Promise<string>)
       const { status, bytes } = await readArchive(container.id);
       if (status === 404) return { kind: 'absent' };
       if (bytes === null) return { kind: 'too_large' };
-      const logins = status === 200 ? parse(firstFile(bytes)?.content) : null;
+      const logins = status === 200 ? parse((await firstFile(bytes))?.content) : null;
       return logins === null ? { kind: 'not_valid' } : { kind: 'ok', logins };
     },
     replace: async (logins) => {
       const container = await find();
       const present = container && (await readArchive(container.id));
-      const file = present?.bytes ? firstFile(present.bytes) : null;
+      const file = present?.bytes ? await firstFile(present.bytes) : null;
       if (container === null || file === null)
         throw new StationError('unavailable', 'the broker has no file of logins');
       const { uid, gid } = file;
