@@ -45,6 +45,16 @@ const good: readonly (readonly [string, Changes])[] = [
     { backend: file('index.html', '<script type=module src=//cdn.example/a.js></script>') },
   ],
   ['has a second page that is not whole', { backend: file('other.html', '<script src=/missing.js></script>') }],
+  ['imports a package by its name', { backend: file('app.js', 'import "react"; import(where())') }],
+  ['writes its tags in capitals', { backend: file('index.html', '<SCRIPT TYPE=MODULE SRC=/app.js></SCRIPT>') }],
+  [
+    'has a script for old browsers alone',
+    { backend: file('index.html', `${withScript}<script nomodule src=/old.js></script>`) },
+  ],
+  [
+    'has data beside its script',
+    { backend: file('index.html', `${withScript}<script type=application/json>{}</script>`) },
+  ],
   ['has a frontend of its own', { frontend: file('index.html', 'other') }],
   ['has a frontend that nobody asks', { frontend: command('exec sleep 100000') }],
 ];

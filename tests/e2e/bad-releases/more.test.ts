@@ -92,6 +92,18 @@ const bad: readonly Bad[] = [
     'release_data_lost',
     /set-up does not/,
   ],
+  [
+    'fails at the log-in',
+    () => ({ backend: answering('/api/auth/login', 500) }),
+    'release_log_in_broken',
+    /answers 500/,
+  ],
+  [
+    'has lost its accounts',
+    () => ({ backend: withProgram("process.env.DATA_DIR = '/tmp';") }),
+    'release_data_lost',
+    /accounts are gone/,
+  ],
   ['has no log-in', () => ({ backend: answering('/api/auth/login', 404) }), 'release_log_in_broken', /answers 404/],
   [
     'hangs at the log-in',

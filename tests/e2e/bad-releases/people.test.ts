@@ -1,5 +1,5 @@
 import { after, before, describe, test } from 'node:test';
-import { answering, changedPage, upgrading, withContent, withoutFile, withProgram } from './faults.ts';
+import { changedPage, upgrading, withContent, withoutFile, withProgram } from './faults.ts';
 import { createHome, type Home } from './home.ts';
 import { assertRolledBack, assertStays, type Changes } from './offered.ts';
 
@@ -27,14 +27,7 @@ const bad: readonly Bad[] = [
     'release_socket_dead',
     /WebSocket/,
   ],
-  ['its log-in fails', () => ({ backend: answering('/api/auth/login', 500) }), 'release_log_in_broken', /answers 500/],
   ['its devices stay away', () => ({ backend: withProgram(foreignStation) }), 'release_devices_away', /0 of 5 devices/],
-  [
-    'its accounts are gone',
-    () => ({ backend: withProgram("process.env.DATA_DIR = '/tmp';") }),
-    'release_data_lost',
-    /accounts are gone/,
-  ],
 ];
 
 describe('a release whose health address answers', { timeout: 900_000 }, () => {

@@ -2,10 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createDockerEngine as createAdapter } from '@station/agent/stack/adapters/docker/docker-engine';
 import { readTar } from '@station/agent/stack/adapters/docker/tar-reader';
-import { systemClock } from '@station/kit/clock';
-import { exists, nodeDisk } from '@station/kit/durable-files';
+import { exists } from '@station/kit/durable-files';
 import { needPackages } from '../../rig/debian.ts';
 import { createDockerEngine, type DockerEngine, type ImageStore } from '../../rig/docker-engine.ts';
 import { type ImageFile, type Layer, packLayer, pushImage } from '../../rig/image-push.ts';
@@ -13,6 +11,7 @@ import { run } from '../../rig/program.ts';
 import { createRegistry, type Registry } from '../../rig/registry.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { createDisks } from '../../station-machine/disks.ts';
+import { adapterOn } from './engine-of.ts';
 
 /** Path → SHA-256 of what was pushed. */
 type Truth = ReadonlyMap<string, string>;
@@ -24,7 +23,7 @@ export type ImageLab = AsyncDisposable & {
   engine: DockerEngine;
   registry: Registry;
   images: Readonly<Record<string, LabImage>>;
-  adapter: ReturnType<typeof createAdapter>;
+  adapter: ReturnType<typeof adapterOn>;
   /** Copies the disk as it is at this instant, in use: what a power cut leaves. */
   copyDisk(): Promise<string>;
   /** Stops the engine and copies its disk with all that was written. */
@@ -74,24 +73,10 @@ async function openLab(
   const project = await workspace.subfolder('project');
   const services = Object.entries(images).map(([name, { reference }]) => `  ${name}:\n    image: ${reference}\n`);
   await writeFile(join(project, 'compose.yml'), `name: station\nservices:\n${services.join('')}`);
-  const adapter = createAdapter({
-    disk: nodeDisk,
-    socketPath: engine.socketPath,
-    program: 'docker',
-    projectPath: project,
+  const adapter = adapterOn(engine, {
+    folder: project,
     composeFile: 'compose.yml',
-    overridePath: join(project, 'no-override.yml'),
-    containerNames: {},
-    credentials: null,
-    env: { ...engine.env },
-    clock: systemClock,
-    alive: () => undefined,
-    onLink: () => undefined,
-    onRestart: () => undefined,
-    onRemoved: () => undefined,
-    onRepaired: () => undefined,
-    archivePath: join(workspace.folder, 'rebuilding.tar'),
-    containerdSockets: [engine.containerdSocket],
+    workFolder: workspace.folder,
     bootedAtMs: () => bootedAtMs,
   });
   return {
