@@ -133,7 +133,7 @@ export const problems = {
     },
     release_failing: {
       title: title.release_failing,
-      help: 'Stelle die vorige Version wieder her. Was fehlt, steht beim Ergebnis der Aktualisierung.',
+      help: 'Ihre Seite lässt sich nicht anzeigen, sie stürzt immer wieder ab, oder sie braucht mehr Speicher, als sie verwenden darf. Stelle die vorige Version wieder her.',
     },
     rollback_unavailable: {
       title: title.rollback_unavailable,

@@ -133,7 +133,7 @@ export const problems = {
     },
     release_failing: {
       title: title.release_failing,
-      help: 'Przywróć poprzednią wersję. Co nie działa, pokazuje ostatni błąd.',
+      help: 'Nie da się wyświetlić jej strony, ciągle przestaje działać albo potrzebuje więcej pamięci, niż jej wolno. Przywróć poprzednią wersję.',
     },
     rollback_unavailable: {
       title: title.rollback_unavailable,

@@ -133,7 +133,7 @@ export const problems = {
     },
     release_failing: {
       title: title.release_failing,
-      help: 'Поверніть попередній випуск. Що саме не працює, видно в останній помилці.',
+      help: 'Його сторінку не вдається показати, він раз у раз аварійно завершується, або йому бракує дозволеної пам’яті. Поверніть попередній випуск.',
     },
     rollback_unavailable: {
       title: title.rollback_unavailable,
