@@ -127,3 +127,13 @@ test('a last will that may be older than the last message waits for a longer sil
   sure.pass(willGraceMs);
   assert.deepEqual(sure.emitted, ['offline']);
 });
+
+test('a device is heard once it has sent something since the start, until it is offline', () => {
+  using all = keeperFor('online');
+  all.keeper.listening(true);
+  assert.deepEqual(all.keeper.heard(), [], 'it was online when the backend before ended');
+  all.keeper.received('d');
+  assert.deepEqual(all.keeper.heard(), ['d']);
+  all.pass(silenceMs + 1_000);
+  assert.deepEqual(all.keeper.heard(), []);
+});
