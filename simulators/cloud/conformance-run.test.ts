@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -98,6 +100,36 @@ test('the program reports what is missing, then passes all checks of this statio
     all.results(),
     Array.from({ length: 11 }, () => 'ok'),
   );
+});
+
+test('the program logs in again when the cloud ends a login right after it was made', async () => {
+  await using all = await station();
+  const { port } = new URL(all.target.home);
+  let ended = 0;
+  const onTheWay = createServer((incoming, response) => {
+    // The second one has the token of a login.
+    if (incoming.url === '/api/station' && ended < 2) {
+      ended += 1;
+      response.writeHead(401).end();
+      return;
+    }
+    const { method = 'GET', url = '/', headers } = incoming;
+    incoming.pipe(
+      request({ port, method, path: url, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      }),
+    );
+  });
+  await once(onTheWay.listen(0, '127.0.0.1'), 'listening');
+  await using _closing = { [Symbol.asyncDispose]: async () => void onTheWay.close() };
+  const home = `http://127.0.0.1:${(onTheWay.address() as AddressInfo).port}`;
+  const named: Check = {
+    name: 'named',
+    run: async ({ home: at }) => assert.equal(typeof (await at.stationName()), 'string'),
+  };
+  assert.equal(await all.run({ home }, { checks: [named] }), true, all.lines.join('\n'));
+  assert.equal(ended, 2);
 });
 
 test('the program exits with 1 and says why when no station connects', async () => {
