@@ -301,7 +301,7 @@ const throttling: Begin = async ({ station: { running } }) => {
 /** A device that reports all the time, and gets a command right before the first jump. */
 const devices: Begin = async (world) => {
   const { backend } = world.station.running;
-  const login = await addDevice(backend.db, 'hall', 'light-v1');
+  const login = await addDevice(backend.db, 'hall', 'light');
   const lamp = await connectDevice(backend.mqttAddress ?? '', login);
   const sent: { value: number; trueMs: number }[] = [];
   const report = async (value: number): Promise<void> => {
@@ -314,7 +314,7 @@ const devices: Begin = async (world) => {
   return {
     beforeJump: async () => {
       await report(2);
-      await post(world, `/api/devices/${login.id}/command`, { action: 'set_power', params: { power: true } }, 202);
+      await post(world, `/api/devices/${login.id}/command`, { action: 'turn_on' }, 202);
     },
     afterJump: async (jump) => {
       if (jump === 0) {

@@ -9,11 +9,11 @@ const sensor = '01890000-0000-7000-8000-000000000002';
 const hall = '01890000-0000-7000-8000-00000000000a';
 const evening = '01890000-0000-7000-8000-00000000000b';
 const context: FlowContext = {
-  zone: (id) => (id === hall ? [findBuiltInType('light-v1'), findBuiltInType('pir'), undefined] : null),
+  zone: (id) => (id === hall ? [findBuiltInType('light'), findBuiltInType('pir'), undefined] : null),
   scene: (id) => id === evening,
   hasPlace: true,
   device: (id) =>
-    ({ [lamp]: { type: findBuiltInType('light-v1') }, [sensor]: { type: findBuiltInType('pir') } })[id] ?? null,
+    ({ [lamp]: { type: findBuiltInType('light') }, [sensor]: { type: findBuiltInType('pir') } })[id] ?? null,
   cronProblem: (expression) => (expression === 'bad' ? 'It is bad.' : null),
 };
 
@@ -28,7 +28,7 @@ const motion = node('motion', 'trigger', 'device_state_changed', {
   operator: 'eq',
   value: true,
 });
-const on = node('on', 'action', 'device_command', { deviceId: lamp, action: 'set_power', params: { power: true } });
+const on = node('on', 'action', 'device_command', { deviceId: lamp, action: 'turn_on' });
 const wait = node('wait', 'action', 'delay', { seconds: 120 });
 const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target });
 
@@ -143,11 +143,11 @@ test('a command must be known to the device and allowed for automations', () => 
   assert.deepEqual(of({ action: 'set_brightness', params: { brightness: 500 } }), [
     `command_params ${at}/params/brightness`,
   ]);
-  assert.deepEqual(of({ action: 'set_power' }), [`command_params ${at}/params/power`]);
+  assert.deepEqual(of({ action: 'set_brightness' }), [`command_params ${at}/params/brightness`]);
   assert.deepEqual(of({ action: 'dance' }), [`unknown_command ${at}/action`]);
   assert.deepEqual(of({ action: 'factory_reset' }), [`command_not_allowed ${at}/action`]);
   const gone = '01890000-0000-7000-8000-000000000009';
-  assert.deepEqual(of({ deviceId: gone, action: 'set_power' }), [`unknown_device ${at}/deviceId`]);
+  assert.deepEqual(of({ deviceId: gone, action: 'turn_on' }), [`unknown_device ${at}/deviceId`]);
 });
 
 test('the sun needs the place of the station', () => {

@@ -1,27 +1,13 @@
 import climate from './device-types/climate.json' with { type: 'json' };
-import climateV1 from './device-types/climate-v1.json' with { type: 'json' };
 import light from './device-types/light.json' with { type: 'json' };
-import lightV1 from './device-types/light-v1.json' with { type: 'json' };
 import pir from './device-types/pir.json' with { type: 'json' };
-import pirV1 from './device-types/pir-v1.json' with { type: 'json' };
 import switchPir from './device-types/switch-pir.json' with { type: 'json' };
-import switchPirV1 from './device-types/switch-pir-v1.json' with { type: 'json' };
 import { type DeviceType, type DeviceTypeFinder, readDeviceType } from './device-types.ts';
 
 /**
- * The types that every station knows (contracts, section 8a): those of devices in the field, and those of Station's first release, whose
- * names end in `-v1`. @throws {Error} at import when a file is not a device type.
+ * The types that every station knows (contracts, section 8a). @throws {Error} at import when a file is not a device type.
  */
-export const builtInDeviceTypes: readonly DeviceType[] = [
-  light,
-  switchPir,
-  pir,
-  climate,
-  lightV1,
-  switchPirV1,
-  pirV1,
-  climateV1,
-].map((file) => {
+export const builtInDeviceTypes: readonly DeviceType[] = [light, switchPir, pir, climate].map((file) => {
   const read = readDeviceType(file);
   if (read.kind === 'ok') return read.deviceType;
   throw new Error(`The built-in type ${file.type} is not valid: ${read.faults.join('; ')}`);

@@ -38,7 +38,7 @@ test('reads type and chip of a name', () => {
     ['switch-pir', 'switch-pir', null],
     ['esp32-light', 'light', 'esp32'],
     ['esp32s3-switch-pir', 'switch-pir', 'esp32s3'],
-    ['esp8266-light-v1', 'light-v1', 'esp8266'],
+    ['esp8266-light', 'light', 'esp8266'],
     ['esp32', 'esp32', null],
     ['esp32x-light', 'esp32x-light', null],
     ['stm32-light', 'stm32-light', null],
@@ -62,8 +62,7 @@ test('the older form of a name is stored with a dash', () => {
     assert.equal(canonicalFirmwareName(text), text);
 });
 
-test('firmware of its chip goes before one for every chip; first-release types have names of their own', () => {
+test('firmware of its chip goes before one for every chip', () => {
   assert.deepEqual(firmwareNamesOf({ type: 'light', chip: 'ESP32-C3' }), ['esp32c3-light', 'light']);
   assert.deepEqual(firmwareNamesOf({ type: 'light', chip: null }), ['light']);
-  assert.deepEqual(firmwareNamesOf({ type: 'light-v1', chip: 'esp32' }), ['esp32-light-v1', 'light-v1']);
 });

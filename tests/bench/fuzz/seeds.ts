@@ -90,21 +90,13 @@ export function exampleOf(schema: JsonSchema, random: Random, ids: readonly stri
       return null;
     case undefined:
     default:
-      return pick(random, ['x', 1, null, { action: 'set_power' }, []]);
+      return pick(random, ['x', 1, null, { action: 'turn_on' }, []]);
   }
 }
 
 function textOf(schema: JsonSchema, random: Random, ids: readonly string[]): string {
   if (schema.format === 'uuid') return pick(random, ids);
-  const words = [
-    'Hall',
-    '1.2.3',
-    'set_power',
-    'temperature',
-    'someone@example.org',
-    '2026-01-01T00:00:00.000Z',
-    '07:30',
-  ];
+  const words = ['Hall', '1.2.3', 'turn_on', 'temperature', 'someone@example.org', '2026-01-01T00:00:00.000Z', '07:30'];
   const word = pick(random, words).padEnd(schema.minLength ?? 1, 'x');
   return word.slice(0, schema.maxLength ?? word.length);
 }

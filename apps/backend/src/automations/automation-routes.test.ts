@@ -247,8 +247,8 @@ test('any device of a zone starts it, and each device of the zone gets the comma
   for (const [name, type] of [
     ['motion-1', 'pir'],
     ['motion-2', 'pir'],
-    ['lamp-1', 'light-v1'],
-    ['lamp-2', 'light-v1'],
+    ['lamp-1', 'light'],
+    ['lamp-2', 'light'],
   ] as const) {
     const login = await addDevice(all.backend.db, name, type);
     await askElse(all, 'PATCH', `/api/devices/${login.id}`, { zoneId: hall });
@@ -261,7 +261,7 @@ test('any device of a zone starts it, and each device of the zone gets the comma
     (typeof logins)[0],
   ];
   const motion = { zoneId: hall, capability: 'motion', operator: 'eq', value: true };
-  const light = { zoneId: hall, action: 'set_power', params: { power: true } };
+  const light = { zoneId: hall, action: 'turn_on' };
   const flow = chain([node('t', 'trigger', 'zone_state_changed', motion), node('a', 'action', 'zone_command', light)]);
   const { id } = await all.add(flow);
   assert.equal((await all.ask('POST', `/${id}/publish`)).statusCode, 200);
@@ -269,7 +269,7 @@ test('any device of a zone starts it, and each device of the zone gets the comma
   await using second = await connectDevice(mqtt, other);
   await using lit = await connectDevice(mqtt, lamp);
   await using gone = await connectDevice(mqtt, dark);
-  await gone.publish('state', { state: { power: false } });
+  await gone.publish('state', { state: { on: false } });
   gone.client.stream.destroy();
   await until('a lamp is offline', async () => {
     const answer = await all.http.inject({ url: `/api/devices/${dark.id}`, headers: bearer(all.accessToken) });
@@ -277,9 +277,9 @@ test('any device of a zone starts it, and each device of the zone gets the comma
   });
   lit.client.on('message', (topic, payload) => {
     if (!topic.endsWith('/command')) return;
-    const { commandId, power } = JSON.parse(payload.toString()) as Record<string, unknown>;
+    const { commandId, action } = JSON.parse(payload.toString()) as Record<string, unknown>;
     void lit.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
-    void lit.publish('state', { state: { power } });
+    void lit.publish('state', { state: { on: action === 'turn_on' } });
   });
   for (const one of [first, second, lit]) await one.publish('state', { state: { motion: false } });
   await first.publish('state', { state: { motion: true } });
@@ -322,14 +322,14 @@ test('any device of a zone starts it, and each device of the zone gets the comma
 
 test('a test shows what each step would see and do now, and does nothing', async () => {
   await using all = await withOwner();
-  const { id: deviceId } = await addDevice(all.backend.db, 'lamp-1', 'light-v1');
+  const { id: deviceId } = await addDevice(all.backend.db, 'lamp-1', 'light');
   const is = (id: string, value: boolean) =>
-    node(id, 'condition', 'state_equals', { deviceId, capability: 'power', value });
+    node(id, 'condition', 'state_equals', { deviceId, capability: 'on', value });
   const wait = node('wait', 'condition', 'wait_until', {
-    until: { kind: 'state_equals', config: { deviceId, capability: 'power', value: true } },
+    until: { kind: 'state_equals', config: { deviceId, capability: 'on', value: true } },
     seconds: 60,
   });
-  const off = node('off', 'action', 'device_command', { deviceId, action: 'set_power', params: { power: false } });
+  const off = node('off', 'action', 'device_command', { deviceId, action: 'turn_off' });
   const flow = {
     nodes: [daily, is('on', true), act('hook'), wait, off],
     edges: [

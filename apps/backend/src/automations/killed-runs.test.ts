@@ -38,24 +38,24 @@ async function lampAt(broker: string, received: unknown[]): Promise<TestDevice> 
   const lamp = await connectDevice(broker, logins[1]!);
   lamp.client.on('message', (topic, payload) => {
     if (!topic.endsWith('/command')) return;
-    const { power, commandId } = JSON.parse(payload.toString()) as Record<string, unknown>;
-    received.push(power);
+    const { action, commandId } = JSON.parse(payload.toString()) as Record<string, unknown>;
+    received.push(action);
     void lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
-    void lamp.publish('state', { state: { power } });
+    void lamp.publish('state', { state: { on: action === 'turn_on' } });
   });
   await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
   return lamp;
 }
 
-const power = (id: string, deviceId: string, on: boolean) =>
-  node(id, 'action', 'device_command', { deviceId, action: 'set_power', params: { power: on } });
+const command = (id: string, deviceId: string, action: string) =>
+  node(id, 'action', 'device_command', { deviceId, action });
 
 test('motion, lamp on, wait until there is none, lamp off: also when the backend is killed at each wait', async () => {
   await using folder = await temporaryFolder();
   const devicesFile = join(folder.path, 'devices.json');
   const devices = logins.map(({ externalId, token }, index) => ({
     externalId,
-    type: index === 0 ? 'pir' : 'light-v1',
+    type: index === 0 ? 'pir' : 'light',
     name: externalId,
     token,
   }));
@@ -81,13 +81,13 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
     });
     const flow = chain([
       motion,
-      power('on', lampId, true),
+      command('on', lampId, 'turn_on'),
       node('still', 'condition', 'wait_until', {
         until: { kind: 'state_equals', config: { deviceId: sensorId, capability: 'motion', value: false } },
         seconds: 600,
       }),
       delay('wait', 3),
-      power('off', lampId, false),
+      command('off', lampId, 'turn_off'),
     ]);
     id = (await call<Automation>(url, '/api/automations', accessToken, { name: 'Hall', flow })).id;
     await call(url, `/api/automations/${id}/publish`, accessToken, {});
@@ -99,7 +99,7 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
       const [run] = await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, accessToken);
       return run?.status === 'waiting';
     });
-    assert.deepEqual(received, [true]);
+    assert.deepEqual(received, ['turn_on']);
     program.child.kill('SIGKILL');
     await program.exit;
   }
@@ -117,7 +117,7 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
     await until('there was no more motion', async () =>
       ((await lastRun(url, token))?.steps ?? []).some(({ nodeId }) => nodeId === 'wait'),
     );
-    assert.deepEqual(received, [true]);
+    assert.deepEqual(received, ['turn_on']);
     program.child.kill('SIGKILL');
     await program.exit;
   }
@@ -127,7 +127,7 @@ test('motion, lamp on, wait until there is none, lamp off: also when the backend
   const token = await logIn(url);
   await until('the run is over', async () => (await lastRun(url, token))?.endedAt != null);
   const last = await lastRun(url, token);
-  assert.deepEqual(received, [true, false]);
+  assert.deepEqual(received, ['turn_on', 'turn_off']);
   assert.equal(last?.status, 'completed');
   assert.deepEqual(
     last.steps.map((step) => `${step.nodeId} ${step.status}`),

@@ -18,11 +18,11 @@ async function withScene() {
     assert.ok(statusCode < 300, `${method} ${url}: ${body}`);
     return body === '' ? null : JSON.parse(body);
   };
-  const hall = await addDevice(running.backend.db, 'lamp-1', 'light-v1');
-  const cellar = await addDevice(running.backend.db, 'lamp-2', 'light-v1');
+  const hall = await addDevice(running.backend.db, 'lamp-1', 'light');
+  const cellar = await addDevice(running.backend.db, 'lamp-2', 'light');
   const commands = [
-    { deviceId: hall.id, action: 'set_power', params: { power: true } },
-    { deviceId: cellar.id, action: 'set_power', params: { power: true } },
+    { deviceId: hall.id, action: 'turn_on' },
+    { deviceId: cellar.id, action: 'turn_on' },
     { deviceId: hall.id, action: 'set_brightness', params: { brightness: 30 } },
   ];
   const scene: Scene = await ask('POST', '/api/scenes', { name: 'Evening', commands });
@@ -65,7 +65,7 @@ async function answering(mqtt: string, login: Awaited<ReturnType<typeof addDevic
     received.push(action);
     void device.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
   });
-  await device.publish('state', { state: { power: false } });
+  await device.publish('state', { state: { on: false } });
   return device;
 }
 
@@ -79,7 +79,7 @@ test('an automation runs a scene: its commands in order, and what became of them
     await until('both are online', async () => (await all.isOnline(hall.id)) && (await all.isOnline(cellar.id)));
     const run = await all.run();
     assert.deepEqual([run.status, run.steps[0]?.kind, run.steps[0]?.status], ['completed', 'scene', 'done']);
-    assert.deepEqual(received, ['set_power', 'set_brightness']);
+    assert.deepEqual(received, ['turn_on', 'set_brightness']);
   }
   await until('one is offline', async () => !(await all.isOnline(cellar.id)));
   const trace = await all.ask('POST', '/api/automations/test', { flow: all.flow });

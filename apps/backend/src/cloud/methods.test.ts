@@ -20,11 +20,11 @@ async function deviceCommand(publish: PublishCommand) {
   const clock = systemClock;
   const logger = recordedLog();
   const devices = createDeviceStore({ db, clock });
-  const { id } = await devices.provision({ externalId: 'x', type: 'light-v1', name: 'Lamp', zoneId: null });
+  const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'Lamp', zoneId: null });
   await db.updateTable('devices').set({ status: 'online' }).execute();
   const events = createDeviceEvents(logger);
   const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
-  const findDevice = async () => ({ id, externalId: 'x', type: 'light-v1', state: {} });
+  const findDevice = async () => ({ id, externalId: 'x', type: 'light', state: {} });
   const commands = starting.use(
     createCommands({ stationId: 's', findDevice, types: builtInTypes, publish, store, events, clock, logger }),
   );
@@ -36,7 +36,7 @@ async function deviceCommand(publish: PublishCommand) {
     remembered,
     setChannels: async () => undefined,
   });
-  const params = { deviceId: id, command: { action: 'set_power', power: true }, idempotencyKey: 'k' };
+  const params = { deviceId: id, command: { action: 'turn_on' }, idempotencyKey: 'k' };
   const call = async (): Promise<unknown> => {
     try {
       return await methods['device.command'].run(params as never, 1, 'a');

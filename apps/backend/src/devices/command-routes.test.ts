@@ -17,7 +17,7 @@ import { createHttpServer } from '../http/server.ts';
 import { registerDeviceCommandRoutes } from './command-routes.ts';
 
 const lampId = '01890000-0000-7000-8000-000000000001';
-const turnOn = { action: 'set_power', params: { power: true } };
+const turnOn = { action: 'turn_on' };
 const nobody = '01890000-0000-7000-8000-000000000000';
 
 /** The routes with real commands, and a broker that accepts or refuses them. */
@@ -28,7 +28,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const events = createDeviceEvents(recordedLog());
   const commands = createCommands({
     stationId: 's',
-    findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light-v1', state: {} } : null),
+    findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light', state: {} } : null),
     types: builtInTypes,
     publish: async (externalId, payload) => {
       if (!broker.takes) throw new Error('offline');
@@ -41,7 +41,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   });
   const devices = {
     // Only these columns are read.
-    findSeen: async (_sight: Sight, id: string) => (id === lampId ? ({ id, type: 'light-v1', status } as never) : null),
+    findSeen: async (_sight: Sight, id: string) => (id === lampId ? ({ id, type: 'light', status } as never) : null),
     seen: async () => new Set<string>(),
   };
   const app = createHttpServer({ logger: recordedLog() });

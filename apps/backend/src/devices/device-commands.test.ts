@@ -17,7 +17,7 @@ type Options = { publish?: PublishCommand; expiryMs?: number; on?: Store; type?:
 
 async function commandsFor(options: Options = {}) {
   await using starting = new AsyncDisposableStack();
-  const { on, type = 'light-v1', before = {}, ...settings } = options;
+  const { on, type = 'light', before = {}, ...settings } = options;
   const { db } = on ?? starting.use(await openTestStore());
   const published: { externalId: string; payload: Record<string, unknown>; expiresInMs: number }[] = [];
   const changes: CommandChange[] = [];
@@ -45,12 +45,7 @@ async function commandsFor(options: Options = {}) {
     await store.pending();
   };
   const report = (...reports: DeviceReport[]): Promise<void> => emit({ kind: 'reports', reports });
-  const sendAs = async (
-    userId: string | null,
-    deviceId: string,
-    action = 'set_power',
-    params: object = { power: true },
-  ) => {
+  const sendAs = async (userId: string | null, deviceId: string, action = 'turn_on', params: object = {}) => {
     const result = await commands.send({ deviceId, action, params: { ...params }, userId });
     assert.ok(result.kind === 'accepted');
     return result.command;
@@ -80,7 +75,7 @@ const ack = (deviceId: string, commandId: unknown): DeviceReport => ({
   eventKind: 'device_event',
   data: { action: 'command_ack', commandId },
 });
-const state = (deviceId: string, values: DeviceState = { power: true }): DeviceReport => ({
+const state = (deviceId: string, values: DeviceState = { on: true }): DeviceReport => ({
   kind: 'state',
   deviceId,
   at: 1,
@@ -117,7 +112,7 @@ test('a command goes out with its id, is pending, and is confirmed by the device
   assert.deepEqual(all.published, [
     {
       externalId: 'x-a',
-      payload: { action: 'set_power', power: true, commandId: command.commandId },
+      payload: { action: 'turn_on', commandId: command.commandId },
       expiresInMs: commandExpiryMs,
     },
   ]);
@@ -146,11 +141,11 @@ test('a device that never confirms by event confirms by its next state; others c
 test('a state other than the requested one confirms nothing', async () => {
   await using all = await commandsFor();
   await all.send('a');
-  await all.report(state('a', { power: false, brightness: 5 }));
+  await all.report(state('a', { on: false, brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending']);
   await all.report(state('a', { brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending']);
-  await all.report(state('a', { power: true }));
+  await all.report(state('a', { on: true }));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   await all.send('a', 'set_brightness', { brightness: 40 });
   await all.report(state('a', { brightness: 60 }));
@@ -175,14 +170,14 @@ test('a lamp with coarse steps confirms with the step nearest to the requested v
 
 test('a handshake confirms commands that restart a device, and no others', async () => {
   await using all = await commandsFor();
-  const power = await all.send('a');
+  const turnOn = await all.send('a');
   const reboot = await all.send('a', 'reboot', {});
   await all.report(handshake('a'));
   const ended = all.changes.filter(({ status }) => status === 'confirmed').map(({ commandId }) => commandId);
   assert.deepEqual(ended, [reboot.commandId]);
   assert.deepEqual(
     all.commands.pending().map(({ commandId }) => commandId),
-    [power.commandId],
+    [turnOn.commandId],
   );
 });
 
@@ -211,7 +206,7 @@ test('another value or a handshake does not confirm a command of an earlier run'
   }
   await using after = await commandsFor({ on });
   await after.commands.load();
-  await after.report(handshake('a'), state('a', { power: false }));
+  await after.report(handshake('a'), state('a', { on: false }));
   assert.deepEqual(after.statuses(), []);
   assert.equal(after.commands.pending().length, 1);
 });
@@ -319,7 +314,7 @@ test('a command that met a restarting device is sent again once, with the same i
   await all.report(handshake('a'));
   assert.deepEqual(
     all.published.map(({ payload }) => payload),
-    Array.from({ length: 2 }, () => ({ action: 'set_power', power: true, commandId })),
+    Array.from({ length: 2 }, () => ({ action: 'turn_on', commandId })),
   );
   const [first, second] = all.published.map(({ expiresInMs }) => expiresInMs);
   assert.ok(first === 600_000 && second !== undefined && second > 0 && second < first, `${second} ms`);
@@ -401,7 +396,7 @@ test('a command of an earlier run of the backend is confirmed by the value that 
   await after.commands.load();
   await after.report(handshake('a'));
   assert.deepEqual(after.published, [], 'its parameters are not stored, so it is not sent again');
-  await after.report(state('a', { power: false }));
+  await after.report(state('a', { on: false }));
   assert.deepEqual(after.statuses(), []);
   await after.report(state('a'));
   assert.deepEqual(after.statuses(), ['confirmed']);

@@ -100,15 +100,21 @@ describe('GET /api/ota/check', () => {
     assert.equal(offered.updateAvailable && offered.firmwareId, 'light@1.1.0');
   });
 
-  it("gives a device of Station's first release no firmware of the field's, whatever it names", async () => {
+  it('gives a type whose devices call themselves otherwise only firmware of its own name', async () => {
     await using all = await backendWithDevices();
-    const device = await all.add('d1', 'light-v1', 'esp32');
+    const capabilities = [{ key: 'on', kind: 'boolean' }];
+    const own = { type: 'own-light', category: 'actuator', capabilities, handshakeTypes: ['light'] };
+    assert.equal(
+      (await all.post('/api/ota/device-types', { types: [{ ...own, commands: [], events: [] }] })).statusCode,
+      204,
+    );
+    const device = await all.add('d1', 'own-light', 'esp32');
     for (const name of ['light', 'esp32-light']) await all.handOver(name, '1.1.0');
     for (const query of ['version=1.0.0', 'device_type=light&current_version=1.0.0'])
       assert.equal((await device.check(query)).updateAvailable, false, query);
-    await all.handOver('esp32-light-v1', '1.1.0');
+    await all.handOver('esp32-own-light', '1.1.0');
     const offered = await device.check('device_type=light&current_version=1.0.0');
-    assert.equal(offered.updateAvailable && offered.firmwareId, 'esp32-light-v1@1.1.0');
+    assert.equal(offered.updateAvailable && offered.firmwareId, 'esp32-own-light@1.1.0');
   });
 
   it('waits for approval and for the canary like a command', async () => {

@@ -18,12 +18,12 @@ test('a command of a person reaches the device with its id, and the confirmation
     method: 'POST',
     url: `/api/devices/${login.id}/command`,
     headers: bearer(accessToken),
-    payload: { action: 'set_power', params: { power: true } },
+    payload: { action: 'turn_on' },
   });
   assert.equal(answer.statusCode, 202, answer.body);
   await until('the command arrives', () => lamp.received.length > 0);
   const { commandId, ...rest } = lamp.received[0]?.body ?? {};
-  assert.deepEqual(rest, { action: 'set_power', power: true });
+  assert.deepEqual(rest, { action: 'turn_on' });
   assert.equal(commandId, answer.json<{ commandId: string }>().commandId);
   await lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
   await until('it is confirmed', () => statuses.length === 2);

@@ -64,7 +64,7 @@ const operation = (id: string, more: Partial<OperationFact> = {}): OperationFact
   ...more,
 });
 
-const rollout = (id: string) => ({ id, firmware: 'light-v1', names: {}, version: '2.0.0' });
+const rollout = (id: string) => ({ id, firmware: 'light', names: {}, version: '2.0.0' });
 
 type Row = { name: string; facts: Partial<AlertFacts>; alerts: string[]; remember?: string[]; forget?: string[] };
 const raised = 'condition:station:backup_old';
@@ -375,7 +375,7 @@ const rows: Row[] = [
       stoppedRollouts: [rollout('1'), rollout('2')],
       told: told({ 'rollout:1': ['stopped', 9], 'rollout:0': ['stopped', 9] }),
     },
-    alerts: ['firmware_stopped light-v1 2.0.0'],
+    alerts: ['firmware_stopped light 2.0.0'],
     remember: ['rollout:2 stopped'],
     forget: ['rollout:0'],
   },

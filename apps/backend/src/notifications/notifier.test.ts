@@ -79,7 +79,7 @@ async function world() {
       agent: createAgentClient({ kind: 'tcp', url: agent.url }, null),
       isBrokerReady: () => isBrokerReady,
       cloudConditions: async () => cloudConditions,
-      typeNames: (type) => (type === 'light-v1' ? { en: 'Light', uk: 'Лампа' } : {}),
+      typeNames: (type) => (type === 'light' ? { en: 'Light', uk: 'Лампа' } : {}),
       allow: ['127.0.0.1'],
       proxy: noProxy,
       localMinutes: (now) => Math.floor(now / minute) % 1440,
@@ -106,7 +106,7 @@ async function world() {
       .values({
         id,
         external_id: id,
-        type: 'light-v1',
+        type: 'light',
         name: id,
         zone_id: null,
         device_token: id,
@@ -143,7 +143,7 @@ async function world() {
         .insertInto('firmware_rollouts')
         .values({
           id,
-          type: 'light-v1',
+          type: 'light',
           version,
           state: 'stopped',
           settings: '{}',

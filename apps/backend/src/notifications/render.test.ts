@@ -71,10 +71,10 @@ test('one message of an automation is shown as it is, several are listed', () =>
 });
 
 test('firmware is called by the name of its type, where it has one', () => {
-  const alert = { kind: 'firmware_stopped', firmware: 'light-v1', names: { en: 'Light' }, version: '2.0.0' } as const;
+  const alert = { kind: 'firmware_stopped', firmware: 'light', names: { en: 'Light' }, version: '2.0.0' } as const;
   assert.equal(render(alert, 'en').title, 'The firmware update of Light to 2.0.0 was stopped');
   assert.equal(render(alert, 'uk').title, 'Light: оновлення прошивки до 2.0.0 зупинено');
-  assert.equal(render({ ...alert, names: {} }, 'uk').title, 'light-v1: оновлення прошивки до 2.0.0 зупинено');
+  assert.equal(render({ ...alert, names: {} }, 'uk').title, 'light: оновлення прошивки до 2.0.0 зупинено');
   assert.equal(render(alert, 'en').path, '/device-firmware');
 });
 

@@ -34,7 +34,7 @@ async function household() {
   const { db } = running.backend;
   const store = createDeviceStore({ db, clock: systemClock });
   const device = async (name: string, zoneId: string | null): Promise<string> => {
-    const { id } = await store.provision({ externalId: `${name}-0001`, type: 'light-v1', name, zoneId });
+    const { id } = await store.provision({ externalId: `${name}-0001`, type: 'light', name, zoneId });
     const { deviceEvents } = running.backend;
     deviceEvents.emit({ kind: 'added', deviceId: id, externalId: `${name}-0001` });
     const event = {
@@ -55,7 +55,7 @@ async function household() {
     safe: await device('Strongbox', zones.bedroom),
     gnome: await device('Gnome', null),
   };
-  const command = (deviceId: string) => ({ deviceId, action: 'set_power', params: { power: true } });
+  const command = (deviceId: string) => ({ deviceId, action: 'turn_on' });
   const scene = async (name: string, ...of: string[]): Promise<string> =>
     (await made<{ id: string }>('/api/scenes', { name, commands: of.map(command) })).id;
   const scenes = { tea: await scene('Tea', ids.kettle), heist: await scene('Heist', ids.kettle, ids.safe) };
@@ -118,7 +118,7 @@ for (const role of ['limited', 'guest'] as const) {
       // A log-in page shows the same to anyone; the reference of the API names no device.
       if (url === '/ws' || url.includes('*')) continue;
       for (const id of [ids.kettle, ids.safe, ids.gnome, zones.bedroom, scenes.heist, automation]) {
-        const query = url.includes('/history') ? '?capability=power&from=2026-01-01T00:00:00.000Z' : '';
+        const query = url.includes('/history') ? '?capability=on&from=2026-01-01T00:00:00.000Z' : '';
         const { statusCode, body } = await call(headers, 'GET', `${url.replace(/:\w+/, id)}${query}`);
         const told = `GET ${url} with ${id}: ${statusCode} ${body.slice(0, 300)}`;
         for (const secret of hidden) assert.equal(body.includes(secret), false, told);
@@ -143,7 +143,7 @@ for (const role of ['limited', 'guest'] as const) {
     await using all = await household();
     const { call, ids, scenes } = all;
     const { headers } = await all.join(role, rightsOf[role](all));
-    const light = { action: 'set_power', params: { power: true } };
+    const light = { action: 'turn_on' };
     const send = async (id: string, body: object = light) =>
       (await call(headers, 'POST', `/api/devices/${id}/command`, body)).statusCode;
     assert.deepEqual(
@@ -207,7 +207,7 @@ test('a limited member has the history of their devices, a guest has none', asyn
     activity.map(({ deviceId }) => deviceId),
     [ids.kettle],
   );
-  const query = '?capability=power&from=2026-01-01T00:00:00.000Z';
+  const query = '?capability=on&from=2026-01-01T00:00:00.000Z';
   for (const url of ['/events', `/history${query}`, `/history.csv${query}`].map(
     (end) => `/api/devices/${ids.kettle}${end}`,
   )) {
@@ -222,7 +222,7 @@ test('a limited member sees what was done to their devices, and who did it only 
   const { call, ids, owner } = all;
   const limited = await all.join('limited', rightsOf.limited(all));
   await all.running.backend.db.updateTable('devices').set({ status: 'online' }).execute();
-  const power = { action: 'set_power', params: { power: true } };
+  const power = { action: 'turn_on' };
   for (const [headers, id] of [
     [owner, ids.safe],
     [owner, ids.kettle],
@@ -278,7 +278,7 @@ test('the WebSocket of somebody with one zone follows a device that comes and go
     running.backend.deviceEvents.emit({ kind: 'status', deviceId, status: 'online', at: Date.now() });
   for (const id of [ids.safe, ids.gnome, ids.kettle]) status(id);
   await until('the kettle is online', () => told().includes(`device_status ${ids.kettle}`));
-  await call(owner, 'POST', `/api/devices/${ids.safe}/command`, { action: 'set_power', params: { power: true } });
+  await call(owner, 'POST', `/api/devices/${ids.safe}/command`, { action: 'turn_on' });
   await call(owner, 'PATCH', `/api/devices/${ids.gnome}`, { name: 'Garden gnome' });
   await call(owner, 'PATCH', `/api/devices/${ids.safe}`, { zoneId: zones.kitchen });
   await until('the safe is in the kitchen', () => told().includes(`device_changed ${ids.safe}`));

@@ -15,7 +15,7 @@ import { until } from '../testing/until.ts';
 const agentToken = 'token-of-the-agent';
 const env = { AGENT_TOKEN: agentToken };
 const network = { ssid: 'Нова мережа', password: 'very secret network key' };
-const handshake = { type: 'light-v1', firmwareVersion: '1.0.0', chip: 'esp32' };
+const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
 
 type Station = { running: RunningBackend; headers: Record<string, string> };
 

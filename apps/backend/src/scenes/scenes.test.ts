@@ -23,7 +23,7 @@ async function withScenes() {
   return {
     call,
     addLamp: async (name: string, status: 'online' | 'offline'): Promise<string> => {
-      const { id } = await devices.provision({ externalId: `id-${name}`, type: 'light-v1', name, zoneId: null });
+      const { id } = await devices.provision({ externalId: `id-${name}`, type: 'light', name, zoneId: null });
       const kind = postgresUrl === null ? 'sqlite' : 'postgres';
       await writeReports({ db, kind }, [{ kind: 'status', deviceId: id, at: 1_000, status }], newId);
       return id;
@@ -74,10 +74,7 @@ test('a run sends all commands; a device that is offline or gone does not stop t
       { deviceId: cellar, reason: 'offline' },
     ],
   });
-  const again = await all.call('POST', `/api/devices/${lamp}/command`, {
-    action: 'set_power',
-    params: { power: true },
-  });
+  const again = await all.call('POST', `/api/devices/${lamp}/command`, { action: 'turn_on' });
   assert.equal(again.json<DeviceCommand>().status, 'pending');
 });
 

@@ -31,18 +31,18 @@ const said = ({ kind, data, by }: DeviceEvent) => ({ kind, data, by });
 
 test('a command shows what it set and who or what gave it', async () => {
   await using all = await withOwner();
-  const { id: deviceId, ...login } = await addDevice(all.backend.db, 'lamp-1', 'light-v1');
+  const { id: deviceId, ...login } = await addDevice(all.backend.db, 'lamp-1', 'light');
   await using lamp = await connectDevice(all.backend.mqttAddress ?? '', { id: deviceId, ...login });
-  await lamp.publish('state', { state: { power: false } });
+  await lamp.publish('state', { state: { on: false } });
   await until('it is online', async () => (await all.ask('GET', `/api/devices/${deviceId}`)).status === 'online');
-  const power = { action: 'set_power', params: { power: true } };
-  await all.ask('POST', `/api/devices/${deviceId}/command`, power);
-  const commands = [{ deviceId, ...power }];
+  const dim = { action: 'set_brightness', params: { brightness: 30 } };
+  await all.ask('POST', `/api/devices/${deviceId}/command`, dim);
+  const commands = [{ deviceId, ...dim }];
   const scene = (await all.ask('POST', '/api/scenes', { name: 'Evening', commands })) as Scene;
   await all.ask('POST', `/api/scenes/${scene.id}/run`);
   const flow = chain([
     node('daily', 'trigger', 'schedule', { time: '07:00' }),
-    node('on', 'action', 'device_command', { deviceId, ...power }),
+    node('on', 'action', 'device_command', { deviceId, ...dim }),
   ]);
   const { id } = (await all.ask('POST', '/api/automations', { name: 'Dusk', flow })) as Automation;
   await all.ask('POST', `/api/automations/${id}/run`);
@@ -60,7 +60,7 @@ test('a command shows what it set and who or what gave it', async () => {
   const [newest] = await given('&about=automations');
   assert.deepEqual(
     [newest?.deviceId, newest?.data['action'], newest?.data['params']],
-    [deviceId, 'set_power', { power: true }],
+    [deviceId, 'set_brightness', { brightness: 30 }],
   );
   assert.equal((await given(`&about=people&deviceId=${deviceId}`)).length, 2);
   assert.equal((await given('&about=station')).length, 0);
@@ -74,7 +74,7 @@ test('a command shows what it set and who or what gave it', async () => {
 
 test('only what the state of a device shows anyway is kept of a command', async () => {
   await using all = await withOwner();
-  const { id } = await addDevice(all.backend.db, 'lamp-1', 'light-v1');
+  const { id } = await addDevice(all.backend.db, 'lamp-1', 'light');
   const wifi = { action: 'wifi_update', params: { ssid: 'home', password: 'hidden-word' } };
   await all.backend.db.updateTable('devices').set({ status: 'online' }).execute();
   await all.ask('POST', `/api/devices/${id}/command`, wifi);

@@ -8,7 +8,7 @@ import type { Database } from '../store/schema.ts';
 export type DeviceLogin = { stationId: string; id: string; externalId: string; token: string };
 
 /** Adds a device as provisioning does. */
-export async function addDevice(db: Database, externalId: string, type = 'light-v1'): Promise<DeviceLogin> {
+export async function addDevice(db: Database, externalId: string, type = 'light'): Promise<DeviceLogin> {
   const devices = createDeviceStore({ db, clock: systemClock });
   const { id, token } = await devices.provision({ externalId, type, name: externalId, zoneId: null });
   const { station_id: stationId } = await createStationStore(db).read();

@@ -235,7 +235,7 @@ function commandWords(
   const device = nameOf(around, deviceId);
   if (action === 'reboot') return t('automations.do.restart', { device });
   const command = typeOf(around, deviceId)?.commands.find((one) => one.action === action);
-  const own = ownCommand(action, params, command?.sets);
+  const own = ownCommand(action, command?.sets);
   if (own !== null) return t(`automations.do.${own}`, { device });
   const [name, ...more] = Object.keys(command?.params?.properties ?? {});
   if (command !== undefined && name === undefined)
@@ -254,10 +254,10 @@ function commandWords(
 type Params = Readonly<Record<string, unknown>>;
 
 /** Commands that have a clause of their own; also those of a removed device, of which only the command is known. */
-function ownCommand(action: string, params: Params, sets: Params = {}): 'on' | 'off' | 'toggle' | null {
+function ownCommand(action: string, sets: Params = {}): 'on' | 'off' | 'toggle' | null {
   if (action === 'toggle') return 'toggle';
   const named = action === 'turn_on' ? true : action === 'turn_off' ? false : undefined;
-  const isOn = sets['on'] ?? sets['power'] ?? (action === 'set_power' ? params['power'] : named);
+  const isOn = sets['on'] ?? sets['power'] ?? named;
   return typeof isOn === 'boolean' ? (isOn ? 'on' : 'off') : null;
 }
 

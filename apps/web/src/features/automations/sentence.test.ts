@@ -15,7 +15,7 @@ const warm = {
 } as const;
 const on = {
   kind: 'device_command',
-  config: { deviceId: hall, action: 'set_power', params: { power: true } },
+  config: { deviceId: hall, action: 'turn_on' },
 } as const;
 const wait = { kind: 'delay', config: { seconds: 120 } } as const;
 const notify = { kind: 'notify', config: { message: 'Good night' } } as const;
@@ -47,7 +47,7 @@ test('a sentence becomes a flow and comes back as it was', () => {
 test('the station finds no fault in the graph of a sentence', () => {
   for (const sentence of sentences.slice(0, 6)) {
     const faults = checkFlow(flowOf(sentence), {
-      device: () => ({ type: findBuiltInType('light-v1') }),
+      device: () => ({ type: findBuiltInType('light') }),
       zone: () => null,
       scene: () => true,
       hasPlace: true,

@@ -18,7 +18,7 @@ async function context(language: 'en' | 'uk'): Promise<EntryContext> {
     t: i18n.t,
     locale: language === 'en' ? 'en-GB' : 'uk',
     nameOf: (id) => ({ name: id === 'lamp' ? 'Hall lamp' : 'Removed device', isThere: id === 'lamp' }),
-    typeOf: (id) => (id === 'lamp' ? findBuiltInType('light-v1') : undefined),
+    typeOf: (id) => (id === 'lamp' ? findBuiltInType('light') : undefined),
   };
 }
 
@@ -32,7 +32,7 @@ const entry = (kind: string, data: DeviceEvent['data'], more: Partial<DeviceEven
   ...more,
 });
 const command = (by: ActivityBy, status = 'confirmed', deviceId = 'lamp'): DeviceEvent =>
-  entry('command', { action: 'set_power', params: { power: true }, status }, { deviceId, by });
+  entry('command', { action: 'turn_on', status }, { deviceId, by });
 const plain = (words: string): string => words.replaceAll('\u00a0', ' ');
 
 test('a command says what it set, who or what gave it, and when it did not work', async () => {
@@ -59,16 +59,16 @@ test('a command says what it set, who or what gave it, and when it did not work'
       command(olena, 'confirmed', 'gone'),
     ].map(said),
     [
-      'Hall lamp Power: On by Olena',
-      'Hall lamp Power: On (not confirmed by the device) by a removed person',
-      'Hall lamp Power: On by scene Evening, Olena',
-      'Hall lamp Power: On by a scene',
-      'Hall lamp Power: On (it failed) by a scene, Olena',
-      'Hall lamp Power: On by automation Dusk',
-      'Hall lamp Power: On by an automation',
-      'Hall lamp Power: On by a removed automation',
-      'Hall lamp Power: On through the cloud',
-      'Removed device Set power by Olena',
+      'Hall lamp Light: On by Olena',
+      'Hall lamp Light: On (not confirmed by the device) by a removed person',
+      'Hall lamp Light: On by scene Evening, Olena',
+      'Hall lamp Light: On by a scene',
+      'Hall lamp Light: On (it failed) by a scene, Olena',
+      'Hall lamp Light: On by automation Dusk',
+      'Hall lamp Light: On by an automation',
+      'Hall lamp Light: On by a removed automation',
+      'Hall lamp Light: On through the cloud',
+      'Removed device Turn on by Olena',
     ],
   );
   assert.equal(entryWords(english, command(olena)).subject?.href, '/devices/lamp');

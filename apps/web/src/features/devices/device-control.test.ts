@@ -6,7 +6,7 @@ import { Problem } from '../../api/request.ts';
 import { createDeviceControl, giveUpAfterMs, readAfterMs, type Values } from './device-control.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
-const turnOn = { action: 'set_power', params: { power: true } };
+const turnOn = { action: 'turn_on' };
 
 function withControl() {
   const timers = new Map<() => void, number>();
@@ -29,7 +29,7 @@ function withControl() {
   const command = (commandId: string, status: DeviceCommand['status']): DeviceCommand => ({
     commandId,
     deviceId: 'lamp',
-    action: 'set_power',
+    action: 'turn_on',
     status,
     reason: null,
   });
@@ -42,8 +42,8 @@ function withControl() {
     timers.delete(run);
     run();
   };
-  const see = (power: boolean, stateAt: string): void =>
-    control.onDevices([{ id: 'lamp', state: { power, brightness: 40 }, stateAt } as Partial<Device> as Device]);
+  const see = (on: boolean, stateAt: string): void =>
+    control.onDevices([{ id: 'lamp', state: { on, brightness: 40 }, stateAt } as Partial<Device> as Device]);
   return {
     pass,
     see,
@@ -60,21 +60,21 @@ function withControl() {
 
 test('a command is shown at once and is done when the device confirms it', async () => {
   const { control, sent, command, report, confirmed, shown, timers } = withControl();
-  const asked = control.send('lamp', turnOn, { power: true });
-  assert.deepEqual(shown(), { values: { power: true }, refusal: null });
+  const asked = control.send('lamp', turnOn, { on: true });
+  assert.deepEqual(shown(), { values: { on: true }, refusal: null });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   report('another', 'expired');
-  assert.deepEqual(shown()?.values, { power: true });
+  assert.deepEqual(shown()?.values, { on: true });
   report('c1', 'confirmed');
   assert.equal(shown(), undefined);
-  assert.deepEqual(confirmed, [['lamp', { power: true }]]);
+  assert.deepEqual(confirmed, [['lamp', { on: true }]]);
   assert.equal(timers.size, 0);
 });
 
 test('a result of the device that comes before the response of the station counts too', async () => {
   const { control, sent, command, report, confirmed } = withControl();
-  const asked = control.send('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { on: true });
   report('c1', 'confirmed');
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
@@ -87,7 +87,7 @@ test('without confirmation the command is taken back with the reason', async () 
     ['failed', 'refused'],
   ] as const) {
     const { control, sent, command, report, shown, confirmed } = withControl();
-    const asked = control.send('lamp', turnOn, { power: true });
+    const asked = control.send('lamp', turnOn, { on: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
     report('c1', status);
@@ -98,12 +98,12 @@ test('without confirmation the command is taken back with the reason', async () 
 
 test('a command that the station refuses, or never answers, is taken back too', async () => {
   const { control, sent, shown, pass, readings } = withControl();
-  const asked = control.send('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { on: true });
   const problem = new Problem('no_answer', 'away');
   sent[0]?.reject(problem);
   await asked;
   assert.deepEqual(shown(), { values: {}, refusal: { because: 'not_sent', problem } });
-  void control.send('lamp', turnOn, { power: true });
+  void control.send('lamp', turnOn, { on: true });
   pass(readAfterMs);
   assert.deepEqual([shown()?.refusal, readings()], [null, 1], 'it may have taken effect without a message');
   pass(giveUpAfterMs);
@@ -113,11 +113,11 @@ test('a command that the station refuses, or never answers, is taken back too', 
 test('a command is done too when the state shows it, though its result was missed', async () => {
   const { control, sent, command, shown, see, timers } = withControl();
   see(false, at);
-  const asked = control.send('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { on: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   see(false, '2026-03-01T12:00:01.000Z');
-  assert.deepEqual(shown(), { values: { power: true }, refusal: null });
+  assert.deepEqual(shown(), { values: { on: true }, refusal: null });
   see(true, '2026-03-01T12:00:02.000Z');
   assert.equal(shown(), undefined);
   assert.equal(timers.size, 0);
@@ -126,7 +126,7 @@ test('a command is done too when the state shows it, though its result was misse
 test('a confirmation that comes after a newer state does not overwrite it', async () => {
   const { control, sent, command, report, confirmed, shown, see } = withControl();
   see(false, at);
-  const asked = control.send('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { on: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   // On and off again by its own switch, reported at once.
@@ -139,16 +139,16 @@ test('a confirmation that comes after a newer state does not overwrite it', asyn
 test('the state of before the tap does not make it true', () => {
   const { control, shown, see } = withControl();
   see(false, at);
-  void control.send('lamp', turnOn, { power: true });
-  void control.send('lamp', turnOn, { power: false });
+  void control.send('lamp', turnOn, { on: true });
+  void control.send('lamp', turnOn, { on: false });
   see(false, at);
-  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
+  assert.deepEqual(shown(), { values: { on: false }, refusal: null });
 });
 
 test('a command that takes effect after its time-out is no longer shown as unanswered', async () => {
   for (const late of ['result', 'state'] as const) {
     const { control, sent, command, shown, see, report, pass } = withControl();
-    const asked = control.send('lamp', turnOn, { power: true });
+    const asked = control.send('lamp', turnOn, { on: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
     pass(readAfterMs);
@@ -162,15 +162,15 @@ test('a command that takes effect after its time-out is no longer shown as unans
 
 test('of two commands in a row the later one counts, whatever the result of the first', async () => {
   const { control, sent, command, report, shown } = withControl();
-  const first = control.send('lamp', turnOn, { power: true });
-  const second = control.send('lamp', turnOn, { power: false });
+  const first = control.send('lamp', turnOn, { on: true });
+  const second = control.send('lamp', turnOn, { on: false });
   sent[0]?.reject(new Problem('no_answer', 'away'));
   await first;
-  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
+  assert.deepEqual(shown(), { values: { on: false }, refusal: null });
   sent[1]?.resolve(command('c2', 'pending'));
   await second;
   report('c1', 'expired');
-  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
+  assert.deepEqual(shown(), { values: { on: false }, refusal: null });
   report('c2', 'confirmed');
   assert.equal(shown(), undefined);
 });

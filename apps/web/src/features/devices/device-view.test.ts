@@ -109,10 +109,10 @@ test('an enum with a command for each of its values is a choice; a light has no 
 });
 
 test('a light is switched by its main action and dimmed by the second; a command shows before it is confirmed', () => {
-  const light = device('light-v1', { power: false, brightness: 40 });
-  const view = viewOf(light, typeNamed('light-v1'), { values: { power: true }, refusal: null });
+  const light = device('light', { on: false, brightness: 40 });
+  const view = viewOf(light, typeNamed('light'), { values: { on: true }, refusal: null });
   assert.deepEqual([view.toggle?.value, view.slider?.value], [true, 40]);
-  assert.deepEqual(view.toggle?.request(false), { action: 'set_power', params: { power: false } });
+  assert.deepEqual(view.toggle?.request(false), { action: 'turn_off' });
   assert.deepEqual(view.slider?.request(55), { action: 'set_brightness', params: { brightness: 55 } });
 });
 
@@ -143,17 +143,17 @@ test('a device of an unknown type shows the values of its state', () => {
 });
 
 test('live messages change the one device they are about, and ask for the list when they are about another', () => {
-  const devices = [device('light', { power: false })];
+  const devices = [device('light', { on: false })];
   const state = {
     type: 'device_state',
     at,
     deviceId: 'd1',
-    state: { power: true },
+    state: { on: true },
     stateAt: at,
     stateTimes: {},
   } as const;
   const after = (message: ServerMessage) => withMessages(devices, [message]);
-  assert.deepEqual(after(state).devices, [{ ...devices[0], state: { power: true } }]);
+  assert.deepEqual(after(state).devices, [{ ...devices[0], state: { on: true } }]);
   const offline = { type: 'device_status', at, deviceId: 'd1', status: 'offline' } as const;
   assert.deepEqual(after(offline).devices, [{ ...devices[0], status: 'offline' }]);
   assert.ok(after({ ...state, deviceId: 'd2' }).isIncomplete);

@@ -8,8 +8,22 @@ import { offCommandOf } from './zone-off.ts';
 
 const device = (type: string, state: Device['state'], status: Device['status'] = 'online'): Device =>
   ({ id: 'a', type, state, status }) as Device;
-const lamp = findBuiltInType('light-v1');
 const light = findBuiltInType('light');
+/** One command with a parameter in place of two without. */
+const socket: DeviceType = {
+  type: 'socket',
+  category: 'actuator',
+  capabilities: [{ key: 'on', kind: 'boolean' }],
+  commands: [
+    {
+      action: 'switch',
+      params: { type: 'object', properties: { on: { type: 'boolean' } } },
+      confirmedBy: ['on'],
+      repeatable: true,
+    },
+  ],
+  events: [],
+};
 const toggled = { ...light, commands: light?.commands.filter(({ action }) => action === 'toggle') } as DeviceType;
 const lock: DeviceType = {
   type: 'lock',
@@ -29,38 +43,35 @@ const lock: DeviceType = {
 for (const [what, actual, expected] of [
   [
     'a lamp that is on: its switch first, then its brightness',
-    stateCommands(device('light-v1', { power: true, brightness: 40 }), lamp),
-    [
-      { action: 'set_power', params: { power: true } },
-      { action: 'set_brightness', params: { brightness: 40 } },
-    ],
+    stateCommands(device('light', { on: true, brightness: 40 }), light),
+    [{ action: 'turn_on' }, { action: 'set_brightness', params: { brightness: 40 } }],
   ],
   [
     'a lamp that is off: nothing but that',
-    stateCommands(device('light-v1', { power: false, brightness: 40 }), lamp),
-    [{ action: 'set_power', params: { power: false } }],
+    stateCommands(device('light', { on: false, brightness: 40 }), light),
+    [{ action: 'turn_off' }],
   ],
-  ['a lamp with two commands', stateCommands(device('light', { on: true }), light), [{ action: 'turn_on' }]],
+  [
+    'a socket with one command',
+    stateCommands(device('socket', { on: true }), socket),
+    [{ action: 'switch', params: { on: true } }],
+  ],
   ['a lamp that can only be toggled', stateCommands(device('light', { on: true }), toggled), []],
-  ['a sensor', stateCommands(device('climate-v1', { temperature: 20 }), findBuiltInType('climate-v1')), []],
-  ['a device that reported nothing', stateCommands(device('light-v1', {}), lamp), []],
+  ['a sensor', stateCommands(device('climate', { temperature: 20 }), findBuiltInType('climate')), []],
+  ['a device that reported nothing', stateCommands(device('light', {}), light), []],
   ['a device of an unknown type', stateCommands(device('x', { on: true }), undefined), []],
 ] as const) {
   test(`a scene keeps ${what}`, () => assert.deepEqual(actual, expected));
 }
 
 for (const [what, actual, expected] of [
+  ['a lamp that is on', offCommandOf(device('light', { on: true }), light, undefined)?.request, { action: 'turn_off' }],
   [
-    'a lamp that is on',
-    offCommandOf(device('light-v1', { power: true }), lamp, undefined)?.request,
-    { action: 'set_power', params: { power: false } },
+    'a socket with one command',
+    offCommandOf(device('socket', { on: true }), socket, undefined)?.request,
+    { action: 'switch', params: { on: false } },
   ],
-  [
-    'a lamp with two commands',
-    offCommandOf(device('light', { on: true }), light, undefined)?.request,
-    { action: 'turn_off' },
-  ],
-  ['no lamp that is off', offCommandOf(device('light-v1', { power: false }), lamp, undefined)?.request, undefined],
+  ['no lamp that is off', offCommandOf(device('light', { on: false }), light, undefined)?.request, undefined],
   [
     'no lamp that is offline',
     offCommandOf(device('light', { on: true }, 'offline'), light, undefined)?.request,
