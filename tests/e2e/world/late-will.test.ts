@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { deviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
@@ -81,57 +81,62 @@ async function statuses(station: Installation): Promise<Map<string, string>> {
   return new Map(rows.map(({ external_id: name, status }) => [name, status]));
 }
 
-for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const) {
-  test(`the last will of an older connection: ${kind}`, { timeout: 300_000 }, async () => {
-    await using station = await install(kind, { devices: 5 });
-    await station.startBackend();
-    const [roamed, sensor, quick, ended, gone] = station.logins;
-    assert.ok(roamed && sensor && quick && ended && gone);
-    await waitFor('the logins', async () => {
-      const client = await connectAsync(station.mqttUrl, {
-        username: gone.externalId,
-        password: gone.token,
-        reconnectPeriod: 0,
+// At the same time, because they mostly wait.
+describe('the last will of an older connection', { concurrency: true }, () => {
+  for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const) {
+    it(kind, { timeout: 300_000 }, async () => {
+      await using station = await install(kind, { devices: 5 });
+      await station.startBackend();
+      const [roamed, sensor, quick, ended, gone] = station.logins;
+      assert.ok(roamed && sensor && quick && ended && gone);
+      await waitFor('the logins', async () => {
+        const client = await connectAsync(station.mqttUrl, {
+          username: gone.externalId,
+          password: gone.token,
+          reconnectPeriod: 0,
+        });
+        await client.endAsync();
+        return true;
       });
-      await client.endAsync();
-      return true;
+      const silent = await Promise.all(
+        [roamed, sensor, quick, ended].map((login) => fallSilent(station, login, login !== sensor)),
+      );
+      const lost = await connectAgain(station, gone, true);
+      await lost.publishAsync(
+        topicOf(gone, 'handshake'),
+        JSON.stringify({ type: gone.type, firmwareVersion: '1.0.0', chip: 'esp32' }),
+        { qos: 1 },
+      );
+      const silentFromMs = performance.now();
+      await waitFor('all to be online', async () =>
+        [...(await statuses(station)).values()].every((s) => s === 'online'),
+      );
+      const open = [
+        await connectAgain(station, roamed, true),
+        // It only measures, and listens to nothing.
+        await connectAgain(station, sensor, false),
+      ];
+      const last = await connectAgain(station, ended, true);
+      await last.endAsync();
+      lost.stream.destroy();
+      // The older will comes first, and the newer connection right behind it.
+      await sleep(Math.max(0, silentFromMs + untilLateWillMs + 500 - performance.now()));
+      open.push(await connectAgain(station, quick, true));
+      const seen = new Set<string>();
+      const fromMs = performance.now();
+      while (performance.now() - fromMs < watchMs) {
+        const now = await statuses(station);
+        for (const [index, login] of [roamed, sensor, quick].entries())
+          if (now.get(login.externalId) !== 'online') seen.add(['roamed', 'sensor', 'quick'][index] ?? '');
+        await sleep(250);
+      }
+      assert.deepEqual([...seen], []);
+      await waitFor('the devices that are gone to be offline', async () => {
+        const now = await statuses(station);
+        return now.get(ended.externalId) === 'offline' && now.get(gone.externalId) === 'offline';
+      });
+      for (const client of open) await client.endAsync(true);
+      for (const socket of silent) socket.destroy();
     });
-    const silent = await Promise.all(
-      [roamed, sensor, quick, ended].map((login) => fallSilent(station, login, login !== sensor)),
-    );
-    const lost = await connectAgain(station, gone, true);
-    await lost.publishAsync(
-      topicOf(gone, 'handshake'),
-      JSON.stringify({ type: gone.type, firmwareVersion: '1.0.0', chip: 'esp32' }),
-      { qos: 1 },
-    );
-    const silentFromMs = performance.now();
-    await waitFor('all to be online', async () => [...(await statuses(station)).values()].every((s) => s === 'online'));
-    const open = [
-      await connectAgain(station, roamed, true),
-      // It only measures, and listens to nothing.
-      await connectAgain(station, sensor, false),
-    ];
-    const last = await connectAgain(station, ended, true);
-    await last.endAsync();
-    lost.stream.destroy();
-    // The older will comes first, and the newer connection right behind it.
-    await sleep(Math.max(0, silentFromMs + untilLateWillMs + 500 - performance.now()));
-    open.push(await connectAgain(station, quick, true));
-    const seen = new Set<string>();
-    const fromMs = performance.now();
-    while (performance.now() - fromMs < watchMs) {
-      const now = await statuses(station);
-      for (const [index, login] of [roamed, sensor, quick].entries())
-        if (now.get(login.externalId) !== 'online') seen.add(['roamed', 'sensor', 'quick'][index] ?? '');
-      await sleep(250);
-    }
-    assert.deepEqual([...seen], []);
-    await waitFor('the devices that are gone to be offline', async () => {
-      const now = await statuses(station);
-      return now.get(ended.externalId) === 'offline' && now.get(gone.externalId) === 'offline';
-    });
-    for (const client of open) await client.endAsync(true);
-    for (const socket of silent) socket.destroy();
-  });
-}
+  }
+});
