@@ -28,6 +28,10 @@ test('the next key is in the manifest, and install.sh has both keys', async () =
       assert.equal((JSON.parse(await read(name)) as { nextPublicKey?: string }).nextPublicKey, named);
       assert.ok(signed.includes(join(folder.path, name)));
     }
+    // Byte 1 eight times is the id of the present key.
+    const kept = `keys/${'01'.repeat(8).replace(/^0/, '')}.json`;
+    assert.equal(signed.includes(join(folder.path, kept)), named !== undefined);
+    if (named !== undefined) assert.equal(await read(kept), await read('manifest.json'));
     assert.ok((await read('install.sh')).includes(`\nupdate_public_key='${keys}'\n`));
   }
 });

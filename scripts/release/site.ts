@@ -3,6 +3,7 @@ import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import { readReleaseManifest } from '@station/protocol/release-manifest';
 import { agentFileName, architectures } from '../build-agent.ts';
+import { formatKeyId, parseSigningKey } from '@station/protocol/signing-key';
 import { compress, packTar, sha256Of } from './layers.ts';
 import { root, type ReleaseOptions } from './options.ts';
 import { pinComposeFile, type PinnedImage } from './pinned-images.ts';
@@ -107,7 +108,10 @@ async function writeSums(folder: string, lines: readonly string[], signer: Signe
   await signer.sign(join(folder, 'SHA256SUMS'));
 }
 
-/** `manifest.json`, and the same under `releases/<version>.json`; an empty firmware manifest. */
+/**
+ * `manifest.json`, and the same under `releases/<version>.json`; an empty firmware manifest. One that names the next key stands under
+ * `keys/<id of its own key>.json` too: a station that is off during the whole rotation reads it there.
+ */
 export async function writeManifests({ options, signer, date }: Site, images: Images): Promise<void> {
   const { version, output, site, nextKey } = options;
   const next = nextKey === null ? {} : { nextPublicKey: nextKey };
@@ -115,7 +119,13 @@ export async function writeManifests({ options, signer, date }: Site, images: Im
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
   const reading = readReleaseManifest(Buffer.from(text), null);
   if (reading.kind === 'rejected') throw new Error(`an agent would reject the manifest: ${reading.reason}`);
-  const contents = { 'manifest.json': text, [`releases/${version}.json`]: text, 'firmware/manifest.json': '{}\n' };
+  const contents: Record<string, string> = {
+    'manifest.json': text,
+    [`releases/${version}.json`]: text,
+    'firmware/manifest.json': '{}\n',
+  };
+  const own = parseSigningKey(signer.publicKey);
+  if (nextKey !== null && own !== null) contents[`keys/${formatKeyId(own.keyId)}.json`] = text;
   for (const [name, content] of Object.entries(contents)) {
     await put(join(output, name), content);
     await signer.sign(join(output, name));

@@ -211,6 +211,14 @@ test('with a public key, only signed manifests that are not older than the newes
     await publish(newer, [], 'next');
     assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
     await assertRests({ rig, agent }, '1.3.0');
+    // The station was off when the third key was named.
+    const kept = encode({ ...newer, nextPublicKey: await makeKey('third') });
+    const [, nextId] = /public key (\S+)/.exec(await readFile(file('next.pub'), 'utf8')) ?? [];
+    const path = `/releases/keys/${nextId}.json`;
+    rig.releases.put(path, { bytes: kept });
+    await sign(path, kept, [], 'next');
+    await publish(newer, [], 'third');
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'already_current');
     await publish({ ...newer, version: '1.4.0' }, [], 'untrusted');
     assert.equal((await agent.call('POST', '/update')).body['code'], 'manifest_rejected');
     assert.equal((await rig.stack.health())?.version, '1.3.0');

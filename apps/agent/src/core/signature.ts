@@ -26,7 +26,11 @@ const maxSignatureBytes = 8 * 1024;
 
 export type SignatureCheck =
   | { kind: 'ok'; /** The key that verified the signature. */ signer: SigningKey }
-  | { kind: 'rejected'; reason: string }
+  | {
+      kind: 'rejected';
+      reason: string;
+      /** A whole signature, of a key that is not trusted. */ isOfUnknownKey: boolean;
+    }
   | { kind: 'unavailable'; reason: string; retryAfterMs?: number };
 
 /** Fetches `<url>.minisig` and verifies it over exactly these bytes with any of the keys (contracts, section 1). */
@@ -38,19 +42,20 @@ export async function checkSignature(
   const address = new URL(url);
   address.pathname += '.minisig';
   const answer = await fetchFile(address, { maxBytes: maxSignatureBytes, etag: null, signal });
-  if (answer.kind === 'rejected' || answer.kind === 'unavailable') {
-    return { ...answer, reason: `signature: ${answer.reason}` };
-  }
+  if (answer.kind === 'rejected')
+    return { kind: 'rejected', reason: `signature: ${answer.reason}`, isOfUnknownKey: false };
+  if (answer.kind === 'unavailable') return { ...answer, reason: `signature: ${answer.reason}` };
   const file = answer.kind === 'ok' ? new TextDecoder().decode(answer.bytes) : '';
   const signer = keys.find((key) => verifyMinisign(bytes, file, key));
-  return signer ? { kind: 'ok', signer } : { kind: 'rejected', reason: faultOf(file, keys) };
+  return signer ? { kind: 'ok', signer } : rejected(file, keys);
 }
 
-function faultOf(signatureFile: string, keys: readonly SigningKey[]): string {
+function rejected(signatureFile: string, keys: readonly SigningKey[]): SignatureCheck {
   const signature = readSignature(signatureFile);
   if (signature === null || keys.some(({ keyId }) => signature.keyId.equals(keyId)))
-    return 'the signature does not verify';
-  return `signed with the key ${formatKeyId(signature.keyId)}, which this station does not trust`;
+    return { kind: 'rejected', reason: 'the signature does not verify', isOfUnknownKey: false };
+  const reason = `signed with the key ${formatKeyId(signature.keyId)}, which this station does not trust`;
+  return { kind: 'rejected', reason, isOfUnknownKey: true };
 }
 
 /**

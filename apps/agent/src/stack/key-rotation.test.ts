@@ -9,7 +9,7 @@ import { createAgentConditions } from '@station/kit/conditions';
 import { nodeDisk, type Disk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';
 import { events as catalogue } from '@station/protocol/events';
-import { parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
+import { formatKeyId, parseSigningKey, type SigningKey } from '@station/protocol/signing-key';
 import { createReleaseSigner, type ReleaseSigner } from '@station/simulators/releases/release-signer';
 import type { FetchFile } from '../core/signature.ts';
 import { createUpdateKeys } from '../core/update-keys.ts';
@@ -26,6 +26,8 @@ const b = newSigner();
 const c = newSigner();
 const other = newSigner();
 const naming = ({ publicKey }: ReleaseSigner) => ({ nextPublicKey: publicKey });
+
+const pathOf = (signer: ReleaseSigner): string => `/keys/${formatKeyId(keyOf(signer).keyId)}.json`;
 
 /** A release server: what it has published last, with its signature. */
 function createServer() {
@@ -44,6 +46,9 @@ function createServer() {
     fetchFile,
     publish: (version: string, signer: ReleaseSigner, more: object = {}): void =>
       put('/manifest.json', { version, images, ...more }, signer),
+    /** As the site keeps it: the last manifest with which this key has named the next one. */
+    keepNaming: (version: string, signer: ReleaseSigner, next: ReleaseSigner, path = pathOf(signer)): void =>
+      put(path, { version, images, ...naming(next) }, signer),
     publishByName: (version: string, signer: ReleaseSigner, more: object = {}): void =>
       put(`/releases/${version}.json`, { version, images, ...more }, signer),
   };
@@ -182,6 +187,56 @@ describe('a key that a signed manifest names', () => {
     server.publish('2.0.0', a, { nextPublicKey: b.publicKey.slice(1) });
     assert.match(await station.check(), /nextPublicKey is not the base64 line of a minisign public key/);
     assert.deepEqual([station.highest(), await station.trusted()], [null, [a.publicKey]]);
+  });
+
+  it('is found by a station that was off during the whole rotation, also during several', async () => {
+    await using folder = await openFolder();
+    const server = createServer();
+    const station = await startStation(server, folder.path);
+    server.publish('2.0.0', a);
+    assert.equal(await station.check(), '2.0.0');
+    server.keepNaming('2.1.0', a, b);
+    server.keepNaming('2.3.0', b, c);
+    server.publish('2.4.0', c);
+    assert.equal(await station.check(), '2.4.0');
+    assert.deepEqual(await station.trusted(), [a.publicKey, b.publicKey, c.publicKey]);
+  });
+
+  it('is not followed from an old manifest, from one of another key, or round in a circle', async () => {
+    await using folder = await openFolder();
+    const server = createServer();
+    const station = await startStation(server, folder.path);
+    server.publish('2.2.0', a);
+    assert.equal(await station.check(), '2.2.0');
+    server.publish('2.3.0', c);
+    server.keepNaming('2.1.0', a, c);
+    assert.match(await station.check(), notTrusted);
+    server.keepNaming('2.3.0', other, c, pathOf(a));
+    assert.match(await station.check(), notTrusted);
+    assert.deepEqual(await station.trusted(), [a.publicKey]);
+    server.keepNaming('2.3.0', a, b);
+    server.keepNaming('2.3.0', b, a);
+    assert.match(await station.check(), notTrusted);
+    assert.deepEqual(await station.trusted(), [a.publicKey, b.publicKey]);
+  });
+
+  it('is looked for at no more than eight addresses, and only for a key that is not known', async () => {
+    await using folder = await openFolder();
+    const server = createServer();
+    const asked: string[] = [];
+    const fetchFile: FetchFile = (url, options) => {
+      if (/^\/keys\/.*json$/.test(url.pathname)) asked.push(url.pathname);
+      return server.fetchFile(url, options);
+    };
+    const station = await startStation({ fetchFile }, folder.path);
+    const chain = [a, ...Array.from({ length: 12 }, newSigner)];
+    for (const [index, signer] of chain.slice(0, -1).entries()) server.keepNaming('2.0.0', signer, chain[index + 1]!);
+    server.publish('2.0.0', chain.at(-1)!);
+    assert.match(await station.check(), notTrusted);
+    assert.deepEqual(asked, chain.slice(0, 8).map(pathOf));
+    server.publish('2.0.0', a);
+    assert.equal(await station.check(), '2.0.0');
+    assert.equal(asked.length, 8);
   });
 
   it('is forgotten when UPDATE_PUBLIC_KEY changes', async () => {

@@ -1,7 +1,7 @@
 import { StationError } from '@station/kit/station-error';
 import type { ReleaseManifest, StackServices } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
-import type { SigningKey } from '@station/protocol/signing-key';
+import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 import { isForgeable } from '../core/loopback.ts';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
@@ -22,7 +22,12 @@ export type ReleaseSourceParts = {
 };
 
 type Unusable = Exclude<ReleaseCheck, { kind: 'ok' }>;
-type Read = { kind: 'ok'; manifest: ReleaseManifest; /** Null: not signed. */ signer: SigningKey | null } | Unusable;
+type Read =
+  | { kind: 'ok'; manifest: ReleaseManifest; /** Null: not signed. */ signer: SigningKey | null }
+  | (Unusable & { isOfUnknownKey?: boolean });
+
+/** More than a station can have missed: each step of a rotation is a key. */
+const mostKeysFollowed = 8;
 
 /** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when public keys are set. */
 export function createReleaseSource(parts: ReleaseSourceParts) {
@@ -41,7 +46,11 @@ export function createReleaseSource(parts: ReleaseSourceParts) {
         return notModified;
       }
       if (answer.kind !== 'ok') return answer;
-      const reading = await readChecked(parts, url, answer.bytes, signal);
+      let reading = await readChecked(parts, url, answer.bytes, signal);
+      if (reading.kind === 'rejected' && reading.isOfUnknownKey) {
+        await followKeys(parts, highestSignedVersion, signal);
+        reading = await readChecked(parts, url, answer.bytes, signal);
+      }
       if (reading.kind !== 'ok') return reading;
       const { manifest, signer } = reading;
       if (signer !== null && isOlder(manifest, highestSignedVersion)) {
@@ -86,6 +95,27 @@ async function readChecked(
   if (keys === null) return { kind: 'ok', manifest, signer: null };
   const signature = await checkSignature({ url, keys: await keys.trusted(), fetchFile }, bytes, signal);
   return signature.kind === 'ok' ? { kind: 'ok', manifest, signer: signature.signer } : signature;
+}
+
+/**
+ * Learns the keys of a rotation that the station was off for. `keys/<id>.json` beside the manifest is the last manifest that this key
+ * signed to name the next one; it is believed as if it had been read in its time. What cannot be read or believed is left out.
+ */
+async function followKeys(parts: ReleaseSourceParts, highest: string | null, signal: AbortSignal): Promise<void> {
+  const { url, keys, fetchFile } = parts;
+  const followed = new Set<string>();
+  while (keys !== null && followed.size < mostKeysFollowed) {
+    const signer = (await keys.trusted()).find(({ text }) => !followed.has(text));
+    if (signer === undefined) return;
+    followed.add(signer.text);
+    const address = new URL(`keys/${formatKeyId(signer.keyId)}.json`, url);
+    const answer = await fetchFile(address, { maxBytes: maxManifestBytes, etag: null, signal });
+    if (answer.kind !== 'ok') continue;
+    const reading = readReleaseManifest(answer.bytes, null);
+    if (reading.kind === 'rejected' || isOlder(reading.manifest, highest)) continue;
+    const signature = await checkSignature({ url: address, keys: [signer], fetchFile }, answer.bytes, signal);
+    if (signature.kind === 'ok') await learnKey(keys, reading.manifest, signer);
+  }
 }
 
 async function learnKey(keys: UpdateKeys | null, manifest: ReleaseManifest, signer: SigningKey): Promise<void> {
