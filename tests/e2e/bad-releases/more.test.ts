@@ -20,6 +20,7 @@ type Make = () => Changes | Promise<Changes>;
 type Bad = readonly [name: string, make: Make, code: string, reason: RegExp];
 
 const start = 'assets/start-*.js';
+const later = 'assets/automations-page-*.js';
 const page = 'release_page_broken';
 const never = 'setInterval(() => undefined, 1e6); await new Promise(() => undefined);';
 
@@ -32,6 +33,18 @@ const bad: readonly Bad[] = [
     page,
     /start-.* is empty/,
   ],
+  [
+    'has a later script that was cut off',
+    () => ({ frontend: withContent(later, 'export default {') }),
+    page,
+    /automations-page.* cannot start/,
+  ],
+  [
+    'has a first script with an error',
+    () => ({ frontend: withContent(start, '<<<<<<< ours') }),
+    page,
+    /start-.* cannot start/,
+  ],
   ['has a damaged compressed script', () => ({ frontend: withStored(start, 'no Brotli') }), page, /start-/],
   ['lacks its style sheet', () => ({ frontend: withoutFile('assets/start-*.css') }), page, /start-.*css.*404/],
   ['has an empty page', () => ({ frontend: withContent('index.html', '') }), page, /page is blank/],
@@ -40,7 +53,7 @@ const bad: readonly Bad[] = [
     async () => ({
       frontend: {
         files: [
-          ...(withoutFile('assets/automations-page-*.js').files ?? []),
+          ...(withoutFile(later).files ?? []),
           ...((await changedServer((text) => text.replace('/assets/*', '/no-assets/*'))).files ?? []),
         ],
       },

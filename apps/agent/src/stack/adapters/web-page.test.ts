@@ -72,6 +72,29 @@ describe('a page', () => {
     ],
     ['has an empty script', { ...files, '/a/page.js': '' }, /page\.js is empty/],
     ['has a script of zero bytes', { ...files, '/a/page.js': '\0\0\0\0' }, /page\.js is empty/],
+    [
+      'has a script that was cut off',
+      { ...files, '/a/page.js': 'export default function () {' },
+      /page\.js cannot start/,
+    ],
+    ['has a script of conflicts', { ...files, '/a/start.js': '<<<<<<< ours\nx()' }, /start\.js cannot start/],
+    [
+      'has an old script that was cut off',
+      { '/': '<script src=/x.js></script>', '/x.js': 'if (' },
+      /x\.js cannot start/,
+    ],
+    ['has the chunk of another build', { ...files, '/a/shared.js': 'export const y = 1' }, /start\.js cannot start/],
+    [
+      'has a later chunk of another build',
+      { ...files, '/a/page.js': 'import a from "./shared.js"' },
+      /page\.js cannot/,
+    ],
+    ['has a script of its own with an error', { '/': `${shell}<script>draw(</script>` }, /own script cannot start/],
+    [
+      'has a module of its own that imports nothing',
+      { '/': `${shell}<script type=module>import "/gone.js"</script>` },
+      /gone\.js answers 404/,
+    ],
     ['leads round in a circle', { '/': { status: 302, location: '/' } }, /does not come/],
   ];
   for (const [name, site, fault] of broken) {
@@ -96,7 +119,31 @@ describe('a page', () => {
       'modules',
     ],
     ['an import of a package by name', { ...files, '/a/page.js': 'import "react"; import(where)' }, 'modules'],
-    ['a script that the lexer cannot read', { ...files, '/a/page.js': 'import {' }, 'modules'],
+    [
+      'modules that import each other',
+      { ...files, '/a/shared.js': 'import "./start.js"; export const x = 1' },
+      'modules',
+    ],
+    [
+      'names passed on',
+      { ...files, '/a/shared.js': 'export * from "./more.js"', '/a/more.js': 'export let x' },
+      'modules',
+    ],
+    ['waits and regular expressions', { ...files, '/a/page.js': 'await 1; export const r = /[\\w--_]/v' }, 'modules'],
+    [
+      'a style sheet as a module',
+      { ...files, '/a/page.js': 'import x from "./x.css" with { type: "css" }', '/a/x.css': 'p {}' },
+      'modules',
+    ],
+    [
+      'a map of its modules',
+      {
+        '/': '<script type=importmap>{"imports":{"/x.js":"/y.js"}}</script><script type=module>import "/x.js"</script>',
+      },
+      'modules',
+    ],
+    ['a name of another server', { ...files, '/a/page.js': 'import { x } from "https://cdn.example/x.js"' }, 'modules'],
+    ['nothing but a template of a script', { '/': '<p>Hi<script type=text/x-template>{{</script>' }, 'text'],
     ['an empty style sheet', { ...files, '/a/start.css': '' }, 'modules'],
   ];
   for (const [name, site, kind] of odd) {
