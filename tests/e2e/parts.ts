@@ -38,6 +38,7 @@ export const parts: readonly Part[] = [
   part('replicas/replicas', `${backend}/replicas`, `${backend}/mqtt`, `${backend}/store`, `${backend}/history`),
   part('backend/postgres', `${backend}/store`, `${backend}/history`, `${backend}/replicas`, `${backend}/devices`),
   part('update-kill', `${agent}/stack`, `${agent}/core`),
+  part('update/power', `${agent}/stack`),
   part('release', 'scripts', 'deploy', '.github'),
   part(
     'devices/chaos',

@@ -73,7 +73,7 @@ function choose(options: ReturnType<typeof readOptions>): Chosen[] {
 }
 
 /** Stories with the Docker of Debian 13. */
-const onTrixieDocker = /^(rig|update\/(damaged-\w+|cut-pulls))$/;
+const onTrixieDocker = /^(rig|update\/(damaged-\w+|cut-pulls|power))$/;
 
 /** Everything that comes over the network or is built: no test fetches anything. */
 async function prepare(chosen: readonly Chosen[]): Promise<void> {

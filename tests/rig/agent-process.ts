@@ -60,7 +60,10 @@ const patienceMs = 300_000;
 const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
 
 /** Environment of an agent that manages a rig's small stack; health gates of half a minute, no polling by default. */
-export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Record<string, string> {
+export function agentEnv(
+  rig: Pick<SmallRig, 'engine' | 'releases' | 'stack'>,
+  more: Record<string, string> = {},
+): Record<string, string> {
   return {
     ...rig.engine.env,
     STATION_ID: stationId,

@@ -15,6 +15,7 @@ export type Registry = AsyncDisposable & {
   credentials: Credentials | null;
   /** Stops the registry: pulls fail with "connection refused". Pushed images stay. */
   stop(): Promise<void>;
+  /** Does nothing when it runs. */
   start(): Promise<void>;
   /** A request to its HTTP API, with the credentials. `path` begins with `/v2/` or is an absolute address. */
   request(path: string, init?: RequestInit): Promise<Response>;
@@ -53,6 +54,7 @@ export async function createRegistry(
     request,
     stop: async () => daemon?.stop(),
     start: async () => {
+      if (daemon?.running()) return;
       const logFile = join(folder, 'registry.log');
       const started = await startDaemon('docker-registry', ['serve', join(folder, 'config.yml')], { logFile });
       daemon = started;

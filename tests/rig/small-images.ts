@@ -66,16 +66,20 @@ function busyboxLayer(): Promise<Layer> {
   return (busybox ??= packBusybox());
 }
 
-async function packBusybox(): Promise<Layer> {
+const packBusybox = async (): Promise<Layer> => packLayer(await busyboxFiles());
+
+/** What every service of a small stack needs to run. */
+export async function busyboxFiles(): Promise<ImageFile[]> {
   await needPackages(['busybox-static']);
   const applets = ['sh', 'httpd', 'nc', 'sleep', 'wget', 'kill', 'cat', 'dd'];
-  return packLayer([
+  return [
     { path: 'bin/busybox', content: await readFile('/bin/busybox') },
     ...applets.map((name) => ({ path: `bin/${name}`, linkTo: 'busybox' })),
-  ]);
+  ];
 }
 
-function serviceFiles({ version, behaviour, repository }: SmallImage): ImageFile[] {
+/** A service's own files on those of busybox; `/start` runs it. */
+export function serviceFiles({ version, behaviour, repository }: Omit<SmallImage, 'ballast'>): ImageFile[] {
   const unhealthy = JSON.stringify({ status: 'error', version });
   return [
     { path: 'www/api/health', content: JSON.stringify({ status: 'ok', version, checks: {} }) },

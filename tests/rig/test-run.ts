@@ -27,12 +27,17 @@ const cleanUpMs = 60_000;
 /**
  * Runs `node --test` from the repository with these arguments. A run that ends without totals counts as one failure.
  * @param options.inside a command that runs what follows it, such as `nice`.
+ * @param options.isShown prints what the run prints, as it comes.
  * @param options.limitMinutes a run that takes longer hangs: it is ended and has failed.
  */
 export async function runTests(
   args: readonly string[],
   env: Record<string, string> = {},
-  { inside = [], limitMinutes }: { inside?: readonly string[]; limitMinutes?: number } = {},
+  {
+    inside = [],
+    limitMinutes,
+    isShown = false,
+  }: { inside?: readonly string[]; limitMinutes?: number; isShown?: boolean } = {},
 ): Promise<TestRun> {
   if (running.size === 0) for (const signal of signals) process.on(signal, forward);
   const started = performance.now();
@@ -49,6 +54,10 @@ export async function runTests(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
+  if (isShown) {
+    child.stdout.pipe(process.stdout, { end: false });
+    child.stderr.pipe(process.stderr, { end: false });
+  }
   const endHung = limitMinutes === undefined ? null : endAfter(child, limitMinutes);
   const ended = once(child, 'close') as Promise<[number | null]>;
   const [printed, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);

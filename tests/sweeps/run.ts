@@ -49,6 +49,11 @@ const sweeps: Record<string, Sweep> = {
       '60 power cuts in and after pulls of a first start, on both stores of images; the agent has all files whole afterwards',
     files: ['tests/e2e/update/cut-pulls.test.ts'],
   },
+  power: {
+    about:
+      '504 power cuts of a whole station on both stores of images: first start, pulls, update, rollback, healing; it gets along alone',
+    files: ['tests/e2e/update/power.test.ts'],
+  },
   'image-damage': {
     about:
       '24 kinds of damage in the files of images on both stores, without a network: all found, all that can be healed',
@@ -93,9 +98,8 @@ async function main(args: readonly string[]): Promise<number> {
   for (const name of names) {
     process.stdout.write(`== ${name}\n`);
     const { files = [], options = [], env = {} } = sweeps[name] ?? {};
-    const run = await runTests(['--test-concurrency=1', ...options, ...files], { STATION_SWEEP: 'yes', ...env });
-    process.stdout.write(`${run.output}\n`);
-    runs.push(run);
+    const args = ['--test-concurrency=1', ...options, ...files];
+    runs.push(await runTests(args, { STATION_SWEEP: 'yes', ...env }, { isShown: true }));
   }
   await sweepWorkspaces();
   return printTotals(runs, started);

@@ -6,7 +6,7 @@ import { readTar } from '@station/agent/stack/adapters/docker/tar-reader';
 import { exists } from '@station/kit/durable-files';
 import { needPackages } from '../../rig/debian.ts';
 import { createDockerEngine, type DockerEngine, type ImageStore } from '../../rig/docker-engine.ts';
-import { type ImageFile, type Layer, packLayer, pushImage } from '../../rig/image-push.ts';
+import { type ImageConfig, type ImageFile, type Layer, packLayer, pushImage } from '../../rig/image-push.ts';
 import { run } from '../../rig/program.ts';
 import { createRegistry, type Registry } from '../../rig/registry.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
@@ -16,7 +16,10 @@ import { adapterOn } from './engine-of.ts';
 /** Path → SHA-256 of what was pushed. */
 type Truth = ReadonlyMap<string, string>;
 
-type LabImage = { reference: string; layers: readonly Layer[]; truth: Truth };
+export type LabImage = { reference: string; layers: readonly Layer[]; truth: Truth };
+
+/** Layers that were packed: the same list of files is the same layer. */
+export type LayerStore = Map<readonly ImageFile[], Layer>;
 
 /** Images of a stack whose engine has its data on a disk of its own: its files can be damaged, and its power can be cut. */
 export type ImageLab = AsyncDisposable & {
@@ -100,7 +103,11 @@ async function openLab(
       bootedAtMs = Date.now();
       await engine.start();
     },
-    damageOf: (name) => findDamage(engine, images[name]),
+    damageOf: async (name) => {
+      const image = images[name];
+      if (image === undefined) throw new Error('there is no such image');
+      return findDamage(engine, image.reference, image.truth);
+    },
     [Symbol.asyncDispose]: async () => {
       adapter[Symbol.dispose]();
       await workspace[Symbol.asyncDispose]();
@@ -112,30 +119,40 @@ async function pushImages(
   registry: Registry,
   contents: Parameters<typeof createImageLab>[0]['contents'],
 ): Promise<Record<string, LabImage>> {
-  const packed = new Map<readonly ImageFile[], Layer>();
+  const packed: LayerStore = new Map();
   const images: Record<string, LabImage> = {};
   for (const [name, parts] of Object.entries(contents)) {
-    const layers: Layer[] = [];
-    const truth = new Map<string, string>();
-    for (const files of parts) {
-      const layer = packed.get(files) ?? (await packLayer(files));
-      packed.set(files, layer);
-      layers.push(layer);
-      for (const each of files) if ('content' in each) truth.set(each.path, hashOf(Buffer.from(each.content)));
-    }
-    await pushImage(registry, { repository: `station/${name}`, tag: '1' }, { layers, config: { Cmd: ['/none'] } });
-    images[name] = { reference: `${registry.address}/station/${name}:1`, layers, truth };
+    images[name] = await pushFiles(registry, packed, { name, tag: '1', parts, config: { Cmd: ['/none'] } });
   }
   return images;
+}
+
+/** Pushes an image of the stack. @param image.parts its layers, the base first. */
+export async function pushFiles(
+  registry: Registry,
+  packed: LayerStore,
+  image: { name: string; tag: string; parts: readonly (readonly ImageFile[])[]; config: ImageConfig },
+): Promise<LabImage> {
+  const { name, tag, parts, config } = image;
+  const layers: Layer[] = [];
+  const truth = new Map<string, string>();
+  for (const files of parts) {
+    const layer = packed.get(files) ?? (await packLayer(files));
+    packed.set(files, layer);
+    layers.push(layer);
+    for (const each of files) if ('content' in each) truth.set(each.path, hashOf(Buffer.from(each.content)));
+  }
+  await pushImage(registry, { repository: `station/${name}`, tag }, { layers, config });
+  return { reference: `${registry.address}/station/${name}:${tag}`, layers, truth };
 }
 
 /**
  * Exports a container of the image, file by file. The graph driver of Docker 26 keeps the layers of an exported container, so a layer that was
  * damaged when this looked at it stays damaged.
+ * @param image its id or reference.
  */
-async function findDamage(engine: DockerEngine, image: LabImage | undefined): Promise<string | null> {
-  if (image === undefined) throw new Error('there is no such image');
-  const made = await engine.tryDocker(['create', '--pull', 'never', '--network', 'none', image.reference, 'x']);
+export async function findDamage(engine: DockerEngine, image: string, truth: Truth): Promise<string | null> {
+  const made = await engine.tryDocker(['create', '--pull', 'never', '--network', 'none', image, 'x']);
   if (made.exitCode !== 0) return `no container: ${made.stderr.trim().slice(-200)}`;
   const id = made.stdout.trim();
   const file = join(engine.dataRoot, '..', 'export.tar');
@@ -143,7 +160,7 @@ async function findDamage(engine: DockerEngine, image: LabImage | undefined): Pr
   await engine.docker('rm', id);
   if (exported.exitCode !== 0) return `no export: ${exported.stderr.trim().slice(-200)}`;
   try {
-    return await compareFiles(file, image.truth);
+    return await compareFiles(file, truth);
   } finally {
     await rm(file, { force: true });
   }

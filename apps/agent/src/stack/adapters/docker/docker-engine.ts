@@ -23,6 +23,7 @@ import { type CheckParts, createImageCheck } from './image-check.ts';
 import { imageFolder, usesContainerd } from './image-folder.ts';
 import { planRebuild, rebuildImages, type RebuildParts } from './image-rebuild.ts';
 import { askLayers, imageId, pull, removeImage } from './images.ts';
+import { removeLooseLayers } from './loose-layers.ts';
 import { namedImages } from './missing-images.ts';
 import { createStart, type StartParts } from './project-start.ts';
 import { type Repaired, type RepairParts, repairStorage } from './storage-repair.ts';
@@ -142,7 +143,10 @@ function createChecks(parts: DockerParts, open: OpenEngine, fetches: Pick<StackE
     clock,
     alive,
     project: await projectName(),
-    dropLeftovers: dropLeases,
+    dropLeftovers: async () => {
+      await removeLooseLayers(api, info);
+      await dropLeases();
+    },
     sync: () => syncStorage(info, env),
   });
   const port: Pick<StackEngine, 'namedImages' | 'checkImages' | 'planRebuild' | 'rebuildImages'> = {
