@@ -221,6 +221,24 @@ for (const store of ['containerd', 'overlay2'] as const) {
       assert.match(await engine.docker('ps', '--all'), /theirs/);
     });
 
+    if (store === 'overlay2') {
+      test('a rebuild that a power cut ended after the images were removed: their damaged layers are still there', async () => {
+        await lab.boot(whole);
+        await engine.docker('rm', ...(await engine.docker('ps', '--all', '--quiet')).split('\n'));
+        const unused = await lab.stopAndCopyDisk();
+        await lab.boot(unused, async (dataRoot) => {
+          await inLayer(store, 'node/1', (file) => truncate(file, 0))(dataRoot, lab);
+          const folder = join(dataRoot, 'image/overlay2');
+          await rm(join(folder, 'repositories.json'));
+          await removeContent(join(folder, 'imagedb/content/sha256'));
+        });
+        assert.equal(await engine.docker('images', '--all', '--quiet'), '');
+        await lab.registry.start();
+        assert.deepEqual(await adapter.rebuildImages({ saved: [], references }, signal), { kind: 'rebuilt' });
+        for (const name of Object.keys(ids)) assert.equal(await lab.damageOf(name), null);
+      });
+    }
+
     test('the last one is closed', async () => lab[Symbol.asyncDispose]());
   });
 }
