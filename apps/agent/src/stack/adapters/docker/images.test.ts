@@ -266,7 +266,7 @@ test('a fetched image has its digest, however its name and that of docker.io are
   }
 });
 
-test('a pull that a disk refuses is told as that, in the words of every store of images', async () => {
+test('a pull that a disk refuses, or that cannot be unpacked, is told as that, in the words of every store of images', async () => {
   for (const [error, code] of [
     ['write /var/lib/docker/tmp/GetImageBlob1: no space left on device', 'disk_space_low'],
     [
@@ -279,6 +279,11 @@ test('a pull that a disk refuses is told as that, in the words of every store of
       'engine_storage_failed',
     ],
     ['failed to register layer: write /usr/lib/libc.so: input/output error', 'engine_storage_failed'],
+    [
+      'failed to extract layer sha256:1: failed to get reader from content store: blob sha256:2 expected at /var/lib/containerd/blobs/sha256/2: blob not found: not found',
+      'engine_storage_failed',
+    ],
+    ['failed to prepare extraction snapshot "extract-1 sha256:1": parent snapshot: not found', 'engine_storage_failed'],
     ['lstat /var/lib/docker/overlay2/1: structure needs cleaning', 'engine_storage_failed'],
     ['Get "https://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused', 'registry_unavailable'],
     [

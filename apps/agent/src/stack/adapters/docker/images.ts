@@ -155,7 +155,7 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
   // The registry delivered the layer, so it is the engine that cannot store it.
-  if (meter.isNextDelivered() || saysBrokenDisk(detail)) {
+  if (meter.isNextDelivered() || saysBrokenDisk(detail) || saysNotUnpacked(detail)) {
     const reason = `${reference.repository} could not be stored`;
     return { kind: 'failed', code: 'engine_storage_failed', reason, detail, transient: true };
   }
@@ -172,6 +172,13 @@ const saysNoSpace = (detail: string): boolean => /no space left on device|disk q
 /** The same for EROFS, EIO and EUCLEAN: the disk cannot be written, or is damaged. */
 const saysBrokenDisk = (detail: string): boolean =>
   /read-only file system|input\/output error|structure needs cleaning/i.test(detail);
+
+/**
+ * What containerd says of a layer that it has, or believes to have, and cannot unpack: a pull that a power cut ended may leave its record of a file
+ * that is gone. Its progress does not tell, because nothing is fetched.
+ */
+const saysNotUnpacked = (detail: string): boolean =>
+  /failed to (extract layer|prepare extraction snapshot)|blob not found/i.test(detail);
 
 async function pulledImage(api: EngineApi, reference: ImageReference): Promise<PullAnswer> {
   const answer = await api.call('GET', `/images/${encodeURIComponent(reference.text)}/json`);
