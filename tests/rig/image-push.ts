@@ -39,11 +39,21 @@ export async function packLayer(files: readonly ImageFile[]): Promise<Layer> {
         await chmod(path, 0o755);
       }
     }
+    return await packFolders(root, ['.']);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Packs folders of this machine into one layer, all of root's. @param names paths below `root`. */
+export async function packFolders(root: string, names: readonly string[]): Promise<Layer & { unpackedBytes: number }> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-layer-'));
+  try {
     const stable = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--format=ustar'];
-    await run('tar', [...stable, '-C', root, '-cf', join(folder, 'layer.tar'), '.']);
+    await run('tar', [...stable, '-C', root, '-cf', join(folder, 'layer.tar'), ...names]);
     const tar = await readFile(join(folder, 'layer.tar'));
     const bytes = gzipSync(tar, { level: 1 });
-    return { digest: digestOf(bytes), diffId: digestOf(tar), bytes };
+    return { digest: digestOf(bytes), diffId: digestOf(tar), bytes, unpackedBytes: tar.length };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

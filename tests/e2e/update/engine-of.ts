@@ -9,7 +9,7 @@ type Adapter = ReturnType<typeof createDockerEngine>;
 
 /** The agent's adapter on an engine of the rig and a Compose project, without an override. @param bootedAtMs see `LeaseParts`. */
 export const adapterOn = (
-  { socketPath, containerdSocket, env }: DockerEngine,
+  { socketPath, containerdSocket, env }: Pick<DockerEngine, 'socketPath' | 'containerdSocket' | 'env'>,
   project: { folder: string; composeFile: string; workFolder: string; bootedAtMs?: () => number },
 ): Adapter =>
   createDockerEngine({

@@ -30,7 +30,7 @@ export type Station = {
   explain(since: number): Promise<string>;
 };
 
-export type Disks = Record<Moment['from'], string>;
+type Disks = Record<Moment['from'], string>;
 
 type Pushed = { releases: Map<string, Record<'backend' | 'frontend', LabImage>>; broker: LabImage };
 

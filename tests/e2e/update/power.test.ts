@@ -11,13 +11,13 @@ import { createPowerStation, type PowerStation, type Station } from './power-sta
 /*
  * Power cuts of a whole station on a real engine: Docker's data, the agent and the stack are on one disk, and the next boot finds what was on it at one
  * instant. After each cut the station must get along alone: healthy on the right release, with every file of its images as it was pushed.
- * STATION_CUTS=STORE/MOMENT/FROM-TO chooses some of the rounds (`*` stands for all), for a repeated round or a sweep in pieces.
+ * STATION_CUTS=STORE/MOMENT,MOMENT/FROM-TO chooses some of the rounds (`*` stands for all), for a repeated round or a sweep in pieces.
  */
 
 const roundsOfMoment = extent(2, 36);
 /** The same cuts in every run, others in every sweep. */
 const seed = process.env['STATION_SEED'] ?? extent('1', String(randomInt(1_000_000)));
-const [onlyStore = '*', onlyMoment = '*', onlyRounds = '*'] = (process.env['STATION_CUTS'] ?? '*').split('/');
+const [onlyStore = '*', onlyMoments = '*', onlyRounds = '*'] = (process.env['STATION_CUTS'] ?? '*').split('/');
 const [firstRound = 1, lastRound = firstRound] =
   onlyRounds === '*' ? [1, roundsOfMoment] : onlyRounds.split('-').map(Number);
 
@@ -48,7 +48,7 @@ for (const store of ['containerd', 'overlay2'] as const) {
     const table: Record<string, Counts> = {};
     const failures: string[] = [];
     for (const moment of momentsOf(store)) {
-      if (onlyMoment !== '*' && onlyMoment !== moment.name) continue;
+      if (onlyMoments !== '*' && !onlyMoments.split(',').includes(moment.name)) continue;
       const counts = noCounts();
       table[moment.name] = counts;
       const wholeMs = await measure(station, moment);
