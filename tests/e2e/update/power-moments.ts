@@ -46,12 +46,12 @@ async function startUntil(
   const before = agent.events.length;
   // It is ended by the cut, perhaps before it is ready.
   void agent.start().catch(() => undefined);
-  await waitFor(what, () => agent.events.slice(before).some(isIt), 300_000);
+  await waitFor(what, () => agent.events.slice(before).some(isIt), 600_000);
 }
 
 async function untilEnd({ lab: { agent }, isCut }: Station): Promise<void> {
   const before = agent.events.length;
-  await waitFor('the end', () => isCut() || agent.events.slice(before).some(isEnd), 300_000);
+  await waitFor('the end', () => isCut() || agent.events.slice(before).some(isEnd), 600_000);
 }
 
 /** Pulls of a person, beside each other. */
@@ -120,7 +120,7 @@ export const momentsOf = (store: ImageStore): readonly Moment[] => [
     begin: (station) => startUntil(station, 'the pull', isPhase('pulling')),
     pass: async ({ lab: { agent }, isCut }) => {
       const before = agent.events.length;
-      await waitFor('the switch', () => isCut() || agent.events.slice(before).some(isPhase('switching')), 300_000);
+      await waitFor('the switch', () => isCut() || agent.events.slice(before).some(isPhase('switching')), 600_000);
     },
     afterMs: 0,
     rests: next,
@@ -153,11 +153,11 @@ export const momentsOf = (store: ImageStore): readonly Moment[] => [
     plant: plantDamage(store),
     begin: async (station) => {
       await startUntil(station, 'damage', ({ event }) => event === 'images_damaged');
-      await waitFor('the rebuild', async () => (await station.journal())?.['rebuilding'], 300_000);
+      await waitFor('the rebuild', async () => (await station.journal())?.['rebuilding'], 600_000);
     },
     pass: async ({ lab: { agent }, isCut }) => {
       const isOver = (): boolean => isCut() || agent.events.at(-1)?.event === 'image_healed';
-      await waitFor('the end of the rebuild', isOver, 300_000);
+      await waitFor('the end of the rebuild', isOver, 600_000);
     },
     afterMs: 500,
     rests: first,

@@ -34,8 +34,8 @@ type Disks = Record<Moment['from'], string>;
 
 type Pushed = { releases: Map<string, Record<'backend' | 'frontend', LabImage>>; broker: LabImage };
 
-/** Far longer than a recovery takes here: some hundred seconds on a machine with a load of 30. */
-const patienceMs = 300_000;
+/** Far longer than a recovery takes on a machine with a load of 30, where the check of images alone took five minutes. */
+const patienceMs = 600_000;
 
 /** Conditions that need nobody. */
 const harmless = ['updates_unsigned'];
