@@ -41,9 +41,10 @@ export async function createPowerLab({ store }: { store: ImageStore }): Promise<
   await using opened = new AsyncDisposableStack();
   const outside = opened.use(await createWorkspace());
   const machine = opened.use(await createWorkspace());
-  await needPackages(['btrfs-progs', 'e2fsprogs', 'util-linux']);
+  await needPackages(['btrfs-progs', 'e2fsprogs']);
   await buildForTests('agent');
-  const [registry, releases] = [await createRegistry(outside, {}), await createReleaseServer(outside)];
+  const registry = await createRegistry(outside, {});
+  const releases = await createReleaseServer(outside);
   const disks = await createDisks(outside);
   const disk = await insertDisk(machine, disks, await makeDisk(outside, disks));
   const engine = await createDockerEngine(machine, { store });

@@ -3,7 +3,27 @@ import { join } from 'node:path';
 import type { ImageStore } from '../../rig/docker-engine.ts';
 import { waitFor } from '../../rig/program.ts';
 import { layersWith } from './image-lab.ts';
-import type { Station } from './power-station.ts';
+import type { PowerLab } from './power-lab.ts';
+
+/** A machine with a station on it, in one round of the test. */
+export type Station = {
+  lab: PowerLab;
+  /** Whether the power of the round was cut. */
+  isCut(): boolean;
+  /** Names of the images of a release. */
+  referencesOf(version: string): string[];
+  /** What the agent has on disk; null: nothing yet. */
+  journal(): Promise<Record<string, unknown> | null>;
+  /**
+   * Waits until a healthy release of these runs and nothing is left to do: no operation, no rebuild, the check of the images of this boot done, no
+   * condition that a person is needed for. @returns its version.
+   */
+  untilRest(on: readonly string[], options?: { isOffline?: boolean }): Promise<string>;
+  /** What differs from what was pushed of this release, in the images of all containers. Last thing of a boot. */
+  damage(version: string): Promise<string[]>;
+  /** For people: what the machine is like. */
+  explain(since: number): Promise<string>;
+};
 
 /** What the cut comes into. The machine has booted from the disk `from` with the manifest of `release`. */
 export type Moment = {

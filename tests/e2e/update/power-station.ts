@@ -8,27 +8,7 @@ import type { Registry } from '../../rig/registry.ts';
 import { type Behaviour, busyboxFiles, serviceFiles } from '../../rig/small-images.ts';
 import { findDamage, type LabImage, type LayerStore, pushFiles, randomFiles } from './image-lab.ts';
 import { createPowerLab, type PowerLab } from './power-lab.ts';
-import { type Moment, versions } from './power-moments.ts';
-
-/** A machine with a station on it, in one round of the test. */
-export type Station = {
-  lab: PowerLab;
-  /** Whether the power of the round was cut. */
-  isCut(): boolean;
-  /** Names of the images of a release. */
-  referencesOf(version: string): string[];
-  /** What the agent has on disk; null: nothing yet. */
-  journal(): Promise<Record<string, unknown> | null>;
-  /**
-   * Waits until a healthy release of these runs and nothing is left to do: no operation, no rebuild, the check of the images of this boot done, no
-   * condition that a person is needed for. @returns its version.
-   */
-  untilRest(on: readonly string[], options?: { isOffline?: boolean }): Promise<string>;
-  /** What differs from what was pushed of this release, in the images of all containers. Last thing of a boot. */
-  damage(version: string): Promise<string[]>;
-  /** For people: what the machine is like. */
-  explain(since: number): Promise<string>;
-};
+import { type Moment, type Station, versions } from './power-moments.ts';
 
 type Disks = Record<Moment['from'], string>;
 

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { seededRandom } from '@station/simulators/devices/random';
 import type { ImageStore } from '../../rig/docker-engine.ts';
 import { extent } from '../../rig/extent.ts';
-import { type Moment, momentsOf, versions } from './power-moments.ts';
-import { createPowerStation, type PowerStation, type Station } from './power-station.ts';
+import { type Moment, momentsOf, type Station, versions } from './power-moments.ts';
+import { createPowerStation, type PowerStation } from './power-station.ts';
 
 /*
  * Power cuts of a whole station on a real engine: Docker's data, the agent and the stack are on one disk, and the next boot finds what was on it at one
