@@ -690,6 +690,11 @@ type ClockStateTable = {
   wall_at: number;
   /** 1: the clock was known to be right. */
   trusted: number;
+  /** Sum of the jumps that nobody confirmed; the first of them led to `ahead_from`. */
+  followed_ms: number;
+  ahead_from: number | null;
+  /** What is left of the time in which nothing is deleted because of its age. */
+  hold_ms: number;
 };
 
 /** Times in a period are provisional. It is deleted once they are corrected. */

@@ -2,22 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { newestTime, pullWaits, shiftHistory, shiftTimes } from '../history/correct-times.ts';
 import type { Store } from '../store/database.ts';
 import type { ClockPeriodsTable, Database, DatabaseTransaction } from '../store/schema.ts';
+import type { KeptTime } from './station-time-decide.ts';
 
 export type ClockPeriod = ClockPeriodsTable;
 
-/** The stored time: of which boot, by which clock. All in milliseconds. */
-type StoredTime = { bootId: string; uptimeMs: number; atMs: number; wallMs: number; isTrusted: boolean };
-
 export type ClockStore = {
   /** The last time that was kept. */
-  kept(): Promise<StoredTime | null>;
-  keep(time: StoredTime): Promise<void>;
+  kept(): Promise<KeptTime | null>;
+  keep(time: KeptTime): Promise<void>;
   /** The newest time in the database; null: it is empty. */
   newest(): Promise<number | null>;
   /** Oldest first. */
   periods(): Promise<ClockPeriod[]>;
-  /** A period begins, and all others end right before it. */
-  begin(bootId: string, fromMs: number, time: StoredTime): Promise<ClockPeriod>;
+  /** A period begins. Those that last end right before it, and it takes in those that began later. */
+  begin(bootId: string, fromMs: number, time: KeptTime): Promise<ClockPeriod>;
   /**
    * The step of each period is known: in one transaction, everything but the history is corrected. A step below `smallestMs` corrects
    * nothing, and its period is gone. Waits that are not over move with the clock, whether there is a period or not.
@@ -39,16 +37,29 @@ export function createClockStore(store: Pick<Store, 'db' | 'kind'>): ClockStore 
     kept: async () => {
       const row = await db.selectFrom('clock_state').selectAll().executeTakeFirst();
       if (row === undefined) return null;
-      const { boot_id: bootId, uptime_ms: uptimeMs, at: atMs, wall_at: wallMs, trusted } = row;
-      return { bootId, uptimeMs, atMs, wallMs, isTrusted: trusted === 1 };
+      return {
+        bootId: row.boot_id,
+        uptimeMs: row.uptime_ms,
+        atMs: row.at,
+        wallMs: row.wall_at,
+        isTrusted: row.trusted === 1,
+        followedMs: row.followed_ms,
+        aheadFromMs: row.ahead_from,
+        holdMs: row.hold_ms,
+      };
     },
     keep: (time) => db.transaction().execute((transaction) => keep(transaction, time)),
     newest: () => newestTime(store),
     periods: () => readPeriods(db),
     begin: (bootId, fromMs, time) =>
       db.transaction().execute(async (transaction) => {
-        const before = transaction.updateTable('clock_periods').set({ to_at: fromMs - 1 });
-        await before.where('to_at', 'is', null).execute();
+        const later = transaction.deleteFrom('clock_periods').where('step_ms', 'is', null);
+        await later.where('from_at', '>=', fromMs).execute();
+        const before = transaction
+          .updateTable('clock_periods')
+          .set({ to_at: fromMs - 1 })
+          .where('step_ms', 'is', null);
+        await before.where((eb) => eb.or([eb('to_at', 'is', null), eb('to_at', '>=', fromMs)])).execute();
         await keep(transaction, time);
         const period = { id: randomUUID(), boot_id: bootId, from_at: fromMs };
         const row = { ...period, to_at: null, step_ms: null, rest_at: null };
@@ -78,9 +89,17 @@ export function createClockStore(store: Pick<Store, 'db' | 'kind'>): ClockStore 
 const readPeriods = (db: Database): Promise<ClockPeriod[]> =>
   db.selectFrom('clock_periods').selectAll().orderBy('from_at').orderBy('id').execute();
 
-async function keep(transaction: DatabaseTransaction, time: StoredTime): Promise<void> {
-  const { bootId: boot_id, uptimeMs: uptime_ms, atMs: at, wallMs: wall_at, isTrusted } = time;
-  const values = { boot_id, uptime_ms, at, wall_at, trusted: isTrusted ? 1 : 0 };
+async function keep(transaction: DatabaseTransaction, time: KeptTime): Promise<void> {
+  const values = {
+    boot_id: time.bootId,
+    uptime_ms: time.uptimeMs,
+    at: time.atMs,
+    wall_at: time.wallMs,
+    trusted: time.isTrusted ? 1 : 0,
+    followed_ms: time.followedMs,
+    ahead_from: time.aheadFromMs,
+    hold_ms: time.holdMs,
+  };
   await transaction
     .insertInto('clock_state')
     .values({ id: 'clock', ...values })

@@ -16,12 +16,23 @@ import {
 const now = Date.UTC(2026, 10, 23, 12);
 const minute = 60_000;
 const year = 365 * dayMs;
-const kept: KeptTime = { bootId: 'a', uptimeMs: 10 * minute, atMs: now, wallMs: now, isTrusted: true };
+const kept: KeptTime = {
+  bootId: 'a',
+  uptimeMs: 10 * minute,
+  atMs: now,
+  wallMs: now,
+  isTrusted: true,
+  followedMs: 0,
+  aheadFromMs: null,
+  holdMs: 0,
+};
 const booted: StartFacts = { wallMs: now + minute, bootId: 'b', uptimeMs: minute, kept, newestMs: now - minute };
 const sameBoot: StartFacts = { ...booted, bootId: 'a', uptimeMs: 11 * minute };
-const unsure: KeptTime = { ...kept, wallMs: 5_000, isTrusted: false };
+const unsure: KeptTime = { ...kept, wallMs: 5_000, isTrusted: false, holdMs: dayMs };
 
-const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
+const jumped: KeptTime = { ...unsure, wallMs: now, followedMs: year, aheadFromMs: now - dayMs, holdMs: 5 * minute };
+const noJump = { followedMs: 0, aheadFromMs: null, isLateReturn: false };
+const starts: { story: string; facts: StartFacts; is: Partial<TimeStart> }[] = [
   {
     story: 'a new station takes the time that it finds',
     facts: { ...booted, kept: null, newestMs: null },
@@ -40,7 +51,13 @@ const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
   {
     story: 'a pause of a month is believed, and nothing is deleted for a day',
     facts: { ...booted, wallMs: now + 30 * dayMs },
-    is: { timelineMs: now + 30 * dayMs, judgedOffsetMs: 0, holdMs: dayMs },
+    is: {
+      timelineMs: now + 30 * dayMs,
+      judgedOffsetMs: 0,
+      holdMs: dayMs,
+      followedMs: 30 * dayMs,
+      aheadFromMs: now + 30 * dayMs,
+    },
   },
   {
     story: 'a boot in 1970 continues after the last time',
@@ -68,6 +85,53 @@ const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
     is: { timelineMs: now + 1, judgedOffsetMs: 5 * year - 1, holdMs: dayMs },
   },
   {
+    story: 'a jump that nobody confirmed is remembered over a boot, with what is left of its day',
+    facts: { ...booted, wallMs: now + minute, kept: jumped },
+    is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 5 * minute, followedMs: year, aheadFromMs: now - dayMs },
+  },
+  {
+    story: 'a clock that came back to where it was before such a jump, after a pause',
+    facts: { ...booted, wallMs: now - year + minute, kept: jumped },
+    is: {
+      timelineMs: now + minute,
+      judgedOffsetMs: 0,
+      holdMs: dayMs,
+      followedMs: year,
+      aheadFromMs: now - dayMs,
+    },
+  },
+  {
+    story: 'a clock that came back after a pause of a month',
+    facts: { ...booted, wallMs: now - year + 30 * dayMs, kept: jumped },
+    is: {
+      timelineMs: now + 30 * dayMs,
+      judgedOffsetMs: 0,
+      holdMs: dayMs,
+      followedMs: year,
+      aheadFromMs: now - dayMs,
+      isLateReturn: true,
+    },
+  },
+  ...[
+    { story: 'before what was stored before the jump', wallMs: now - year - minute, kept: jumped },
+    { story: 'nearer to the time of the station', wallMs: now - 30 * dayMs, kept: jumped },
+    {
+      story: 'after a jump of long ago',
+      wallMs: now - year + minute,
+      kept: { ...jumped, aheadFromMs: now - 401 * dayMs },
+    },
+  ].map(({ story, wallMs, kept: ofJump }) => ({
+    story: `a clock that did not come back: ${story}`,
+    facts: { ...booted, wallMs, kept: ofJump },
+    is: {
+      timelineMs: now + 1,
+      judgedOffsetMs: wallMs - now - 1,
+      holdMs: dayMs,
+      followedMs: year,
+      aheadFromMs: ofJump.aheadFromMs,
+    },
+  })),
+  {
     story: 'a restart within a boot goes on',
     facts: sameBoot,
     is: { timelineMs: now + minute, judgedOffsetMs: 0, holdMs: 0 },
@@ -85,14 +149,15 @@ const starts: { story: string; facts: StartFacts; is: TimeStart }[] = [
 ];
 
 for (const { story, facts, is } of starts) {
-  test(`start: ${story}`, () => assert.deepEqual(decideStart(facts), is));
+  test(`start: ${story}`, () => assert.deepEqual(decideStart(facts), { ...noJump, ...is }));
 }
 
 const steady: TimeFacts = {
   word: 'unknown',
   wallMs: now,
   timelineMs: now,
-  knownMs: now,
+  followedMs: 0,
+  isLateReturn: false,
   judgedOffsetMs: 0,
   steadyMs: 0,
   holdMs: 0,
@@ -146,12 +211,17 @@ const steps: { story: string; facts: TimeFacts; is: TimeStep }[] = [
   },
   {
     story: 'somebody took back a jump of a year',
-    facts: { ...steady, timelineMs: now + year, wallMs: now + minute },
+    facts: { ...steady, timelineMs: now + year, followedMs: year, wallMs: now + minute },
     is: { kind: 'trust', stepMs: minute - year },
   },
   {
+    story: 'a jump of a year was taken back during a pause of weeks',
+    facts: { ...steady, timelineMs: now + year, followedMs: year, wallMs: now, isLateReturn: true },
+    is: { kind: 'follow', stepMs: -year, holdMs: dayMs },
+  },
+  {
     story: 'somebody took back half of a jump of a year',
-    facts: { ...steady, timelineMs: now + year, wallMs: now + 180 * dayMs },
+    facts: { ...steady, timelineMs: now + year, followedMs: year, wallMs: now + 180 * dayMs },
     is: { kind: 'follow', stepMs: 180 * dayMs - year, holdMs: dayMs },
   },
   { story: 'somebody set it to 1980', facts: { ...steady, wallMs: 10 * year }, is: { kind: 'wait' } },

@@ -25,6 +25,12 @@ export type KeptTime = {
   atMs: number;
   wallMs: number;
   isTrusted: boolean;
+  /** Sum of the jumps that nobody confirmed. */
+  followedMs: number;
+  /** Time of the station right after the first of them; null: there is none. */
+  aheadFromMs: number | null;
+  /** What is left of the time in which nothing is deleted because of its age. */
+  holdMs: number;
 };
 
 export type StartFacts = {
@@ -42,27 +48,53 @@ export type TimeStart = {
   judgedOffsetMs: number;
   /** Without a word of the agent, the clock must run this long without a jump before something is deleted because of its age. */
   holdMs: number;
+  followedMs: number;
+  aheadFromMs: number | null;
+  /** The clock came back, after a pause of more than a day. */
+  isLateReturn: boolean;
 };
 
 /** The station's time when the backend starts. */
 export function decideStart({ wallMs, bootId, uptimeMs, kept, newestMs }: StartFacts): TimeStart {
+  const { followedMs, aheadFromMs } = kept ?? { followedMs: 0, aheadFromMs: null };
+  const start = { judgedOffsetMs: 0, followedMs, aheadFromMs, isLateReturn: false };
   if (kept !== null && kept.bootId === bootId && uptimeMs >= kept.uptimeMs) {
     const timelineMs = kept.atMs + uptimeMs - kept.uptimeMs;
-    const holdMs = kept.isTrusted ? 0 : dayMs;
+    const { holdMs } = kept;
     // Slow drift while the backend did not run; the monotonic clock is no more exact.
     if (kept.isTrusted && Math.abs(wallMs - timelineMs) <= stepLimitMs) {
-      return { timelineMs: wallMs, judgedOffsetMs: 0, holdMs };
+      return { ...start, timelineMs: wallMs, holdMs };
     }
-    return { timelineMs, judgedOffsetMs: kept.wallMs - kept.atMs, holdMs };
+    return { ...start, timelineMs, judgedOffsetMs: kept.wallMs - kept.atMs, holdMs };
   }
   const known = kept === null && newestMs === null ? null : Math.max(kept?.atMs ?? 0, newestMs ?? 0);
   if (isPlausible(wallMs, known)) {
-    const isLong = known !== null && wallMs - known > dayMs;
-    return { timelineMs: wallMs, judgedOffsetMs: 0, holdMs: isLong ? dayMs : 0 };
+    if (known === null || wallMs - known <= dayMs) {
+      return { ...start, timelineMs: wallMs, holdMs: kept === null || followedMs === 0 ? 0 : kept.holdMs };
+    }
+    // A pause, or a jump while the machine was off.
+    const jump = { followedMs: followedMs + wallMs - known, aheadFromMs: aheadFromMs ?? wallMs };
+    return { ...start, ...jump, timelineMs: wallMs, holdMs: dayMs };
+  }
+  if (known !== null && isReturn(wallMs, known, start)) {
+    const isLateReturn = wallMs - (known - followedMs) > dayMs;
+    return { ...start, timelineMs: wallMs + followedMs, holdMs: dayMs, isLateReturn };
   }
   const timelineMs = Math.max((known ?? 0) + 1, earliestMs);
-  return { timelineMs, judgedOffsetMs: wallMs - timelineMs, holdMs: dayMs };
+  return { ...start, timelineMs, judgedOffsetMs: wallMs - timelineMs, holdMs: dayMs };
 }
+
+/** Whether the clock is back where it was before the jumps, or after a pause since then: nearer to that than to the time of the station. */
+function isReturn(wallMs: number, known: number, jump: Pick<KeptTime, 'followedMs' | 'aheadFromMs'>): boolean {
+  const { followedMs, aheadFromMs } = jump;
+  if (aheadFromMs === null || known - aheadFromMs > longestPauseMs) return false;
+  const pauseMs = wallMs - (known - followedMs);
+  return pauseMs >= -stepLimitMs && pauseMs <= longestPauseMs && pauseMs < known - wallMs;
+}
+
+/** Whether a step takes back the jumps that nobody confirmed. */
+export const isTakenBack = (stepMs: number, followedMs: number): boolean =>
+  followedMs !== 0 && Math.abs(stepMs + followedMs) <= toleranceMs;
 
 const isPlausible = (wallMs: number, known: number | null): boolean =>
   wallMs >= earliestMs && (known === null || (wallMs >= known - toleranceMs && wallMs <= known + longestPauseMs));
@@ -75,8 +107,9 @@ export type TimeFacts = {
   wallMs: number;
   timelineMs: number;
   judgedOffsetMs: number;
-  /** What the timeline would be without the jumps that nobody confirmed. */
-  knownMs: number;
+  /** Sum of the jumps that nobody confirmed. */
+  followedMs: number;
+  isLateReturn: boolean;
   /** Time since the last jump, or since the start. */
   steadyMs: number;
   holdMs: number;
@@ -93,17 +126,18 @@ const wait: TimeStep = { kind: 'wait' };
 
 /** What happens while the clock is not known to be right. */
 export function decideTime(facts: TimeFacts): TimeStep {
-  const { word, wallMs, timelineMs, judgedOffsetMs, knownMs, steadyMs, holdMs } = facts;
+  const { word, wallMs, timelineMs, judgedOffsetMs, followedMs, isLateReturn, steadyMs, holdMs } = facts;
   const stepMs = wallMs - timelineMs;
   if (word === 'right') return { kind: 'trust', stepMs };
   if (word === 'wrong') return wait;
   // A clock never jumps by itself: NTP or a person set it.
   const wasSet = Math.abs(stepMs - judgedOffsetMs) > stepLimitMs;
   if (wasSet && wallMs >= earliestMs) {
-    // Somebody took back a jump that nobody had confirmed.
-    if (knownMs !== timelineMs && Math.abs(wallMs - knownMs) <= toleranceMs) return { kind: 'trust', stepMs };
+    if (isTakenBack(stepMs, followedMs)) {
+      return isLateReturn ? { kind: 'follow', stepMs, holdMs: dayMs } : { kind: 'trust', stepMs };
+    }
     // Before what is stored, the clock is rather wrong; and its rows would be among those of that time.
-    if (wallMs < knownMs - dayMs) return wait;
+    if (wallMs < timelineMs - followedMs - dayMs) return wait;
     return Math.abs(stepMs) > dayMs ? { kind: 'follow', stepMs, holdMs: dayMs } : { kind: 'trust', stepMs };
   }
   if (Math.abs(stepMs) > stepLimitMs) return wait;

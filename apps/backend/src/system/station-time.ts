@@ -15,6 +15,8 @@ import {
   decideEarlierSteps,
   decideStart,
   decideTime,
+  isTakenBack,
+  type KeptTime,
   stepLimitMs,
 } from './station-time-decide.ts';
 
@@ -62,9 +64,10 @@ type State = StationTimeParts & {
   beganMs: number;
   /** Sum of the jumps that were followed without a word of the agent or a person. */
   followedMs: number;
-  /** Time of the station right after its last step forward: later times may turn out to be too late. */
+  /** Time of the station right after a step forward: later times may turn out to be too late. */
   aheadFromMs: number | null;
-  /** `isJump`: the clock jumped while this backend ran. */
+  isLateReturn: boolean;
+  /** `isJump`: the clock jumped while the backend ran. */
   hold: { sinceMs: number; ms: number; isJump: boolean };
   answer: AgentClock;
   isConfirmed: boolean;
@@ -132,19 +135,21 @@ async function readState(parts: StationTimeParts): Promise<State> {
   const newestMs = await store.newest();
   const periods = await store.periods();
   const facts = { wallMs: machine.now(), bootId: boot.id, uptimeMs: boot.uptimeMs(), kept, newestMs };
-  const { timelineMs, judgedOffsetMs, holdMs } = decideStart(facts);
+  const { timelineMs, holdMs, ...start } = decideStart(facts);
   const monotonicMs = machine.monotonic();
   return {
     ...parts,
     timeline: { atMs: timelineMs, monotonicMs },
     isTrusted: false,
     isConfirmed: false,
-    judgedOffsetMs,
+    ...start,
     periods,
-    followedMs: 0,
-    aheadFromMs: null,
     beganMs: kept?.bootId === boot.id ? monotonicMs - boot.uptimeMs() : monotonicMs,
-    hold: { sinceMs: monotonicMs, ms: Math.max(holdMs, askAgent === null ? 0 : agentGraceMs), isJump: false },
+    hold: {
+      sinceMs: monotonicMs,
+      ms: Math.max(holdMs, askAgent === null ? 0 : agentGraceMs),
+      isJump: kept !== null && kept.holdMs > 0 && kept.followedMs !== 0,
+    },
     answer: { word: 'unknown', source: 'unknown' },
     period: periods.find(({ boot_id, to_at }) => boot_id === boot.id && to_at === null) ?? null,
     keptMs: -Infinity,
@@ -216,9 +221,16 @@ async function turn(state: State): Promise<void> {
 }
 
 async function judge(state: State, word: ClockWord): Promise<void> {
-  const { machine, store, boot, hold, judgedOffsetMs, logger } = state;
-  const timelineMs = timelineOf(state);
-  const facts = { word, wallMs: machine.now(), timelineMs, judgedOffsetMs, knownMs: timelineMs - state.followedMs };
+  const { machine, store, boot, hold, logger } = state;
+  const { judgedOffsetMs, followedMs, isLateReturn } = state;
+  const facts = {
+    word,
+    wallMs: machine.now(),
+    timelineMs: timelineOf(state),
+    judgedOffsetMs,
+    followedMs,
+    isLateReturn,
+  };
   const step = decideTime({ ...facts, steadyMs: machine.monotonic() - hold.sinceMs, holdMs: hold.ms });
   if (step.kind === 'wait') {
     if (state.period !== null) return;
@@ -232,9 +244,9 @@ async function judge(state: State, word: ClockWord): Promise<void> {
   const jumpMs = machine.now() - timelineOf(state);
   setTimeline(state, machine.now());
   state.judgedOffsetMs = 0;
+  state.isLateReturn = false;
   state.isTrusted = step.kind === 'trust';
-  if (Math.abs(jumpMs) > stepLimitMs) state.aheadFromMs = jumpMs > 0 ? state.timeline.atMs : null;
-  state.followedMs = word === 'right' ? 0 : state.followedMs + jumpMs;
+  noteJump(state, word, jumpMs);
   if (step.kind === 'follow') {
     state.hold = { sinceMs: machine.monotonic(), ms: step.holdMs, isJump: true };
     state.period = await store.begin(boot.id, state.timeline.atMs, timeOf(state));
@@ -247,10 +259,23 @@ async function judge(state: State, word: ClockWord): Promise<void> {
   state.corrector.wake();
 }
 
-/** The clock was ahead, although somebody had said that it is right: what was written since then is a period, too. */
+function noteJump(state: State, word: ClockWord, jumpMs: number): void {
+  const before = state.followedMs;
+  state.followedMs = word === 'right' ? 0 : before + jumpMs;
+  if (Math.abs(jumpMs) <= stepLimitMs) return;
+  const isFurther = before > stepLimitMs && state.followedMs > stepLimitMs && state.aheadFromMs !== null;
+  // Of several jumps that nobody confirms the first counts; a step back moved what was written since then.
+  if (isFurther) state.aheadFromMs = (state.aheadFromMs ?? 0) + Math.min(0, jumpMs);
+  else state.aheadFromMs = jumpMs > 0 ? state.timeline.atMs : null;
+  // It must be on disk when the process is killed.
+  state.keptMs = -Infinity;
+}
+
+/** The clock was ahead, although it was believed: what was written since then is a period, too. */
 async function beginAhead(state: State, stepMs: number): Promise<void> {
-  const { store, boot, period, aheadFromMs } = state;
-  if (period !== null || aheadFromMs === null || timelineOf(state) + stepMs >= aheadFromMs) return;
+  const { store, boot, period, aheadFromMs, followedMs } = state;
+  if (aheadFromMs === null || (period !== null && period.from_at <= aheadFromMs)) return;
+  if (!isTakenBack(stepMs, followedMs) && timelineOf(state) + stepMs >= aheadFromMs) return;
   state.period = await store.begin(boot.id, aheadFromMs, timeOf(state));
   state.periods = await store.periods();
 }
@@ -284,13 +309,21 @@ async function endPeriods(state: State, stepMs: number): Promise<void> {
   state.correctedMs = state.machine.monotonic();
 }
 
-const timeOf = (state: State) => ({
-  bootId: state.boot.id,
-  uptimeMs: state.boot.uptimeMs(),
-  atMs: now(state),
-  wallMs: state.machine.now(),
-  isTrusted: state.isTrusted,
-});
+/** A jump that somebody confirmed is no matter of the next process. */
+function timeOf(state: State): KeptTime {
+  const { boot, machine, hold, isTrusted, followedMs } = state;
+  const leftMs = hold.ms - (machine.monotonic() - hold.sinceMs);
+  return {
+    bootId: boot.id,
+    uptimeMs: boot.uptimeMs(),
+    atMs: now(state),
+    wallMs: machine.now(),
+    isTrusted,
+    followedMs,
+    aheadFromMs: followedMs > stepLimitMs ? state.aheadFromMs : null,
+    holdMs: isTrusted ? 0 : Math.max(0, Math.ceil(leftMs)),
+  };
+}
 
 async function keep(state: State): Promise<void> {
   await state.store.keep(timeOf(state));

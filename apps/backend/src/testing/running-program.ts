@@ -10,9 +10,13 @@ export type RunningProgram = AsyncDisposable & {
   exit: Promise<number | null>;
 };
 
-/** The backend as a separate process, killed on disposal. Its broker takes a free port unless `env` sets one. */
-export function runProgram(env: Record<string, string>): RunningProgram {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts')], {
+/**
+ * The backend as a separate process, killed on disposal. Its broker takes a free port unless `env` sets one.
+ * @param inside a command that becomes the program that its arguments name.
+ */
+export function runProgram(env: Record<string, string>, inside: readonly string[] = []): RunningProgram {
+  const [first = '', ...args] = [...inside, process.execPath, join(import.meta.dirname, '..', 'main.ts')];
+  const child = spawn(first, args, {
     env: { MQTT_PORT: '0', BLE_HELPER: 'off', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -48,7 +48,10 @@ export const stationTables: readonly string[] = [
     uptime_ms bigint not null,
     at bigint not null,
     wall_at bigint not null,
-    trusted integer not null
+    trusted integer not null,
+    followed_ms bigint not null default 0,
+    ahead_from bigint,
+    hold_ms bigint not null default 0
   )`,
   `create table clock_periods (
     id text primary key,
