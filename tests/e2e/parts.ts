@@ -185,6 +185,7 @@ export const topics: Readonly<Record<string, readonly string[]>> = {
     'web/passkeys',
   ],
   world: ['backup/webdav-servers'],
+  doctor: ['agent-doctor', 'backend/doctor'],
 };
 
 /** Whether `path` is `place`, or below it. */

@@ -1,7 +1,7 @@
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
-import { run } from './program.ts';
+import { run, tryRun } from './program.ts';
 
 /** A small disk: a sparse file with a file system, mounted as root. Its workspace unmounts it. */
 export type SmallDisk = {
@@ -21,6 +21,12 @@ const kinds = {
   ext4: { packages: ['e2fsprogs'], make: ['mkfs.ext4', '-q', '-m', '0'], mount: ['mount', '-o', 'loop'] },
   // FAT32, as sticks come from the shop; at least 33 MiB. By FUSE: not every kernel has FAT.
   vfat: { packages: ['dosfstools', 'fusefat'], make: ['mkfs.vfat', '-F', '32'], mount: ['fusefat', '-o', 'rw+'] },
+  // By FUSE, too, which calls it fuseblk.
+  exfat: {
+    packages: ['exfatprogs', 'exfat-fuse'],
+    make: ['mkfs.exfat'],
+    mount: ['mount', '-t', 'exfat-fuse', '-o', 'loop'],
+  },
 } as const;
 
 /** @param options.folder where it is mounted. */
@@ -40,16 +46,26 @@ export async function createSmallDisk(options: {
   const disk: SmallDisk = {
     image,
     mount: async (...more) => {
-      const [program, flag, options] = mount;
-      await run(program, [flag, [options, ...more].join(','), image, folder]);
+      const [program, ...args] = mount;
+      await run(program, [...args.slice(0, -1), [args.at(-1), ...more].join(','), image, folder]);
     },
-    unmount: async () => void (await run('umount', [folder])),
+    unmount: async () => {
+      if (kind === 'ext4') await tryRun('mount', ['-o', 'remount,ro', folder]);
+      await run('umount', [folder]);
+      if (kind === 'ext4') await renew(image);
+    },
     detach: async () => void (await run('umount', ['--lazy', folder])),
     fill: () => fill(filler),
     empty: () => rm(filler),
   };
   await disk.mount();
   return disk;
+}
+
+/** Makes it another file: a mount namespace that began meanwhile holds the loop device, with what it had read of this one. */
+async function renew(image: string): Promise<void> {
+  await run('cp', ['--sparse=always', image, `${image}.new`]);
+  await rename(`${image}.new`, image);
 }
 
 async function fill(path: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { hostToFind } from '@station/kit/outgoing-proxy';
-import { type Clock, isoTime } from '@station/kit/clock';
+import { type Clock, isoTime, systemClock } from '@station/kit/clock';
 import { runChecks } from '@station/kit/doctor';
 import { nodeDisk } from '@station/kit/durable-files';
 import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@station/kit/machine-decide';
@@ -22,7 +22,9 @@ import {
 import { fetchSmallFile } from './core/adapters/http-client.ts';
 import {
   askBackend,
+  isAvahiInstalled,
   isTimeSynchronised,
+  listSecurityUpdates,
   listWirelessDevices,
   modeOf,
   readProject,
@@ -30,6 +32,7 @@ import {
 } from './doctor/adapters/machine-checks.ts';
 import { readPublicCertificate } from './doctor/adapters/proxy-checks.ts';
 import { kernelPaths } from './core/adapters/kernel-files.ts';
+import { createMdnsName } from './core/adapters/mdns-name.ts';
 import { isDnsPortTaken, readBlocked } from './wifi/adapters/network-manager/host.ts';
 import type { Config } from './config.ts';
 import type { NeededImage, ProjectFacts, StateFacts } from './doctor/doctor-ports.ts';
@@ -40,6 +43,8 @@ import {
   decideEncryption,
   decideEngine,
   decideImages,
+  decideLocalName,
+  decideMachineUpdates,
   decidePublicCertificate,
   decideReleaseServer,
   decideServices,
@@ -108,6 +113,8 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
         run: async (signal) => decideBackend(health.url.href, portOf(health.url), await askBackend(health.url, signal)),
       },
       { id: 'wifi', run: (signal) => checkWifi(wifi, childEnv, signal) },
+      { id: 'local_name', run: checkLocalName },
+      { id: 'machine_updates', timeoutMs: composeTimeoutMs, run: (signal) => checkUpdates(childEnv, signal) },
       { id: 'names', run: async (signal) => decideNames(await lookUpNames(hostsOf(config), signal)) },
       { id: 'update_keys', run: () => checkUpdateKeys(config) },
       { id: 'encryption', run: () => checkEncryption(config, clock) },
@@ -192,6 +199,18 @@ async function checkWifi(
       isDnsPortTaken: await isDnsPortTaken(kernelPaths.proc),
     },
   );
+}
+
+/** Null: nobody gives this machine a name. */
+async function checkLocalName(): Promise<Outcome | null> {
+  if (!(await isAvahiInstalled())) return null;
+  await using name = createMdnsName({ clock: systemClock });
+  return decideLocalName(await name.read());
+}
+
+async function checkUpdates(env: Config['childEnv'], signal: AbortSignal): Promise<Outcome | null> {
+  const packages = await listSecurityUpdates(env, signal);
+  return packages && decideMachineUpdates(packages);
 }
 
 async function checkUpdateKeys({ release, dataDir }: Config): Promise<Outcome | null> {

@@ -132,7 +132,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** The mount that a path is on. */
-export type Mount = { majorMinor: string; source: string; isReadOnly: boolean };
+export type Mount = { majorMinor: string; type: string; source: string; isReadOnly: boolean };
 
 /** Set by ext4 after an error: newer kernels keep the mount writable in name. */
 const unwritable = ['ro', 'emergency_ro', 'shutdown'];
@@ -146,13 +146,13 @@ export function mountOf(mountinfo: string, path: string): Mount | null {
   for (const line of mountinfo.split('\n')) {
     const [before = '', after = ''] = line.split(' - ');
     const [, , majorMinor = '', , escaped = '', options = ''] = before.split(' ');
-    const [, source = '', superOptions = ''] = after.split(' ');
+    const [type = '', source = '', superOptions = ''] = after.split(' ');
     const point = escaped.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8)));
     const holds = point !== '' && (point === '/' || path === point || path.startsWith(`${point}/`));
     // Of equal points the later mount covers the earlier one.
     if (!holds || (best !== null && best.point.length > point.length)) continue;
     const isReadOnly = [...options.split(','), ...superOptions.split(',')].some((one) => unwritable.includes(one));
-    best = { point, majorMinor, source, isReadOnly };
+    best = { point, majorMinor, type, source, isReadOnly };
   }
   return best;
 }

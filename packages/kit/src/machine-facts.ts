@@ -37,6 +37,11 @@ export async function readDiskHealth(folder: string, { sys, proc }: KernelFiles 
   };
 }
 
+/** Type of the file system of a folder as mount(8) names it; null: the kernel does not say. */
+export async function readFileSystemType(folder: string, { proc }: KernelFiles = kernelFiles): Promise<string | null> {
+  return mountOf((await readKernel(join(proc, 'self/mountinfo'))) ?? '', await realpath(folder))?.type ?? null;
+}
+
 async function readExt4Errors(folder: string): Promise<DiskHealth['errors']> {
   const names = ['errors_count', 'first_error_time', 'last_error_time'];
   const [count, firstAt = 0, lastAt = 0] = await Promise.all(

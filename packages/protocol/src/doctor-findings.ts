@@ -2,7 +2,7 @@ import type { DoctorStatus } from './doctor.ts';
 
 /**
  * Catalogue of `doctor`: the checks, and what each can find. A message says what is wrong, a help what to do. Names in braces are
- * replaced by the values of the finding. `fault`: something does not work or data is in danger; `warning`: look at it.
+ * replaced by the values of the finding. `fault`: something does not work or data is in danger; `warning`: look at it; `ok`: to know.
  */
 export const doctorChecks = {
   configuration: 'Configuration',
@@ -14,6 +14,7 @@ export const doctorChecks = {
   files: 'Files and permissions',
   database: 'Database',
   database_copies: 'Copies of the database',
+  backup_disk: 'Disk for backups',
   broker: 'MQTT broker',
   web_server: 'Web server',
   web_app: 'Web app',
@@ -24,6 +25,8 @@ export const doctorChecks = {
   images: 'Images of the releases',
   services: 'Services of the stack',
   wifi: 'Wi-Fi',
+  local_name: 'Name in the network',
+  machine_updates: 'Security updates of the machine',
   update_keys: 'Keys that sign releases',
   encryption: 'Encryption',
   public_certificate: 'Certificate of the public name',
@@ -32,7 +35,7 @@ export const doctorChecks = {
 } as const;
 export type DoctorCheckId = keyof typeof doctorChecks;
 
-type FindingText = { status: Exclude<DoctorStatus, 'ok'>; message: string; help: string };
+type FindingText = { status: DoctorStatus; message: string; help: string };
 export type FindingCatalogue = Readonly<Record<string, FindingText>>;
 
 /** Found by every program. */
@@ -201,6 +204,27 @@ export const backendFindings = {
     message: 'The copy {file} is damaged: {reason}.',
     help: 'Check the health of the disk. Delete this copy; the backend makes a new one within a day.',
   },
+  backup_disk_missing: {
+    status: 'warning',
+    message: 'No disk is mounted at {folder} (BACKUP_DIR): backups stay on the disk of the station.',
+    help: 'Plug in the stick, or mount the share, and check what mounts it (/etc/fstab). Or remove BACKUP_DIR.',
+  },
+  backup_disk_not_writable: {
+    status: 'warning',
+    message: 'The disk at {folder} (BACKUP_DIR) takes no backups: user {user} may not write there.',
+    help: 'Make that user the owner with chown; mount a stick with FAT or exFAT with uid={user}. A disk that is read-only has errors, or a switch for that.',
+  },
+  backup_disk_fat: {
+    status: 'ok',
+    message: 'The disk at {folder} has the file system FAT: no file on it can be larger than 4 GB.',
+    help: 'A larger backup does not fit there, however much space is free. Format the disk with exFAT or ext4 before the backups are as large.',
+  },
+  backup_disk_exfat: {
+    status: 'ok',
+    message:
+      'The disk at {folder} has the file system exFAT, which has no journal: a disk that is pulled out, or loses power, while a backup is written may lose files.',
+    help: 'Unmount it before you pull it out. With ext4 the disk keeps what it had.',
+  },
   broker_unreachable: {
     status: 'fault',
     message: 'The MQTT broker {broker} does not answer: {reason}.',
@@ -360,6 +384,16 @@ export const agentFindings = {
     status: 'warning',
     message: 'The Wi-Fi radio is switched off.',
     help: 'rfkill unblock wifi; some radios need WIFI_COUNTRY.',
+  },
+  local_name_missing: {
+    status: 'warning',
+    message: 'The station has no name in its network (mDNS): it is found by its address only.',
+    help: 'systemctl restart avahi-daemon; its log says why it does not run.',
+  },
+  security_updates_pending: {
+    status: 'warning',
+    message: 'Security updates of {count} packages of the machine are not installed: {packages}.',
+    help: 'apt-get upgrade installs them. The package unattended-upgrades does it automatically.',
   },
   release_server_silent: {
     status: 'warning',

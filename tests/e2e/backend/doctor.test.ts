@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmod, copyFile, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -90,7 +90,8 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
     assert.ok(!JSON.stringify(refused.report).includes('not-the-password'));
     await station.mosquitto?.stop();
     const silent = await examine();
-    assert.ok(silent.found.includes('broker: broker_unreachable'), silent.found.join(', '));
+    // The backend says that it is not healthy without it.
+    assert.deepEqual(silent.found, ['broker: broker_unreachable', 'web_server: backend_unhealthy']);
     assert.equal(silent.exitCode, 2);
     await station.mosquitto?.start();
     await waitFor('the backend to be healthy', async () => (await fetch(`${station.url}/api/health`)).ok);
@@ -149,7 +150,7 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
       return (await fetch(`${station.url}/api/health`)).status === 503;
     });
     const { exitCode, report, found } = await examine();
-    assert.ok(found.includes('disk_space: disk_full'), found.join(', '));
+    assert.deepEqual(found, ['disk_space: disk_full', 'web_server: backend_unhealthy']);
     const server = report.checks.find(({ id }) => id === 'web_server');
     assert.match(server?.findings[0]?.message ?? '', /disk full/);
     assert.equal(exitCode, 2);
@@ -170,12 +171,46 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
     assert.match(message, /counted 3 errors .* the first 2026-01-02T03:04:05/);
     await changeDisk(() => debugfs('set_super_value error_count 0'), 'ro');
     const readOnly = (await examine()).found;
-    assert.ok(readOnly.includes('disk_health: disk_read_only'), readOnly.join(', '));
-    assert.ok(readOnly.includes('data_folder: data_folder_not_writable'), readOnly.join(', '));
+    const stopped = 'web_server: backend_stopped';
+    assert.deepEqual(readOnly, ['data_folder: data_folder_not_writable', 'disk_health: disk_read_only', stopped]);
     await disk.unmount();
     await disk.mount();
     await station.startBackend();
     assert.equal((await examine()).exitCode, 0);
+  });
+
+  test('a stick for backups that is not there, takes nothing, or has FAT or exFAT', async () => {
+    const folder = join(station.folder, 'stick');
+    const found = async (inside: readonly string[] = []) => examine({ BACKUP_DIR: folder }, inside);
+    assert.deepEqual((await found()).found, ['backup_disk: backup_disk_missing']);
+    await mkdir(folder);
+    const unplugged = await found();
+    assert.deepEqual([unplugged.found, unplugged.exitCode], [['backup_disk: backup_disk_missing'], 1]);
+    const plugged = (kind: 'ext4' | 'vfat' | 'exfat') =>
+      createSmallDisk({ image: join(station.folder, `stick.${kind}`), folder, megabytes: 40, kind });
+    const good = await plugged('ext4');
+    assert.deepEqual((await found()).found, []);
+    await good.unmount();
+    await good.mount('ro');
+    assert.deepEqual((await found()).found, ['backup_disk: backup_disk_not_writable']);
+    await good.unmount();
+    const fat = await plugged('vfat');
+    const limited = await found();
+    assert.deepEqual([limited.found, limited.exitCode], [['backup_disk: backup_disk_fat'], 0]);
+    await fat.unmount();
+    const exfat = await plugged('exfat');
+    // The kernel's own driver, which this machine may lack, has another name than FUSE.
+    const named = join(station.folder, 'mountinfo');
+    const rename = `sed 's/ - fuseblk / - exfat /' /proc/self/mountinfo >${named}`;
+    const inside = [
+      'unshare',
+      '--mount',
+      'sh',
+      '-c',
+      `${rename} && mount --bind ${named} /proc/$$/mountinfo && exec "$@"`,
+    ];
+    assert.deepEqual((await found([...inside, 'sh'])).found, ['backup_disk: backup_disk_exfat']);
+    await exfat.unmount();
   });
 
   test('a configuration that cannot be used', async () => {
@@ -244,7 +279,7 @@ describe('doctor on a station with broken things', { timeout: 600_000 }, () => {
     }
     const before = await readFile(file('station.sqlite'));
     const damaged = await examine();
-    assert.ok(damaged.found.includes('database: database_damaged'), damaged.found.join(', '));
+    assert.deepEqual(damaged.found, ['database: database_damaged', 'web_server: backend_stopped']);
     assert.equal(damaged.exitCode, 2);
     assert.deepEqual(await readFile(file('station.sqlite')), before, 'it changed nothing');
     await station.startBackend();

@@ -7,6 +7,8 @@ import {
   decideEncryption,
   decideEngine,
   decideImages,
+  decideLocalName,
+  decideMachineUpdates,
   decidePublicCertificate,
   decideServices,
   decideState,
@@ -159,4 +161,15 @@ test('the health check tells a station from another program', () => {
       JSON.stringify(answer),
     );
   }
+});
+
+test('the name in the network, and security updates of the machine', () => {
+  assert.deepEqual(codes(decideLocalName('station.local')), []);
+  assert.deepEqual(codes(decideLocalName(null)), ['local_name_missing']);
+  assert.deepEqual(codes(decideMachineUpdates([])), []);
+  const [found] = decideMachineUpdates(['a', 'b', 'c', 'd', 'e', 'f']).findings;
+  assert.deepEqual(found, {
+    code: 'security_updates_pending',
+    values: { count: '6', packages: 'a, b, c, d, e, …' },
+  });
 });

@@ -175,6 +175,21 @@ export function decideWifi(
   return { detail: devices.join(', ') || null, findings };
 }
 
+/** @param name of the machine in its network; null: it has none. */
+export const decideLocalName = (name: string | null): Outcome => ({
+  detail: name,
+  findings: name === null ? [{ code: 'local_name_missing', values: {} }] : [],
+});
+
+const mostPackages = 5;
+
+/** @param packages that have a security update. */
+export function decideMachineUpdates(packages: readonly string[]): Outcome {
+  const names = packages.slice(0, mostPackages).join(', ') + (packages.length > mostPackages ? ', …' : '');
+  const values = { count: String(packages.length), packages: names };
+  return { detail: null, findings: packages.length === 0 ? [] : [{ code: 'security_updates_pending', values }] };
+}
+
 /** @param reason why the manifest was not fetched; null: it was. */
 export const decideReleaseServer = (url: string, reason: string | null): Outcome => ({
   detail: url,

@@ -5,6 +5,9 @@ import type { BackupFault, BackupPlace } from '@station/protocol/backup-api';
 export type StoredBackup = { name: string; bytes: number };
 export type FolderState = 'ready' | 'not_mounted' | 'not_writable';
 
+/** Written on the disk when it is chosen. Without it another disk is mounted there, or none. */
+export const backupMarkName = '.station-backups.json';
+
 /** A place for backups, with a folder for each station: several may share it. `mark`: as the folder was marked; null: any will do. */
 export type StorageTarget =
   | { kind: 'folder'; folder: string; stationId: string; mark: string | null }

@@ -38,3 +38,6 @@ export type HttpProbe =
 
 /** Result of a login at a broker. `silent`: there was no answer that counts. */
 export type BrokerProbe = { kind: 'ok' } | { kind: 'refused'; reason: string } | { kind: 'silent'; reason: string };
+
+/** What is at BACKUP_DIR. `type`: of its file system, as mount(8) names it; null: unknown. */
+export type BackupDisk = { kind: 'missing' } | { kind: 'there'; isWritable: boolean; type: string | null };

@@ -11,14 +11,15 @@ import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine
 import type { DoctorReport } from '@station/protocol/doctor';
 import { type BackendFindingCode, backendFindings } from '@station/protocol/doctor-findings';
 import { type AgentTarget } from '../core/adapters/agent-client.ts';
-import { isWritable, readFolder, readTextFile } from './adapters/data-files.ts';
+import { isWritable, readBackupDisk, readFolder, readTextFile } from './adapters/data-files.ts';
 import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';
+import { backupMarkName } from '../core/backup-destination.ts';
 import type { FileFacts } from '../core/doctor-facts.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { copiesDirectory, createDatabaseCopies } from '../store/database-copies.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decideCopies, decideDatabase } from './database-decide.ts';
-import { decideDataFolder, decideFiles, type KeyFile } from './files-decide.ts';
+import { decideBackupDisk, decideDataFolder, decideFiles, type KeyFile } from './files-decide.ts';
 import {
   checkAgent,
   checkBroker,
@@ -31,6 +32,7 @@ import {
 /** What the doctor needs of the configuration of the backend. */
 export type DoctorConfig = ServerConfig & {
   dataDir: string;
+  backupDir: string | null;
   database: DatabaseConfig;
   /** Null: the key is in a file. */
   jwtSecret: string | null;
@@ -72,6 +74,7 @@ export async function examineBackend(parts: DoctorParts): Promise<DoctorReport> 
     { id: 'web_server', run: (signal) => checkWebServer(config, signal) },
     { id: 'web_app', run: () => checkWebApp(config) },
     { id: 'agent', run: () => checkAgent(config) },
+    { id: 'backup_disk', run: () => checkBackupDisk(config) },
     ...databaseChecks(parts, files ?? []),
   ];
   return runChecks({ program: 'backend', version: config.version, checks, catalogue: backendFindings, clock });
@@ -140,6 +143,11 @@ async function checkFiles(config: DoctorConfig, files: readonly FileFacts[]): Pr
   if (config.jwtSecret === null) await check('jwt-secret', (text) => text.length >= jwtSecretChars);
   await check('settings-key', (text) => Buffer.from(text, 'base64').length === settingsKeyBytes);
   return decideFiles(files, keys);
+}
+
+async function checkBackupDisk({ backupDir, dataDir }: DoctorConfig): Promise<Outcome | null> {
+  if (backupDir === null) return null;
+  return decideBackupDisk(backupDir, await readBackupDisk(backupDir, dataDir, backupMarkName), process.getuid?.() ?? 0);
 }
 
 const jwtSecretChars = 32;

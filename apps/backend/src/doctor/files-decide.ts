@@ -1,6 +1,6 @@
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
 import type { BackendFindingCode } from '@station/protocol/doctor-findings';
-import type { FileFacts } from '../core/doctor-facts.ts';
+import type { BackupDisk, FileFacts } from '../core/doctor-facts.ts';
 
 type Outcome = CheckOutcome<BackendFindingCode>;
 type Found = Finding<BackendFindingCode>;
@@ -40,4 +40,22 @@ export function decideFiles(files: readonly FileFacts[], keys: readonly KeyFile[
     .filter(({ isValid }) => !isValid)
     .map(({ name }): Found => ({ code: 'key_damaged', values: { file: name } }));
   return { detail: ours.map(({ name }) => name).join(', ') || null, findings: [...findings, ...damaged] };
+}
+
+/** Names of FAT and exFAT: of the kernel, and of programs that mount them (FUSE). */
+const limitedTypes: readonly (readonly [RegExp, Found['code']])[] = [
+  [/^(fuse\.)?(vfat|msdos|fusefat)$/, 'backup_disk_fat'],
+  [/^(fuse\.)?exfat(-fuse)?$/, 'backup_disk_exfat'],
+];
+
+/** @param user id of the user that the backend runs as. */
+export function decideBackupDisk(folder: string, disk: BackupDisk, user: number): Outcome {
+  if (disk.kind === 'missing')
+    return { detail: folder, findings: [{ code: 'backup_disk_missing', values: { folder } }] };
+  const { isWritable, type } = disk;
+  const findings: Found[] = isWritable
+    ? []
+    : [{ code: 'backup_disk_not_writable', values: { folder, user: String(user) } }];
+  for (const [names, code] of limitedTypes) if (names.test(type ?? '')) findings.push({ code, values: { folder } });
+  return { detail: type === null ? folder : `${folder} ${type}`, findings };
 }

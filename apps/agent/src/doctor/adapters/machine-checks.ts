@@ -24,6 +24,25 @@ export async function readUnit(unit: string, env: Environment, abort: AbortSigna
   return { active: await ask('is-active'), enabled: await ask('is-enabled') };
 }
 
+/**
+ * Packages with a security update, by the lists that apt has: it asks no network and changes nothing (apt-get(8), `--simulate`). Null: this
+ * machine has no lists, or apt cannot read them.
+ */
+export async function listSecurityUpdates(env: Environment, abort: AbortSignal): Promise<string[] | null> {
+  if (!(await exists('/var/lib/apt/lists'))) return null;
+  const args = ['--simulate', '--quiet', '--with-new-pkgs', '-oDebug::NoLocking=true', 'upgrade'];
+  const { exitCode, stdout } = await runCommand('apt-get', args, { env: { ...env }, abort, keptBytes: mostAptBytes });
+  if (exitCode !== 0) return null;
+  // Inst NAME [OLD] (NEW ORIGIN [ARCHITECTURE]): Debian-Security:12/…, Ubuntu:24.04/noble-security.
+  const lines = stdout.matchAll(/^Inst (\S+) \[[^\]]*\] \(\S+ ([^[)]*)\[/gm);
+  return [...lines].filter(([, , origin = '']) => /security/i.test(origin)).map(([, name = '']) => name);
+}
+
+const mostAptBytes = 1024 * 1024;
+
+/** It gives the machine its name in the network; the installer installs it. */
+export const isAvahiInstalled = (): Promise<boolean> => exists('/usr/sbin/avahi-daemon');
+
 /** Names of the network devices that the kernel knows as wireless. */
 export async function listWirelessDevices(sys = '/sys'): Promise<string[]> {
   const folder = join(sys, 'class/net');

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Disk, nodeDisk, writeDurable } from '@station/kit/durable-files';
 import { ownValue } from '@station/protocol/own-value';
 import {
+  backupMarkName,
   DestinationFault,
   type FolderState,
   isBackupFileName,
@@ -18,8 +19,6 @@ import { hashFile } from './backup-hash.ts';
 import { openRegularFile } from './regular-file.ts';
 import type { StorageDriver } from './storage-driver.ts';
 
-/** Written on the disk when it is chosen. Without it another disk is mounted there, or none. */
-const markName = '.station-backups.json';
 const mostMarkBytes = 4096;
 /** More than a station ever leaves in its folder: somebody else filled it. */
 const mostEntries = 200_000;
@@ -27,7 +26,7 @@ const mostEntries = 200_000;
 /** The mark of a folder; null: it has none, or cannot be read. */
 async function readFolderMark(folder: string): Promise<string | null> {
   try {
-    await using file = await openRegularFile(join(folder, markName));
+    await using file = await openRegularFile(join(folder, backupMarkName));
     if ((await file.stat()).size > mostMarkBytes) return null;
     const { id } = JSON.parse(await file.readFile('utf8')) as { id?: unknown };
     return typeof id === 'string' ? id : null;
@@ -43,7 +42,7 @@ async function markFolder(folder: string, disk: Disk = nodeDisk): Promise<string
   const kept = await readFolderMark(folder);
   if (kept !== null) return kept;
   const id = randomUUID();
-  await asFault(() => writeDurable(disk, join(folder, markName), JSON.stringify({ id })));
+  await asFault(() => writeDurable(disk, join(folder, backupMarkName), JSON.stringify({ id })));
   return id;
 }
 

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { access, lstat, readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { FileFacts } from '../../core/doctor-facts.ts';
+import { access, lstat, readFile, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readFileSystemType } from '@station/kit/machine-facts';
+import type { BackupDisk, FileFacts } from '../../core/doctor-facts.ts';
 
 /** A folder, what is in it, and what is in its folders. Null: there is no such folder. @throws other errors of the file system. */
 export async function readFolder(folder: string): Promise<FileFacts[] | null> {
@@ -47,3 +48,21 @@ export async function readTextFile(path: string): Promise<{ text: string } | { f
     return { failure: error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read' };
   }
 }
+
+/** What is at BACKUP_DIR. @param mark name of the file that is on every disk that was chosen for backups. */
+export async function readBackupDisk(folder: string, dataDir: string, mark: string): Promise<BackupDisk> {
+  const found = await stat(folder).catch(() => null);
+  if (!found?.isDirectory()) return { kind: 'missing' };
+  // Without a mount a folder is on the disk of those around it; in a container it seems to be mounted, from the disk of the data.
+  const around = await Promise.all([dirname(folder), dataDir].map((path) => stat(path).catch(() => null)));
+  const isOtherDisk = around.every((one) => one?.dev !== found.dev);
+  const isChosen = await isThere(join(folder, mark));
+  if (!isOtherDisk && !isChosen) return { kind: 'missing' };
+  return { kind: 'there', isWritable: await isWritable(folder), type: await readFileSystemType(folder) };
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );

@@ -26,6 +26,32 @@ export const finding: FindingTexts = {
     message: 'Das Zertifikat für {{name}} ist am {{until}} abgelaufen und wurde nicht erneuert: {{reason}}.',
     help: 'Prüfe die Uhr des Rechners. Der Name muss aus dem Internet zu dieser Station führen, und der Router muss Port 80 oder 443 an sie weiterleiten. HTTP und das eigene Zertifikat funktionieren solange.',
   },
+  backup_disk_missing: {
+    message: 'In {{folder}} (BACKUP_DIR) ist kein Datenträger eingehängt: Sicherungen bleiben auf dem der Station.',
+    help: 'Stecke den Stick ein oder hänge die Freigabe ein, und prüfe, was sie einhängt (/etc/fstab). Oder entferne BACKUP_DIR.',
+  },
+  backup_disk_not_writable: {
+    message:
+      'Der Datenträger in {{folder}} (BACKUP_DIR) nimmt keine Sicherungen an: Benutzer {{user}} darf dort nicht schreiben.',
+    help: 'Mach diesen Benutzer mit chown zum Eigentümer; hänge einen Stick mit FAT oder exFAT mit uid={{user}} ein. Ein schreibgeschützter Datenträger hat Fehler oder einen Schalter dafür.',
+  },
+  backup_disk_fat: {
+    message: 'Der Datenträger in {{folder}} hat das Dateisystem FAT: Keine Datei darauf kann größer als 4 GB sein.',
+    help: 'Eine größere Sicherung passt nicht darauf, auch wenn genug Platz frei ist. Formatiere ihn mit exFAT oder ext4, bevor die Sicherungen so groß werden.',
+  },
+  backup_disk_exfat: {
+    message:
+      'Der Datenträger in {{folder}} hat das Dateisystem exFAT, das kein Journal führt: Wird er während einer Sicherung abgezogen oder stromlos, können Dateien verloren gehen.',
+    help: 'Hänge ihn aus, bevor du ihn abziehst. Mit ext4 behält er, was er hatte.',
+  },
+  local_name_missing: {
+    message: 'Die Station hat keinen Namen in ihrem Netzwerk (mDNS): Man findet sie nur über ihre Adresse.',
+    help: 'systemctl restart avahi-daemon; im Protokoll des Dienstes steht, warum er nicht läuft.',
+  },
+  security_updates_pending: {
+    message: 'Sicherheitsupdates für {{count}} Pakete des Rechners sind nicht installiert: {{packages}}.',
+    help: 'apt-get upgrade installiert sie. Das Paket unattended-upgrades tut es automatisch.',
+  },
   config_invalid: {
     message: '{{problem}}.',
     help: 'Korrigiere die Umgebungsdatei. Alle Variablen stehen in docs/configuration.md.',

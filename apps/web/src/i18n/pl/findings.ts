@@ -26,6 +26,32 @@ export const finding: FindingTexts = {
     message: 'Certyfikat dla {{name}} skończył się {{until}} i nie został odnowiony: {{reason}}.',
     help: 'Sprawdź zegar maszyny. Ta nazwa musi prowadzić z internetu do stacji, a router przekierowywać do niej port 80 lub 443. HTTP i własny certyfikat w tym czasie działają.',
   },
+  backup_disk_missing: {
+    message: 'W {{folder}} (BACKUP_DIR) nie jest zamontowany żaden dysk: kopie zapasowe zostają na dysku stacji.',
+    help: 'Podłącz pendrive albo zamontuj udział i sprawdź, co go montuje (/etc/fstab). Albo usuń BACKUP_DIR.',
+  },
+  backup_disk_not_writable: {
+    message:
+      'Dysk w {{folder}} (BACKUP_DIR) nie przyjmuje kopii zapasowych: użytkownik {{user}} nie może tam zapisywać.',
+    help: 'Uczyń tego użytkownika właścicielem poleceniem chown; pendrive z FAT lub exFAT zamontuj z uid={{user}}. Dysk tylko do odczytu ma błędy albo przełącznik.',
+  },
+  backup_disk_fat: {
+    message: 'Dysk w {{folder}} ma system plików FAT: żaden plik na nim nie może być większy niż 4 GB.',
+    help: 'Większa kopia zapasowa się tam nie zmieści, nawet gdy jest dość wolnego miejsca. Sformatuj dysk jako exFAT lub ext4, zanim kopie będą tak duże.',
+  },
+  backup_disk_exfat: {
+    message:
+      'Dysk w {{folder}} ma system plików exFAT, który nie prowadzi dziennika: dysk odłączony lub pozbawiony zasilania podczas zapisu kopii może stracić pliki.',
+    help: 'Odmontuj go, zanim go odłączysz. Z ext4 dysk zachowa to, co miał.',
+  },
+  local_name_missing: {
+    message: 'Stacja nie ma nazwy w swojej sieci (mDNS): można ją znaleźć tylko po adresie.',
+    help: 'systemctl restart avahi-daemon; dziennik usługi mówi, dlaczego nie działa.',
+  },
+  security_updates_pending: {
+    message: 'Aktualizacje zabezpieczeń nie są zainstalowane, liczba pakietów komputera: {{count}} ({{packages}}).',
+    help: 'Instaluje je apt-get upgrade. Pakiet unattended-upgrades robi to automatycznie.',
+  },
   config_invalid: {
     message: '{{problem}}.',
     help: 'Popraw plik środowiska. Wszystkie zmienne są w docs/configuration.md.',
