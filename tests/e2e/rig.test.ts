@@ -11,6 +11,7 @@ import { findLeftovers, type Leftovers } from '../rig/leftovers.ts';
 import { run, waitFor } from '../rig/program.ts';
 import { createRegistry } from '../rig/registry.ts';
 import type { Behaviour } from '../rig/small-images.ts';
+import { createSmallDisk } from '../rig/small-disk.ts';
 import { createSmallRig } from '../rig/small-rig.ts';
 import { createSmallStack, pinnedByDigest, type SmallStack } from '../rig/small-stack.ts';
 import { createWorkspace, sweepWorkspaces } from '../rig/workspace.ts';
@@ -137,6 +138,24 @@ test('a small data disk runs full', async () => {
   const { images } = (await stack.publish({ version: '1.0.0', ballast: [30_000_000, 30_000_000] })).manifest;
   const result = await engine.tryDocker(['pull', images.backend]);
   assert.match(result.stderr, /no space left on device/);
+});
+
+test('a disk on a disk leaves nothing behind while another program has a copy of its mounts', async () => {
+  const workspace = await createWorkspace();
+  const outer = await workspace.subfolder('outer');
+  await createSmallDisk({ image: join(workspace.folder, 'outer.ext4'), folder: outer, megabytes: 64 });
+  const inner = await workspace.subfolder('inner');
+  await createSmallDisk({ image: join(outer, 'inner.ext4'), folder: inner, megabytes: 16 });
+  const other = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready && exec sleep 1000']);
+  try {
+    await once(other.stdout, 'data');
+    const before = await findLeftovers(workspace.folder);
+    assert.equal(before.mounts.length, 2);
+    await workspace[Symbol.asyncDispose]();
+    await assertGone(workspace.folder, before);
+  } finally {
+    other.kill();
+  }
 });
 
 test('the services of the small stack behave as configured', async () => {

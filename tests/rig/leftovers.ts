@@ -37,7 +37,9 @@ export async function removeLeftovers(folder: string): Promise<void> {
   const isFree = async (): Promise<boolean> => {
     const { processes, mounts, interfaces, cgroups, filterRules } = await findLeftovers(folder);
     for (const { pid } of processes) kill(pid);
-    for (const path of mounts) await tryRun('umount', ['--detach-loop', path]);
+    // A program with mounts of its own keeps a copy of those that it found, so the disk under one is busy until that program ends.
+    const how = processes.length === 0 ? ['--detach-loop', '--lazy'] : ['--detach-loop'];
+    for (const path of mounts) await tryRun('umount', [...how, path]);
     if (processes.length === 0) {
       for (const name of interfaces) await tryRun('ip', ['link', 'delete', name]);
       for (const path of cgroups) await rmdir(path).catch(() => undefined);
