@@ -146,7 +146,7 @@ test('a disk on a disk leaves nothing behind while another program has a copy of
   await createSmallDisk({ image: join(workspace.folder, 'outer.ext4'), folder: outer, megabytes: 64 });
   const inner = await workspace.subfolder('inner');
   await createSmallDisk({ image: join(outer, 'inner.ext4'), folder: inner, megabytes: 16 });
-  const other = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready && exec sleep 1000']);
+  const other = spawn('sh', ['-c', 'exec unshare --mount sh -c "echo ready && exec sleep 1000"']);
   try {
     await once(other.stdout, 'data');
     const before = await findLeftovers(workspace.folder);
