@@ -62,7 +62,10 @@ const trials: Record<string, Trial[]> = {
   ],
   'The disk is full': [{ shows: [/Filesystem/, /Build Cache/, /Total reclaimed space/] }],
   'A release is quarantined': [{ shows: [/^1\.1\.0 runs now instead of 1\.0\.0 \(/m] }],
-  'An image is damaged or missing': [{ before: removeFrontend, shows: [], after: waitUntilFrontendRuns }],
+  'An image is damaged or missing': [
+    { shows: [/^overlay(2|fs) /m] },
+    { before: removeFrontend, shows: [], after: waitUntilFrontendRuns },
+  ],
   'The hotspot needs another name or address': [{ shows: [], after: expectAgentRuns }],
   'Bluetooth finds no devices': [
     {
