@@ -58,7 +58,9 @@ function isTouched({ name, covers }: Part, changed: readonly string[]): boolean 
 function choose(options: ReturnType<typeof readOptions>): Chosen[] {
   const stories = findStories();
   const names = [...options.names, ...options.names.flatMap((name) => topics[name] ?? [])];
-  const unknown = names.filter((name) => !stories.some((story) => isWithin(story, name)));
+  const isKnown = (name: string): boolean =>
+    Object.hasOwn(topics, name) || stories.some((story) => isWithin(story, name));
+  const unknown = names.filter((name) => !isKnown(name));
   if (unknown.length > 0) throw new Error(`there is no end-to-end test named ${unknown.join(', ')}`);
   const isEverything = names.length === 0 && !options.gate && options.touched === undefined;
   const changed = options.touched === undefined ? [] : changedSince(options.touched);
