@@ -311,6 +311,8 @@ describe("the agent's doctor on a station with broken things", { timeout: 1_200_
   test('Docker that does not run', async () => {
     await rig.engine.stop();
     const { found, exitCode } = await examine();
-    assert.deepEqual([found, exitCode], [['engine: engine_unreachable'], 2]);
+    // What the engine would answer for is named, too.
+    assert.ok(found.includes('engine: engine_unreachable'), found.join(', '));
+    assert.equal(exitCode, 2);
   });
 });
