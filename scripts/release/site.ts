@@ -2,8 +2,8 @@
 import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readReleaseManifest } from '@station/protocol/release-manifest';
-import { agentFileName, architectures } from '../build-agent.ts';
 import { formatKeyId, parseSigningKey } from '@station/protocol/signing-key';
+import { agentFileName, architectures } from '../build-agent.ts';
 import { compress, packTar, sha256Of } from './layers.ts';
 import { root, type ReleaseOptions } from './options.ts';
 import { pinComposeFile, type PinnedImage } from './pinned-images.ts';

@@ -185,6 +185,18 @@ describe('update', () => {
     assert.deepEqual(JSON.parse(out), { result: 'already_current', version: '1.0.0' });
   });
 
+  it('says so in the same words when the agent knows it only later', async () => {
+    const late = { result: 'failed', code: 'already_current', from: '1.0.0', to: null } as const;
+    for (const [isJson, last] of [
+      [false, '1.0.0 runs already.'],
+      [true, '{"result":"already_current","version":"1.0.0"}'],
+    ] as const) {
+      await using running = await startServer();
+      const { exitCode, out } = await run(running, 'update', { isJson, steps: [ending(running, late)] });
+      assert.deepEqual([exitCode, out.trimEnd().split('\n').at(-1)], [0, last]);
+    }
+  });
+
   it('gives up when the agent forgets the operation', async () => {
     await using running = await startServer();
     running.agent.statusNow = { ...running.agent.statusNow, operation: null };

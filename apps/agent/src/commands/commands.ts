@@ -68,14 +68,17 @@ async function checkNow({ agent, out, isJson }: CommandParts): Promise<number> {
 async function change(parts: CommandParts, begin: () => Promise<Begun>): Promise<number> {
   const { out, isJson } = parts;
   const begun = await begin();
-  if (begun.kind === 'already_current') {
-    const { version } = begun;
-    out.write(isJson ? json({ result: 'already_current', version }) : `${version ?? 'The release'} runs already.\n`);
-    return 0;
-  }
+  if (begun.kind === 'already_current') return sayCurrent(parts, begun.version);
   const entry = await follow(begun.operationId, parts);
+  // The update server was slow, so the agent knew it only later (ADR 73).
+  if (entry.code === 'already_current') return sayCurrent(parts, entry.from);
   out.write(isJson ? json(entry) : `${plainText(endText(entry))}\n`);
   return isSuccess(entry) ? 0 : exitFailed;
+}
+
+function sayCurrent({ out, isJson }: CommandParts, version: string | null): number {
+  out.write(isJson ? json({ result: 'already_current', version }) : `${version ?? 'The release'} runs already.\n`);
+  return 0;
 }
 
 const lookEveryMs = 500;

@@ -29,7 +29,8 @@ export type SignatureCheck =
   | {
       kind: 'rejected';
       reason: string;
-      /** A whole signature, of a key that is not trusted. */ isOfUnknownKey: boolean;
+      /** A whole signature, of a key that is not trusted. */
+      isOfUnknownKey: boolean;
     }
   | { kind: 'unavailable'; reason: string; retryAfterMs?: number };
 

@@ -32,6 +32,26 @@ const unsure: KeptTime = { ...kept, wallMs: 5_000, isTrusted: false, holdMs: day
 
 const jumped: KeptTime = { ...unsure, wallMs: now, followedMs: year, aheadFromMs: now - dayMs, holdMs: 5 * minute };
 const noJump = { followedMs: 0, aheadFromMs: null, isLateReturn: false };
+const notBack = [
+  { story: 'before what was stored before the jump', wallMs: now - year - minute, kept: jumped },
+  { story: 'nearer to the time of the station', wallMs: now - 30 * dayMs, kept: jumped },
+  {
+    story: 'after a jump of long ago',
+    wallMs: now - year + minute,
+    kept: { ...jumped, aheadFromMs: now - 401 * dayMs },
+  },
+].map(({ story, wallMs, kept: ofJump }) => ({
+  story: `a clock that did not come back: ${story}`,
+  facts: { ...booted, wallMs, kept: ofJump },
+  is: {
+    timelineMs: now + 1,
+    judgedOffsetMs: wallMs - now - 1,
+    holdMs: dayMs,
+    followedMs: year,
+    aheadFromMs: ofJump.aheadFromMs,
+  },
+}));
+
 const starts: { story: string; facts: StartFacts; is: Partial<TimeStart> }[] = [
   {
     story: 'a new station takes the time that it finds',
@@ -112,25 +132,7 @@ const starts: { story: string; facts: StartFacts; is: Partial<TimeStart> }[] = [
       isLateReturn: true,
     },
   },
-  ...[
-    { story: 'before what was stored before the jump', wallMs: now - year - minute, kept: jumped },
-    { story: 'nearer to the time of the station', wallMs: now - 30 * dayMs, kept: jumped },
-    {
-      story: 'after a jump of long ago',
-      wallMs: now - year + minute,
-      kept: { ...jumped, aheadFromMs: now - 401 * dayMs },
-    },
-  ].map(({ story, wallMs, kept: ofJump }) => ({
-    story: `a clock that did not come back: ${story}`,
-    facts: { ...booted, wallMs, kept: ofJump },
-    is: {
-      timelineMs: now + 1,
-      judgedOffsetMs: wallMs - now - 1,
-      holdMs: dayMs,
-      followedMs: year,
-      aheadFromMs: ofJump.aheadFromMs,
-    },
-  })),
+  ...notBack,
   {
     story: 'a restart within a boot goes on',
     facts: sameBoot,

@@ -15,8 +15,10 @@ export type RunningProgram = AsyncDisposable & {
  * @param inside a command that becomes the program that its arguments name.
  */
 export function runProgram(env: Record<string, string>, inside: readonly string[] = []): RunningProgram {
-  const [first = '', ...args] = [...inside, process.execPath, join(import.meta.dirname, '..', 'main.ts')];
-  const child = spawn(first, args, {
+  const main = join(import.meta.dirname, '..', 'main.ts');
+  const [around] = inside;
+  const args = around === undefined ? [main] : [...inside.slice(1), process.execPath, main];
+  const child = spawn(around ?? process.execPath, args, {
     env: { MQTT_PORT: '0', BLE_HELPER: 'off', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
