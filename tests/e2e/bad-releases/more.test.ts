@@ -26,6 +26,7 @@ const never = 'setInterval(() => undefined, 1e6); await new Promise(() => undefi
 
 const bad: readonly Bad[] = [
   ['lacks its first script', () => ({ frontend: withoutFile(start) }), page, /start-.*404/],
+  ['lacks a later script', () => ({ frontend: withoutFile('assets/activity-page-*.js') }), page, /activity-page/],
   ['has an empty first script', () => ({ frontend: withContent(start, '') }), page, /start-.* is empty/],
   [
     'has zeros in its first script',

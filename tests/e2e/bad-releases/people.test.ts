@@ -1,5 +1,5 @@
 import { after, before, describe, test } from 'node:test';
-import { changedPage, upgrading, withContent, withoutFile, withProgram } from './faults.ts';
+import { changedPage, upgrading, withContent, withProgram } from './faults.ts';
 import { createHome, type Home } from './home.ts';
 import { assertRolledBack, assertStays, type Changes } from './offered.ts';
 
@@ -15,12 +15,6 @@ const foreignStation = "process.env.STATION_ID = '00000000-0000-4000-8000-000000
 
 const bad: readonly Bad[] = [
   ['its page is blank', withoutScript, 'release_page_broken', /page is blank/],
-  [
-    'a later page lacks its chunk',
-    () => ({ frontend: withoutFile('assets/activity-page-*.js') }),
-    'release_page_broken',
-    /activity-page/,
-  ],
   [
     'its WebSocket hears nothing',
     () => ({ backend: upgrading('socket.resume()') }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Session, StationClock } from '@station/protocol/rest';
 import { runProgram, type RunningProgram } from '../../../apps/backend/src/testing/running-program.ts';
 import { temporaryFolder } from '../../../apps/backend/src/testing/temporary-folder.ts';
@@ -105,93 +105,96 @@ async function withStation() {
   return { start, set, samples, [Symbol.asyncDispose]: folder[Symbol.asyncDispose] };
 }
 
-test('boots in 1970: nothing is lost, times become right, and sessions stay', async () => {
-  const begun = Date.now();
-  await using station = await withStation();
-  await using first = await station.start(5_000);
-  const setup = await first.post('/api/auth/setup', owner);
-  assert.equal(setup.status, 201, await setup.clone().text());
-  const cookie = setup.headers.get('set-cookie')?.split(';')[0] ?? '';
-  await first.report(1);
-  await station.set(Date.now());
-  await until('the history to be corrected', () => first.line('history_corrected') !== undefined);
-  await first.report(2);
-  const refreshed = await first.post('/api/auth/refresh', {}, { cookie });
-  assert.equal(refreshed.status, 200, 'the session of 1970 is valid');
-  const kept = refreshed.headers.get('set-cookie')?.split(';')[0] ?? '';
-  await first.stop();
-  const [one, two] = station.samples();
-  assert.equal(station.samples().length, 2);
-  for (const sample of [one, two]) {
-    const at = sample?.at ?? 0;
-    assert.ok(at > begun - minute && at < Date.now() + minute, JSON.stringify(sample));
-  }
+// They mostly wait.
+describe('a station whose clock nobody sets', { concurrency: true }, () => {
+  test('boots in 1970: nothing is lost, times become right, and sessions stay', async () => {
+    const begun = Date.now();
+    await using station = await withStation();
+    await using first = await station.start(5_000);
+    const setup = await first.post('/api/auth/setup', owner);
+    assert.equal(setup.status, 201, await setup.clone().text());
+    const cookie = setup.headers.get('set-cookie')?.split(';')[0] ?? '';
+    await first.report(1);
+    await station.set(Date.now());
+    await until('the history to be corrected', () => first.line('history_corrected') !== undefined);
+    await first.report(2);
+    const refreshed = await first.post('/api/auth/refresh', {}, { cookie });
+    assert.equal(refreshed.status, 200, 'the session of 1970 is valid');
+    const kept = refreshed.headers.get('set-cookie')?.split(';')[0] ?? '';
+    await first.stop();
+    const [one, two] = station.samples();
+    assert.equal(station.samples().length, 2);
+    for (const sample of [one, two]) {
+      const at = sample?.at ?? 0;
+      assert.ok(at > begun - minute && at < Date.now() + minute, JSON.stringify(sample));
+    }
 
-  await using second = await station.start(5_000);
-  await second.report(3);
-  const again = await second.post('/api/auth/refresh', {}, { cookie: kept });
-  assert.equal(again.status, 200, 'a boot in 1970 ends no session');
-  await second.stop();
-  const all = station.samples();
-  assert.deepEqual(
-    all.map(({ value }) => value),
-    [1, 2, 3],
-  );
-  assert.ok((all[2]?.at ?? 0) >= (all[1]?.at ?? 0), 'the second boot is later than the first');
-});
+    await using second = await station.start(5_000);
+    await second.report(3);
+    const again = await second.post('/api/auth/refresh', {}, { cookie: kept });
+    assert.equal(again.status, 200, 'a boot in 1970 ends no session');
+    await second.stop();
+    const all = station.samples();
+    assert.deepEqual(
+      all.map(({ value }) => value),
+      [1, 2, 3],
+    );
+    assert.ok((all[2]?.at ?? 0) >= (all[1]?.at ?? 0), 'the second boot is later than the first');
+  });
 
-test('nobody tells, the clock jumps by three years and comes back, over a restart and a reboot', async () => {
-  const begun = Date.now();
-  await using station = await withStation();
-  await using first = await station.start(Date.now());
-  assert.equal((await first.post('/api/auth/setup', owner)).status, 201);
-  await first.report(1);
-  await station.set(Date.now() + 3 * year);
-  await until('the jump to be noticed', () => first.line('clock_corrected') !== undefined);
-  await first.report(2);
-  await first.stop();
+  test('nobody tells, the clock jumps by three years and comes back, over a restart and a reboot', async () => {
+    const begun = Date.now();
+    await using station = await withStation();
+    await using first = await station.start(Date.now());
+    assert.equal((await first.post('/api/auth/setup', owner)).status, 201);
+    await first.report(1);
+    await station.set(Date.now() + 3 * year);
+    await until('the jump to be noticed', () => first.line('clock_corrected') !== undefined);
+    await first.report(2);
+    await first.stop();
 
-  await using ahead = await station.start(Date.now() + 3 * year);
-  await ahead.report(3);
-  const held = await ahead.clock(await ahead.logIn());
-  assert.deepEqual([held.trusted, held.needsHelp], [false, true], 'nothing is deleted because of its age');
-  assert.ok(Date.parse(held.now) - Date.now() > 2 * year, 'people see the time that somebody set');
-  await ahead.stop();
+    await using ahead = await station.start(Date.now() + 3 * year);
+    await ahead.report(3);
+    const held = await ahead.clock(await ahead.logIn());
+    assert.deepEqual([held.trusted, held.needsHelp], [false, true], 'nothing is deleted because of its age');
+    assert.ok(Date.parse(held.now) - Date.now() > 2 * year, 'people see the time that somebody set');
+    await ahead.stop();
 
-  await using back = await station.start(Date.now(), 'boot 2');
-  await until('the history to be corrected', () => back.line('history_corrected') !== undefined);
-  await back.report(4);
-  const right = await back.clock(await back.logIn());
-  assert.ok(right.trusted && Math.abs(Date.parse(right.now) - Date.now()) < minute, JSON.stringify(right));
-  await back.stop();
-  const samples = station.samples();
-  assert.deepEqual(
-    samples.map(({ value }) => value),
-    [1, 2, 3, 4],
-  );
-  for (const { at, value } of samples) {
-    assert.ok(at > begun - minute && at < Date.now() + minute, `value ${value} is ${at - begun} ms from the start`);
-  }
-});
+    await using back = await station.start(Date.now(), 'boot 2');
+    await until('the history to be corrected', () => back.line('history_corrected') !== undefined);
+    await back.report(4);
+    const right = await back.clock(await back.logIn());
+    assert.ok(right.trusted && Math.abs(Date.parse(right.now) - Date.now()) < minute, JSON.stringify(right));
+    await back.stop();
+    const samples = station.samples();
+    assert.deepEqual(
+      samples.map(({ value }) => value),
+      [1, 2, 3, 4],
+    );
+    for (const { at, value } of samples) {
+      assert.ok(at > begun - minute && at < Date.now() + minute, `value ${value} is ${at - begun} ms from the start`);
+    }
+  });
 
-test('nobody tells, and a jump of an hour is taken back by a reboot', async () => {
-  const begun = Date.now();
-  await using station = await withStation();
-  await using first = await station.start(Date.now());
-  await first.report(1);
-  await station.set(Date.now() + 60 * minute);
-  await until('the jump to be noticed', () => first.line('clock_corrected') !== undefined);
-  await first.report(2);
-  first.program.child.kill('SIGKILL');
-  await first.stop();
-  await using back = await station.start(Date.now(), 'boot 2');
-  await until('the history to be corrected', () => back.line('history_corrected') !== undefined);
-  await back.report(3);
-  await back.stop();
-  const samples = station.samples();
-  assert.deepEqual(
-    samples.map(({ value }) => value),
-    [1, 2, 3],
-  );
-  for (const { at } of samples) assert.ok(at > begun - minute && at < Date.now() + minute, `${at - begun} ms`);
+  test('nobody tells, and a jump of an hour is taken back by a reboot', async () => {
+    const begun = Date.now();
+    await using station = await withStation();
+    await using first = await station.start(Date.now());
+    await first.report(1);
+    await station.set(Date.now() + 60 * minute);
+    await until('the jump to be noticed', () => first.line('clock_corrected') !== undefined);
+    await first.report(2);
+    first.program.child.kill('SIGKILL');
+    await first.stop();
+    await using back = await station.start(Date.now(), 'boot 2');
+    await until('the history to be corrected', () => back.line('history_corrected') !== undefined);
+    await back.report(3);
+    await back.stop();
+    const samples = station.samples();
+    assert.deepEqual(
+      samples.map(({ value }) => value),
+      [1, 2, 3],
+    );
+    for (const { at } of samples) assert.ok(at > begun - minute && at < Date.now() + minute, `${at - begun} ms`);
+  });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
-import { assertRests, createStory } from './story.ts';
+import { assertRests, createStory, shortGate } from './story.ts';
 
 test('without registry and release server', async (t) => {
-  await using story = await createStory();
+  await using story = await createStory({ env: shortGate });
   const { rig, agent } = story;
 
   await t.test('a bad release is rolled back when the registry is offline after the pull', async () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
 import { pinnedByDigest } from '../../rig/small-stack.ts';
-import { assertRests, createStory, isUnsigned } from './story.ts';
+import { assertRests, createStory, isUnsigned, shortGate } from './story.ts';
 
 test('good and bad releases on a real engine', async (t) => {
-  await using story = await createStory();
+  await using story = await createStory({ env: shortGate });
   const { rig, agent } = story;
 
   await t.test('the running stack is adopted unchanged', async () => {

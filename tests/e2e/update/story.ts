@@ -14,6 +14,9 @@ export type StoryOptions = SmallRigOptions & {
   started?: boolean;
 };
 
+/** Half of the usual health gate, for a story that waits until a gate ends. */
+export const shortGate = { HEALTHCHECK_TIMEOUT_SECONDS: '15' };
+
 /** A station with release 1.0.0 running and an agent that has adopted it. */
 export async function createStory(options: StoryOptions = {}): Promise<Story> {
   const rig = await createSmallRig(options);
