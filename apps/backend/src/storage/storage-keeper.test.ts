@@ -84,6 +84,10 @@ testOnSqlite(
     const isRelieved = store.db.selectFrom('settings').select('key').where('key', '=', 'history.shortage');
     assert.deepEqual(await isRelieved.execute(), []);
     await store.db.deleteFrom('device_events').where('device_id', '=', flood).execute();
-    await until('the file is small again', async () => (await sizes()).diskBytes < 2 * mebibyte);
+    // A mebibyte of free pages stays, and as much of the file may wait for a later checkpoint.
+    await until('the file is small again', async () => {
+      const { diskBytes, fileBytes, freeBytes } = await sizes();
+      return diskBytes <= fileBytes - freeBytes + 2 * mebibyte;
+    });
   },
 );
