@@ -11,8 +11,8 @@ const sleepers = 8;
 /** A device downloads it in about four seconds. */
 const imageBytes = 400_000;
 const otaBytesPerSecond = 100_000;
-/** After a restart, no device stays "updating" for longer: 45 s of silence while it downloads, and the start of the backend. */
-const longestMs = 90_000;
+/** After a restart a device stays "updating" for 45 s of silence and the start of the backend; more only on a busy machine. */
+const longestMs = 240_000;
 /** A device that many kills interrupted waits longer and longer before its next attempt. */
 const installMs = 300_000;
 
@@ -91,7 +91,7 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 1_200_000 
     await installation.startBackend();
     await agent.start();
     await station.startDevices();
-    await waitFor('the versions of all devices', () => isEverywhere('1.0.0'), 60_000);
+    await waitFor('the versions of all devices', () => isEverywhere('1.0.0'), longestMs);
 
     await test.test(
       'kill -9 of backend, proxy, devices, broker and agent at every 5 % of the progress',
@@ -145,7 +145,7 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 1_200_000 
       await agent.call('POST', '/check');
       const updating = async (): Promise<TargetRow[]> =>
         (await station.targets()).filter(({ state }) => state === 'updating');
-      await waitFor('several devices to update', async () => (await updating()).length >= 3, 60_000);
+      await waitFor('several devices to update', async () => (await updating()).length >= 3, longestMs);
       await station.killDevices();
       await installation.stopBackend('SIGKILL');
       const left = await updating();
