@@ -76,7 +76,10 @@ export const HistoryEntry = Type.Object({
   startedAt: Time,
   endedAt: Time,
   durationMs: Type.Number(),
-  downtimeMs: Nullable(Type.Number()),
+  downtimeMs: Nullable(Type.Number({ description: 'Null also when nothing is healthy at the end.' })),
+  isSwitched: Type.Optional(
+    Type.Boolean({ description: 'Whether the services were changed; else what ran before was not touched.' }),
+  ),
 });
 export type HistoryEntry = Static<typeof HistoryEntry>;
 

@@ -92,6 +92,7 @@ export function endText(entry: HistoryEntry): string {
   if (!isSuccess(entry)) {
     const what = `${kind === 'rollback' ? 'The rollback to' : 'Release'} ${named(to)}`;
     if (entry.result === 'rolled_back') return `${what} failed${why}. ${named(from)} runs again.`;
+    if (entry.isSwitched === true) return `${what} failed, and ${named(from)} did not become healthy again${why}.`;
     return `${what} ${kind === 'rollback' ? 'failed' : 'was not installed'}${why}.`;
   }
   const took = `${(entry.durationMs / 1000).toFixed(1)} s`;

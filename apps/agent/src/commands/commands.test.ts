@@ -166,6 +166,10 @@ describe('update', () => {
     const ends = [
       [{ result: 'rolled_back' }, 'Release 1.1.0 failed: it crashed. 1.0.0 runs again.\n'],
       [{ result: 'failed' }, 'Release 1.1.0 was not installed: it crashed.\n'],
+      [
+        { result: 'failed', isSwitched: true },
+        'Release 1.1.0 failed, and 1.0.0 did not become healthy again: it crashed.\n',
+      ],
     ] as const;
     for (const [changes, text] of ends) {
       await using running = await startServer();

@@ -83,6 +83,7 @@ export function createAskedOperation({ clock, logger, newId, keeper, runner }: P
           endedAt: isoTime(clock.now()),
           durationMs: Math.round(clock.monotonic() - startedMs),
           downtimeMs: null,
+          isSwitched: false,
         };
         // Whoever follows the operation must find it or its result.
         return note(entry).finally(() => show(null));

@@ -178,6 +178,7 @@ describe('an update', () => {
       endedAt: moment.now,
       durationMs: 1000,
       downtimeMs: 200,
+      isSwitched: true,
     });
   });
 
@@ -245,6 +246,12 @@ describe('an update', () => {
       { kind: 'revert', failure: cannotStart },
       { kind: 'fail', failure: cannotStart, bringUpAgain: true },
     );
+
+    test('is in the history as one for which the services were changed', () => {
+      assert.equal(stuck.history[0]?.isSwitched, true);
+      const before = change(installed, begin(unpulled), { kind: 'fail', failure: cannotStart, bringUpAgain: false });
+      assert.equal(before.history[0]?.isSwitched, false);
+    });
 
     test('keeps what was fetched for the next try', () => {
       assert.deepEqual(stuck.fetched, { 'sha256:2.0.0': 'registry.test/backend:2.0.0' });

@@ -285,6 +285,7 @@ function end(
     endedAt: moment.now,
     durationMs: moment.durationMs,
     downtimeMs: operation.switchedAt === null ? null : moment.downtimeMs,
+    isSwitched: operation.switchedAt !== null,
   };
   const ended: Journal = {
     ...journal,

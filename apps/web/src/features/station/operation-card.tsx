@@ -142,7 +142,7 @@ export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; sta
   const locale = useLocale();
   const outcome = outcomeOf(entry);
   const tone = toneOfOutcome[outcome];
-  const words = resultWords(t, locale, entry);
+  const words = resultWords(t, locale, entry, status);
   const reason = reasonWords(t, entry);
   const failed = tone !== 'ok';
   // The headline of a rolled-back release already contains it.

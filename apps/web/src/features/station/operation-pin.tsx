@@ -8,7 +8,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { ToneDisc } from '../../ui/tone.tsx';
 import { CheckLeft, Elapsed } from './operation-card.tsx';
 import { outcomeOf, stepsOf, toneOfOutcome, unreadResult } from './outcome.ts';
-import { resultWords, stepWords } from './station-words.ts';
+import { resultTitle, stepWords } from './station-words.ts';
 
 /**
  * The operation and then its result, on every page and within reach of a thumb; it leads to the Station page. There a wide screen shows
@@ -38,20 +38,13 @@ export function OperationPin({ status, isOnStationPage }: { status: Status; isOn
           result && (
             <>
               <ToneDisc tone={toneOfOutcome[outcomeOf(result)]} />
-              <span className="line-clamp-2 min-w-0 flex-1 font-strong">
-                <Result entry={result} />
-              </span>
+              <span className="line-clamp-2 min-w-0 flex-1 font-strong">{resultTitle(t, result)}</span>
             </>
           )
         )}
       </Link>
     </section>
   );
-}
-
-function Result({ entry }: { entry: Status['history'][number] }) {
-  const { t } = useTranslation();
-  return resultWords(t, useLocale(), entry).title;
 }
 
 function Running({ operation, status }: { operation: Operation; status: Status }) {

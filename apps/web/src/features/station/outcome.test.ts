@@ -15,6 +15,10 @@ test('the latest result stays until it was read, in any order of the history', (
   assert.equal(unreadResult([], null, now), null);
 });
 
+test('the first installation is no news', () => {
+  assert.equal(unreadResult([sampleEntry({ from: null })], null, now), null);
+});
+
 test('an old result is not shown to a new browser', () => {
   assert.equal(unreadResult([sampleEntry({ endedAt: '2026-11-01T09:00:00.000Z' })], null, now), null);
 });
@@ -24,7 +28,9 @@ test('each end of an operation has its own outcome', () => {
     sampleEntry(),
     sampleEntry({ result: 'rolled_back', reason: 'x' }),
     sampleEntry({ result: 'failed', reason: 'x', downtimeMs: null }),
-    sampleEntry({ result: 'failed', reason: 'x' }),
+    sampleEntry({ result: 'failed', reason: 'x', downtimeMs: null, isSwitched: true }),
+    sampleEntry({ kind: 'rollback', result: 'failed', reason: 'x', downtimeMs: null, isSwitched: true }),
+    sampleEntry({ kind: 'rollback', result: 'failed', reason: 'x', downtimeMs: null, isSwitched: false }),
     sampleEntry({ kind: 'rollback', result: 'rolled_back' }),
     sampleEntry({ kind: 'rollback', result: 'rolled_back', reason: 'x' }),
     sampleEntry({ kind: 'bootstrap', result: 'failed', reason: 'x', downtimeMs: null }),
@@ -34,6 +40,8 @@ test('each end of an operation has its own outcome', () => {
     'reverted',
     'not_installed',
     'both_failed',
+    'neither_way',
+    'stayed',
     'went_back',
     'stayed',
     'start_failed',

@@ -15,12 +15,14 @@ export type Outcome =
   | 'stayed'
   /** Neither release became healthy. */
   | 'both_failed'
+  /** A manual rollback failed, and the release before it did not become healthy again. */
+  | 'neither_way'
   | 'start_failed';
 
 export function outcomeOf(entry: HistoryEntry): Outcome {
   if (entry.kind === 'bootstrap') return 'start_failed';
-  const wasTouched = entry.downtimeMs !== null;
-  if (entry.result === 'failed' && wasTouched) return 'both_failed';
+  if (entry.result === 'failed' && entry.isSwitched === true)
+    return entry.kind === 'rollback' ? 'neither_way' : 'both_failed';
   if (entry.kind === 'rollback')
     return entry.result === 'rolled_back' && entry.reason === null ? 'went_back' : 'stayed';
   if (entry.result === 'updated') return entry.from === null ? 'installed' : 'updated';
@@ -35,6 +37,7 @@ export const toneOfOutcome: Record<Outcome, Tone> = {
   not_installed: 'attention',
   stayed: 'attention',
   both_failed: 'fault',
+  neither_way: 'fault',
   start_failed: 'fault',
 };
 
@@ -51,14 +54,14 @@ export const newestFirst = (history: readonly HistoryEntry[]): HistoryEntry[] =>
 /** A browser that is new to this station shows no old results. */
 const newsForMs = 7 * 24 * 3_600_000;
 
-/** The latest result, until it is dismissed in this browser. */
+/** The latest result, until it is dismissed in this browser. The first installation is no news: the page itself came with it. */
 export function unreadResult(
   history: readonly HistoryEntry[],
   readId: string | null,
   now: number,
 ): HistoryEntry | null {
   const latest = newestFirst(history)[0];
-  if (!latest || latest.id === readId) return null;
+  if (!latest || latest.id === readId || outcomeOf(latest) === 'installed') return null;
   return now - Date.parse(latest.endedAt) < newsForMs ? latest : null;
 }
 

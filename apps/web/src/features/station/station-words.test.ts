@@ -116,8 +116,9 @@ describe('the texts of the station page', () => {
   });
 
   test('a result names the release, the version that runs, and the downtime', () => {
-    const resultOf = (change: Partial<HistoryEntry>) => {
-      const { title, now, figures } = resultWords(english, 'en-GB', sampleEntry(change));
+    const resultOf = (change: Partial<HistoryEntry>, unhealthy = false) => {
+      const status = sampleStatus({ conditions: unhealthy ? [condition('stack_unhealthy', 'fault')] : [] });
+      const { title, now, figures } = resultWords(english, 'en-GB', sampleEntry(change), status);
       return plain([title, now, figures].join(' | '));
     };
     assert.equal(resultOf({}), 'Updated to 1.1.0 |  | offline for 1.3 s · took 24 s');
@@ -142,6 +143,32 @@ describe('the texts of the station page', () => {
     assert.equal(
       resultOf({ result: 'failed', from: '1.1.0', to: '1.2.0', reason: 'no such image', downtimeMs: null }),
       '1.2.0 could not be installed | 1.1.0 was not changed and is running. | took 24 s',
+    );
+    const neither = {
+      result: 'failed',
+      from: '1.1.0',
+      to: '1.2.0',
+      reason: 'x',
+      downtimeMs: null,
+      isSwitched: true,
+    } as const;
+    assert.equal(
+      resultOf(neither, true),
+      '1.2.0 could not be installed | Neither release became healthy. The station keeps trying to start 1.1.0. | took 24 s',
+    );
+    assert.equal(
+      resultOf(neither),
+      '1.2.0 could not be installed | 1.1.0 is running. | took 24 s',
+      'it came back since',
+    );
+    assert.equal(
+      resultOf({ ...neither, kind: 'rollback' }),
+      'The rollback to 1.2.0 failed | 1.1.0 is running. | took 24 s',
+    );
+    assert.equal(
+      resultOf({ ...neither, isSwitched: false }, true),
+      '1.2.0 could not be installed |  | took 24 s',
+      'nothing runs that could be named',
     );
     assert.equal(resultOf({ from: null, to: '1.0.0' }), 'Installed 1.0.0 |  | took 24 s');
     assert.equal(resultOf({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without downtime · took 24 s');

@@ -90,6 +90,7 @@ const historyKeys = {
   not_installed: 'station.history.failed',
   stayed: 'station.history.backFailed',
   both_failed: 'station.history.failed',
+  neither_way: 'station.history.backFailed',
   start_failed: 'station.history.startFailed',
 } as const satisfies Record<Outcome, string>;
 
@@ -105,22 +106,34 @@ const resultKeys = {
   not_installed: 'station.result.updateFailed',
   stayed: 'station.result.backFailed',
   both_failed: 'station.result.updateFailed',
+  neither_way: 'station.result.backFailed',
   start_failed: 'station.result.startFailed',
 } as const satisfies Record<Outcome, string>;
+
+export const resultTitle = (t: TFunction, entry: HistoryEntry): string =>
+  t(resultKeys[outcomeOf(entry)], { version: entry.to ?? t('station.result.release') });
+
+/** What cannot be when nothing is healthy now. */
+const isUnhealthy = ({ conditions }: Pick<Status, 'conditions'>): boolean =>
+  conditions.some(({ id }) => id === 'stack_unhealthy');
 
 /** The headline of a finished operation, and a sentence about the station's current state. */
 export function resultWords(
   t: TFunction,
   locale: string,
   entry: HistoryEntry,
+  status: Pick<Status, 'conditions'>,
 ): { title: string; now: string; figures: string } {
   const outcome = outcomeOf(entry);
   const named = (version: string | null): { version: string } => ({ version: version ?? t('health.oldRelease') });
-  const title = t(resultKeys[outcome], { version: entry.to ?? t('station.result.release') });
-  return { title, now: nowWords(t, outcome, named(entry.from)), figures: figureWords(t, locale, entry) };
+  return {
+    title: resultTitle(t, entry),
+    now: nowWords(t, outcome, named(entry.from), isUnhealthy(status)),
+    figures: figureWords(t, locale, entry),
+  };
 }
 
-function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): string {
+function nowWords(t: TFunction, outcome: Outcome, from: { version: string }, unhealthy: boolean): string {
   switch (outcome) {
     case 'updated':
     case 'installed':
@@ -128,11 +141,12 @@ function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): st
       return '';
     case 'reverted':
     case 'stayed':
-      return t('station.result.running', from);
+      return unhealthy ? '' : t('station.result.running', from);
     case 'not_installed':
-      return t('station.result.untouched', from);
+      return unhealthy ? '' : t('station.result.untouched', from);
     case 'both_failed':
-      return t('station.result.bothFailed', from);
+    case 'neither_way':
+      return t(unhealthy ? 'station.result.bothFailed' : 'station.result.running', from);
     case 'start_failed':
       return t('station.result.keepsTrying');
   }
