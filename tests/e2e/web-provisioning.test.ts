@@ -215,6 +215,11 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
         .setInputFiles({ name: 'devices.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
     await choose('external_id,type,name,zone\nc1,light,Gate lamp,Porch\nc1,light,,\n');
     await see('The same id is on line 2');
+    assert.equal(
+      await page.getByRole('button', { name: /^Create/ }).count(),
+      0,
+      'nothing is offered before it is corrected',
+    );
     await choose('external_id;type;name;zone\nc1;light;Gate lamp;Porch\nSH_climate_c2;;Shed climate;Shed\n');
     await see('Shed (new)');
     await look(page, '99-list');

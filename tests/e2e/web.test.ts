@@ -199,6 +199,25 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await page.getByRole('heading', { level: 2, name: 'Language' }).waitFor();
   });
 
+  it('I choose how it looks: it stays so, also against the browser, until I leave it to the browser', async () => {
+    const paper = (): Promise<unknown> =>
+      page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--paper')`);
+    const light = await paper();
+    await page.getByText('Dark', { exact: true }).click();
+    const dark = await paper();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.getByRole('radio', { name: 'Dark', checked: true }).waitFor({ state: 'attached' });
+    assert.equal(await paper(), dark);
+    await page.getByText('As the device').click();
+    assert.equal(await paper(), light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForFunction(
+      `getComputedStyle(document.documentElement).getPropertyValue('--paper') === ${JSON.stringify(dark)}`,
+    );
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
   it('a page that cannot be fetched ahead leaves me where I am, and is fetched when I open it', async () => {
     // As over HTTP: no service worker has the files.
     await using visitor = await openPerson(browser, station.url, 'en-GB', { serviceWorkers: 'block' });

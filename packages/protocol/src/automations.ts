@@ -140,6 +140,8 @@ export const RunStep = Type.Object({
     /** A condition. */
     'met',
     'not_met',
+    /** A condition that was not met, in a run that ignores conditions. */
+    'ignored',
     'failed',
     /** The device did not confirm the command in time; it may have executed it. */
     'expired',
@@ -174,6 +176,7 @@ export const RunTrigger = Type.Object({
   nodeId: Nullable(Type.String({ description: 'Null when a user started all triggers manually.' })),
   deviceId: Nullable(Id),
   userId: Nullable(Type.String({ description: 'The user who started it manually.' })),
+  ignoresConditions: Type.Optional(Type.Boolean({ description: 'It goes on where a condition is not met.' })),
   data: Type.Record(Type.String(), Type.Unknown(), {
     description:
       'State: `capability`, `from`, `to`. Event: `event` and its `data`. Status: `status`. Schedule: `dueAt`.',
@@ -282,10 +285,15 @@ export type AutomationPatch = Static<typeof AutomationPatch>;
 /**
  * POST /api/automations/:id/run (user) → 202 RunSummary: runs as if triggered. A published automation runs its published flow, a draft
  * its draft (owner and admins only). A run that cannot start is `skipped` with its reason; only a few equal ones are kept.
- * Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body is optional.
+ * Errors: 422 automation_invalid, 403 forbidden (a draft, or without its conditions, for a member). The body is optional.
  */
 export const RunRequest = Type.Object(
-  { nodeId: Type.Optional(Type.String({ maxLength: 64, description: 'The trigger to start from; absent: all.' })) },
+  {
+    nodeId: Type.Optional(Type.String({ maxLength: 64, description: 'The trigger to start from; absent: all.' })),
+    ignoreConditions: Type.Optional(
+      Type.Boolean({ description: 'Owner and admins only: go on where a condition is not met, and wait for none.' }),
+    ),
+  },
   closed,
 );
 export type RunRequest = Static<typeof RunRequest>;
@@ -294,7 +302,15 @@ export type RunRequest = Static<typeof RunRequest>;
  * POST /api/automations/test (station role admin) → 200 TestTrace: what a flow would do now. Conditions are judged with the present values; no
  * action is done, nothing waits and nothing is stored. Errors: 422 automation_invalid.
  */
-export const TestRequest = Type.Object({ flow: Flow }, closed);
+export const TestRequest = Type.Object(
+  {
+    flow: Flow,
+    ignoreConditions: Type.Optional(
+      Type.Boolean({ description: 'As a run that goes on where a condition is not met.' }),
+    ),
+  },
+  closed,
+);
 export type TestRequest = Static<typeof TestRequest>;
 export const TestStep = Type.Object({
   nodeId: Type.String(),
@@ -302,6 +318,8 @@ export const TestStep = Type.Object({
   outcome: Type.Enum([
     'met',
     'not_met',
+    /** A condition that is not met, in a test that ignores conditions. */
+    'would_ignore',
     /** `wait_until`: it would wait. The trace continues as if the condition became true. */
     'would_wait',
     /** An action or a delay. */

@@ -219,6 +219,9 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await trace.getByText(/not met yet: it would wait \(it was on\)/).waitFor();
     assert.equal(await trace.getByRole('listitem').count(), 4);
     await look(page, '43d-test');
+    await trace.getByRole('switch', { name: 'Ignore conditions' }).click();
+    await trace.getByText(/not met, and ignored \(it was off\)/).waitFor();
+    assert.equal(await trace.getByRole('listitem').count(), 2, 'the way of a condition that is met');
     await trace.getByRole('button', { name: 'Close' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Dusk');
     await press('Save and turn on');
@@ -248,6 +251,23 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await look(page, '43e-record');
   });
 
+  it('I run it without its conditions, and the record says so', async () => {
+    const before = await runs().count();
+    await page.getByRole('switch', { name: 'Ignore conditions' }).click();
+    await press('Run now');
+    await runs().nth(before).waitFor({ state: 'attached' });
+    await runs().first().getByText('Done', { exact: true }).waitFor();
+    await runs().first().getByText('Steps').click();
+    await runs().first().getByText('Condition not met, and ignored (it was off)').waitFor();
+  });
+
+  it('an address of an automation that cannot exist says that it is not there', async () => {
+    const shown = new URL(page.url()).pathname;
+    await page.goto('/automations/no-such-one');
+    await headlineIs('It is no longer here');
+    await page.goto(shown);
+  });
+
   it('I duplicate it, and change the copy', async () => {
     await press('Duplicate');
     await headlineIs('Edit Dusk (copy)');
@@ -259,10 +279,14 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
   });
 
   it('a zone is deleted: list, home and editor say so, and the editor takes another', async () => {
-    await removeZone(station.url, 'Study');
-    // Somebody else did it: zones are read again with the page.
-    await page.reload();
     await go('Home');
+    await press('Change zone Study');
+    await press('Remove zone');
+    const asked = page.getByRole('dialog', { name: 'Remove the zone Study?' });
+    await asked.getByText('These automations stop working then:').waitFor();
+    await asked.getByText('Dusk', { exact: true }).waitFor();
+    await asked.getByRole('button', { name: 'Remove zone' }).click();
+    await asked.waitFor({ state: 'detached' });
     await turn('Ceiling lamp', true);
     await page.getByText('An automation no longer works').first().waitFor();
     await look(page, '43f-broken-home');
@@ -375,12 +399,6 @@ async function makeZone(url: string, name: string, deviceNames: readonly string[
   for (const device of await call<Named[]>('GET', '/api/devices')) {
     if (deviceNames.includes(device.name)) await call('PATCH', `/api/devices/${device.id}`, { zoneId });
   }
-}
-
-async function removeZone(url: string, name: string): Promise<void> {
-  const call = await callerAt(url);
-  const zone = (await call<Named[]>('GET', '/api/zones')).find((one) => one.name === name);
-  await call('DELETE', `/api/zones/${zone?.id}`);
 }
 
 /** An automation with a fork, as another program might make it. */

@@ -171,9 +171,9 @@ describe('notifications in the web app, in a real Chromium', { timeout: 600_000 
   });
 
   it('in Ukrainian, too, and the app can be installed', async () => {
-    await page.goto('/settings');
+    await page.goto('/account');
     await page.getByText('Українська').click();
-    await page.getByRole('heading', { level: 1, name: 'Налаштування' }).waitFor({ timeout: timeoutMs });
+    await page.getByRole('heading', { level: 2, name: 'Мова' }).waitFor({ timeout: timeoutMs });
     await page.goto('/settings/notifications');
     await page.getByRole('heading', { level: 1, name: 'Сповіщення' }).waitFor({ timeout: timeoutMs });
     await textOn(page, 'Канали станції');

@@ -82,14 +82,17 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.getByText('Please fill this in.').waitFor();
     await dialog.getByLabel('Name').fill('Garage motion');
+    await dialog.getByLabel('Zone', { exact: true }).selectOption({ label: 'New zone…' });
+    await dialog.getByLabel('Name of the new zone').fill('Garage');
     await look(page, '87-accept');
     await dialog.getByRole('button', { name: 'Add' }).click();
     await dialog.waitFor({ state: 'detached' });
+    await see('Garage motion was accepted.');
     await go('Home');
     await page.getByRole('link', { name: /^Garage motion/ }).waitFor({ timeout: timeoutMs });
     await gone('A device is waiting to be added');
     await page.getByRole('link', { name: /^Garage motion/ }).click();
-    await see('Motion sensor · online');
+    await see('Motion sensor · Garage · online');
   });
 
   it('I block the device of a neighbour; it is not shown again, and I can undo it', async () => {

@@ -63,7 +63,7 @@ export function decideRun(facts: RunFacts): RunDecision {
   if (steps.some(({ status }) => status === 'failed' || status === 'expired')) {
     return { kind: 'end', status: 'failed', reason: 'action_failed' };
   }
-  const acted = steps.some(({ status }) => status !== 'met' && status !== 'not_met');
+  const acted = steps.some(({ status }) => status !== 'met' && status !== 'not_met' && status !== 'ignored');
   return { kind: 'end', status: 'completed', reason: acted ? null : 'conditions_not_met' };
 }
 
@@ -86,6 +86,7 @@ export function nextNodes({ flow, triggers, steps }: Pick<RunFacts, 'flow' | 'tr
 function letsPass(status: RunStep['status'], handle: 'true' | 'false'): boolean {
   switch (status) {
     case 'met':
+    case 'ignored':
       return handle === 'true';
     case 'not_met':
       return handle === 'false';

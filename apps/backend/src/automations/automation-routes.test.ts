@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackendCondition } from '@station/protocol/backend-conditions';
 import { WebSocket } from 'ws';
-import type { Automation, AutomationRun, AutomationSummary } from '@station/protocol/automations';
+import type { Automation, AutomationRun, AutomationSummary, TestStep } from '@station/protocol/automations';
 import type { Device, DeviceEvent } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { Session } from '@station/protocol/rest';
@@ -320,6 +320,36 @@ test('any device of a zone starts it, and each device of the zone gets the comma
   );
 });
 
+test('an owner runs an automation without its conditions; nobody else does, and the record says so', async () => {
+  await using all = await withOwner();
+  const { id: deviceId } = await addDevice(all.backend.db, 'lamp-1', 'light');
+  const isOn = { deviceId, capability: 'on', value: true };
+  const lit = { until: { kind: 'state_equals', config: isOn }, seconds: 3600 };
+  const flow = chain([
+    daily,
+    node('night', 'condition', 'state_equals', isOn),
+    node('wait', 'condition', 'wait_until', lit),
+    notify,
+  ]);
+  const { id } = await all.add(flow);
+  await all.ask('POST', `/${id}/publish`);
+  const usual = await all.ask('POST', `/${id}/run`);
+  assert.deepEqual([usual.statusCode, usual.body.reason], [202, 'conditions_not_met']);
+  const member = all.caller(await memberOf(all, all.accessToken));
+  assert.equal((await member('POST', `/${id}/run`, { ignoreConditions: true })).statusCode, 403);
+  const run = await all.ask('POST', `/${id}/run`, { ignoreConditions: true });
+  assert.deepEqual([run.statusCode, run.body.status, run.body.trigger.ignoresConditions], [202, 'completed', true]);
+  const [record]: AutomationRun[] = (await all.ask('GET', `/${id}/runs`)).body;
+  assert.deepEqual(
+    record?.steps.map(({ nodeId, status, seen }) => [nodeId, status, seen]),
+    [
+      ['night', 'ignored', { value: null }],
+      ['wait', 'ignored', { value: null }],
+      ['message', 'done', null],
+    ],
+  );
+});
+
 test('a test shows what each step would see and do now, and does nothing', async () => {
   await using all = await withOwner();
   const { id: deviceId } = await addDevice(all.backend.db, 'lamp-1', 'light');
@@ -353,6 +383,15 @@ test('a test shows what each step would see and do now, and does nothing', async
       },
     ],
   });
+  const ignoring = await all.ask('POST', '/test', { flow, ignoreConditions: true });
+  assert.deepEqual(
+    ignoring.body.steps.map(({ nodeId, outcome }: TestStep) => [nodeId, outcome]),
+    [
+      ['on', 'would_ignore'],
+      ['hook', 'would_do'],
+    ],
+    'on the way of a condition that is met',
+  );
   assert.deepEqual((await all.ask('GET', '')).body, []);
   const bad = await all.ask('POST', '/test', { flow: { nodes: [], edges: [] } });
   assert.deepEqual([bad.statusCode, bad.body.code], [422, 'automation_invalid']);

@@ -17,7 +17,7 @@ export async function registerAutomationRoutes(
   serve(app, 'POST /api/automations', async (request, reply) =>
     reply.code(201).send(await automations.add(request.body, userOf(request))),
   );
-  serve(app, 'POST /api/automations/test', (request) => automations.test(request.body.flow));
+  serve(app, 'POST /api/automations/test', (request) => automations.test(request.body));
   serve(app, 'GET /api/automations/:id', (request) => automations.get(request.params.id, userOf(request)));
   serve(app, 'PATCH /api/automations/:id', (request) =>
     automations.change(request.params.id, request.body, userOf(request)),
@@ -28,10 +28,9 @@ export async function registerAutomationRoutes(
   });
   serve(app, 'POST /api/automations/:id/publish', (request) => automations.publish(request.params.id, userOf(request)));
   serve(app, 'POST /api/automations/:id/draft', (request) => automations.unpublish(request.params.id, userOf(request)));
-  serve(app, 'POST /api/automations/:id/run', async (request, reply) => {
-    const { nodeId = null } = request.body ?? {};
-    return reply.code(202).send(await automations.run(request.params.id, nodeId, userOf(request)));
-  });
+  serve(app, 'POST /api/automations/:id/run', async (request, reply) =>
+    reply.code(202).send(await automations.run(request.params.id, request.body ?? {}, userOf(request))),
+  );
   serve(app, 'GET /api/automations/:id/runs', async (request, reply) => {
     const { before = null, limit = defaultLimit } = request.query;
     const runs = await automations.runs(request.params.id, before, limit);

@@ -9,7 +9,9 @@ import {
   type AutomationSummary,
   type FlowFault,
   type NewAutomation,
+  type RunRequest,
   type RunSummary,
+  type TestRequest,
   type TestTrace,
 } from '@station/protocol/automations';
 import type { Scene } from '@station/protocol/scenes';
@@ -40,10 +42,9 @@ export type AutomationService = {
   remove(id: string): Promise<void>;
   /** Published ones that no longer work, for example because a device was removed. */
   broken(): Promise<{ id: string; name: string }[]>;
-  /** @param nodeId the trigger to start from; null: all. */
-  run(id: string, nodeId: string | null, user: RequestUser): Promise<RunSummary>;
+  run(id: string, how: RunRequest, user: RequestUser): Promise<RunSummary>;
   /** What a flow would do now. Nothing is done. */
-  test(flow: Flow): Promise<TestTrace>;
+  test(request: TestRequest): Promise<TestTrace>;
   runs(id: string, before: string | null, limit: number): Promise<AutomationRun[]>;
 };
 
@@ -128,11 +129,12 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
         return published !== null && errorsOf(published, around).length > 0;
       });
     },
-    run: (id, nodeId, user) => runManually(parts, id, nodeId, user),
-    test: async (flow) => {
+    run: (id, how, user) => runManually(parts, id, how, user),
+    test: async ({ flow, ignoreConditions = false }) => {
       checkSize(flow);
       return dryRun({
         flow: soundFlow(flow, await surroundingsOf(parts)),
+        ignoresConditions: ignoreConditions,
         factsOf: parts.factsOf,
         targetsOf: targetsIn(await parts.devices.list(), await parts.scenes.list(), parts.types),
       });
@@ -245,17 +247,23 @@ async function announceChange(parts: ServiceParts, row: AutomationRow | null): P
 async function runManually(
   parts: ServiceParts,
   id: string,
-  nodeId: string | null,
+  how: RunRequest,
   { userId, role }: RequestUser,
 ): Promise<RunSummary> {
+  const { ignoreConditions = false } = how;
+  const nodeId = how.nodeId ?? null;
   const row = await find(parts, id);
   if (row.published_flow === null && !isManager(role)) {
     throw new StationError('forbidden', 'Only the owner and admins may try a draft.');
   }
+  if (ignoreConditions && !isManager(role)) {
+    throw new StationError('forbidden', 'Only the owner and admins may run an automation without its conditions.');
+  }
   const automation = publishedOf(row) ?? (await draftOf(parts, row));
   const isTrigger = automation.flow.nodes.some((node) => node.id === nodeId && node.type === 'trigger');
   if (nodeId !== null && !isTrigger) throw new StationError('bad_request', '"nodeId" must name a trigger of it.');
-  const trigger = { kind: 'manual', nodeId, deviceId: null, userId, data: {} } as const;
+  const ignoring = ignoreConditions ? { ignoresConditions: true } : {};
+  const trigger = { kind: 'manual', nodeId, deviceId: null, userId, ...ignoring, data: {} } as const;
   const run = await parts.runner.start({ automation, trigger, cause: parts.newId() });
   if (run !== null) return toRunSummary(run);
   // Either it was removed meanwhile (`find` throws), or the backend is stopping.

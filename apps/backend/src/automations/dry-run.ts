@@ -5,6 +5,8 @@ import { type ConditionFacts, deviceOf, instantOf, judge } from './flow-conditio
 
 export type DryRunParts = {
   flow: CheckedFlow;
+  /** It goes on where a condition is not met. */
+  ignoresConditions: boolean;
   factsOf: (deviceId: string | null) => Promise<ConditionFacts>;
   /** The devices that a command or a scene is for, and whether they can be reached. */
   targetsOf: (node: CheckedNode) => readonly { deviceId: string; isOnline: boolean }[] | null;
@@ -31,12 +33,13 @@ export async function dryRun(parts: DryRunParts): Promise<TestTrace> {
 const statusOf: Record<TestStep['outcome'], RunStep['status']> = {
   met: 'met',
   not_met: 'not_met',
+  would_ignore: 'ignored',
   would_wait: 'met',
   would_do: 'done',
   would_fail: 'failed',
 };
 
-async function testStep(node: CheckedNode, { factsOf, targetsOf }: DryRunParts): Promise<TestStep> {
+async function testStep(node: CheckedNode, { ignoresConditions, factsOf, targetsOf }: DryRunParts): Promise<TestStep> {
   const { id: nodeId, data } = node;
   const step = (outcome: TestStep['outcome'], seen: StepSeen | null): TestStep => ({
     nodeId,
@@ -47,7 +50,9 @@ async function testStep(node: CheckedNode, { factsOf, targetsOf }: DryRunParts):
   if (node.type === 'condition') {
     const condition = instantOf(node.data);
     const { met, seen } = judge(condition, await factsOf(deviceOf(condition)));
-    return step(met ? 'met' : node.data.kind === 'wait_until' ? 'would_wait' : 'not_met', seen);
+    if (met) return step('met', seen);
+    if (ignoresConditions) return step('would_ignore', seen);
+    return step(node.data.kind === 'wait_until' ? 'would_wait' : 'not_met', seen);
   }
   const targets = targetsOf(node);
   if (targets === null) return step('would_do', null);

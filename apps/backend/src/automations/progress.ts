@@ -24,6 +24,8 @@ export type ProgressParts = {
   name: string;
   flow: CheckedFlow;
   triggers: readonly string[];
+  /** It goes on where a condition is not met. */
+  ignoresConditions: boolean;
   /** Steps of the run; modified here. */
   steps: Map<string, StepRow>;
   time: RunTime;
@@ -186,6 +188,9 @@ async function begin(node: CheckedNode, parts: ProgressParts, runNowMs: number):
   if (node.type === 'condition') {
     const judgement = await judgeNow(node, parts);
     const record = recordOf(judgement);
+    if (!judgement.met && parts.ignoresConditions) {
+      return { step: { ...base, status: 'ignored', ended_at: now, ...record } };
+    }
     if (node.data.kind === 'wait_until' && !judgement.met) {
       const due_at = Math.round(runNowMs + node.data.config.seconds * 1_000);
       return { step: { ...base, status: 'waiting', due_at, ...record } };

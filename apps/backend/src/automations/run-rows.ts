@@ -43,6 +43,9 @@ export function triggersOf({ trigger }: RunRow, { nodes }: CheckedFlow): string[
   return nodeId === null ? nodes.flatMap(({ id, type }) => (type === 'trigger' ? [id] : [])) : [nodeId];
 }
 
+export const ignoresConditions = ({ trigger }: RunRow): boolean =>
+  (JSON.parse(trigger) as RunTrigger).ignoresConditions === true;
+
 /** Webhooks do not receive who started the run. */
 export function publicTrigger(text: string): Omit<RunTrigger, 'userId'> {
   const { kind, nodeId, deviceId, data } = JSON.parse(text) as RunTrigger;

@@ -7,7 +7,17 @@ import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations'
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts, Judgement } from './flow-conditions.ts';
 import { type BegunEffect, type Progress, progressRun, type RunTime } from './progress.ts';
-import { endStep, newRow, nowOf, publicTrigger, skippedRow, type Start, timeOf, triggersOf } from './run-rows.ts';
+import {
+  endStep,
+  ignoresConditions,
+  newRow,
+  nowOf,
+  publicTrigger,
+  skippedRow,
+  type Start,
+  timeOf,
+  triggersOf,
+} from './run-rows.ts';
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';
 
 export type Runner = AsyncDisposable & {
@@ -206,6 +216,7 @@ const progress = (state: RunnerState, run: LiveRun, { abandoned = false, met = n
   progressRun({
     ...run,
     triggers: triggersOf(run.row, run.flow),
+    ignoresConditions: ignoresConditions(run.row),
     abandoned,
     met,
     leaseUntil: state.clock.now() + leaseMs,

@@ -7,7 +7,8 @@ type MemoryKey =
   | 'read-firmware'
   | 'read-join'
   | 'refresh-lease'
-  | 'tiles';
+  | 'tiles'
+  | 'theme';
 
 /** Storage may be forbidden or full: then the page works without saved values. */
 export function createMemory(storage: () => Storage): Memory {

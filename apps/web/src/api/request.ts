@@ -6,7 +6,7 @@ import type { AnswerOf, RouteKey, SentTo } from '@station/protocol/routes';
 type LocalCode = 'no_answer' | 'timed_out' | 'bad_answer';
 export type ProblemCode = ErrorCode | LocalCode;
 
-export type FieldFault = { pointer: string; message: string };
+export type FieldFault = { in?: string; pointer: string; message: string };
 
 /** A request that failed. `code` decides; `message` is the station's English text, shown only when nothing else fits. */
 export class Problem extends Error {
@@ -40,6 +40,11 @@ export class Problem extends Error {
     this.retryAfterSeconds = more.retryAfterSeconds ?? null;
     this.reason = more.reason ?? null;
     this.addresses = more.addresses ?? [];
+  }
+
+  /** There is nothing at this address: it was removed, or the address was mistyped. */
+  get isGone(): boolean {
+    return this.status === 404 || (this.faults.length > 0 && this.faults.every((fault) => fault.in === 'params'));
   }
 }
 

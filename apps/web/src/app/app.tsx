@@ -9,8 +9,9 @@ import { formatClock } from '../i18n/format.ts';
 import { useLocale } from '../i18n/i18n.ts';
 import { problemWords } from '../i18n/words.ts';
 import { Centered, ErrorBoundary } from '../ui/page.tsx';
+import { UsedByContext } from '../ui/used-by.tsx';
 import type { AppServices } from './services.ts';
-import { SecurePage } from './places.ts';
+import { SecurePage, UsedByAll } from './places.ts';
 import { Above, Shell } from './shell.tsx';
 
 export function App({ services }: { services: AppServices }) {
@@ -18,32 +19,34 @@ export function App({ services }: { services: AppServices }) {
     <ErrorBoundary>
       <ServicesContext value={services}>
         <DeviceControlContext value={services.control}>
-          <QueryClientProvider client={services.queries}>
-            <Router
-              aroundNav={(navigate, to, options) => {
-                // A page of the previous release becomes the new one at the next navigation.
-                const go = (): void => (services.outdated.get() ? location.assign(to) : navigate(to, options));
-                const ask = services.leaving.get();
-                if (ask) ask(go);
-                else go();
-              }}
-            >
-              <Switch>
-                <Route path="/secure">
-                  <Suspense fallback={<Opening />}>
-                    <SecurePage />
-                  </Suspense>
-                </Route>
-                <Route>
-                  <SessionGate>
-                    <Above>
-                      <Shell fetchAhead={services.fetchAhead} />
-                    </Above>
-                  </SessionGate>
-                </Route>
-              </Switch>
-            </Router>
-          </QueryClientProvider>
+          <UsedByContext value={UsedByAll}>
+            <QueryClientProvider client={services.queries}>
+              <Router
+                aroundNav={(navigate, to, options) => {
+                  // A page of the previous release becomes the new one at the next navigation.
+                  const go = (): void => (services.outdated.get() ? location.assign(to) : navigate(to, options));
+                  const ask = services.leaving.get();
+                  if (ask) ask(go);
+                  else go();
+                }}
+              >
+                <Switch>
+                  <Route path="/secure">
+                    <Suspense fallback={<Opening />}>
+                      <SecurePage />
+                    </Suspense>
+                  </Route>
+                  <Route>
+                    <SessionGate>
+                      <Above>
+                        <Shell fetchAhead={services.fetchAhead} />
+                      </Above>
+                    </SessionGate>
+                  </Route>
+                </Switch>
+              </Router>
+            </QueryClientProvider>
+          </UsedByContext>
         </DeviceControlContext>
       </ServicesContext>
     </ErrorBoundary>

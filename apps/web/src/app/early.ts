@@ -5,6 +5,7 @@ import { createSend } from '../api/request.ts';
 import { createSessionService, type SessionService } from '../api/session.ts';
 import { createStationClock, type StationClock } from '../api/station-clock.ts';
 import { preferredLanguage, texts } from '../i18n/languages.ts';
+import { startTheme } from '../ui/theme.ts';
 
 /** The services that work before the rest of the page is there. */
 export type Early = { clock: StationClock; memory: Memory; session: SessionService };
@@ -13,6 +14,7 @@ export type Early = { clock: StationClock; memory: Memory; session: SessionServi
 export function startEarly(): Early {
   const clock = createStationClock(() => Date.now());
   const memory = createMemory(() => localStorage);
+  startTheme(memory);
   const session = createSessionService({
     send: createSend((...request) => fetch(...request), clock.observeHeader),
     turns: createRefreshTurns(memory),

@@ -36,26 +36,25 @@ export const places: readonly Place[] = placeMarks.map((mark) => {
 
 const loadDevicePage = () =>
   withTexts(
-    Promise.all([
-      import('../features/devices/device-page.tsx'),
-      import('../features/firmware/device-bar.tsx'),
-      import('../features/automations/used-by.tsx'),
-    ]),
+    Promise.all([import('../features/devices/device-page.tsx'), import('../features/firmware/device-bar.tsx')]),
   );
 
 const Nothing = (): null => null;
 
-/** One device, reached from its tile. Firmware and automations are not for those who see some zones only. */
+/** One device, reached from its tile. Firmware is not for those who see some zones only. */
 export const DevicePage = lazy(async () => {
-  const [{ DevicePage: Page }, { FirmwareCard }, { UsedBy }] = await loadDevicePage();
+  const [{ DevicePage: Page }, { FirmwareCard }] = await loadDevicePage();
   return {
     default: ({ id, role }: { id: string; role: Role }) =>
       createElement(Page, {
         id,
-        ...(isLimited(role) ? { FirmwareCard: Nothing, UsedBy: Nothing } : { FirmwareCard, UsedBy }),
+        FirmwareCard: isLimited(role) ? Nothing : FirmwareCard,
       }),
   };
 });
+
+/** What would break without a device, a zone or a scene. */
+export const UsedByAll = lazy(async () => ({ default: (await withTexts(import('./used-by-all.tsx'))).UsedByAll }));
 
 const loadUnknownDevicesPage = () => withTexts(import('../features/devices/unknown-devices-page.tsx'));
 

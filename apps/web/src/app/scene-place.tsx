@@ -1,6 +1,5 @@
 import { CommandRow, isCommandComplete } from '../features/automations/command-row.tsx';
 import { useSurroundings } from '../features/automations/automations.ts';
-import { UsedBy } from '../features/automations/used-by.tsx';
 import { stateCommands } from '../features/devices/state-commands.ts';
 import { ScenePage } from '../features/scenes/scene-page.tsx';
 
@@ -11,7 +10,6 @@ export function ScenePlace({ id }: { id: string | null }) {
     <ScenePage
       id={id}
       stateCommands={stateCommands}
-      usedBy={id !== null && <UsedBy id={id} />}
       commands={
         around && {
           row: (row) => <CommandRow {...row} around={around} />,

@@ -1,11 +1,13 @@
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-export type ButtonKind = 'primary' | 'plain' | 'quiet';
+/** `danger`: what cannot be undone. */
+export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 
 const looks: Record<ButtonKind, string> = {
   primary: 'bg-accent text-accent-ink hover:bg-accent-strong border-transparent',
   plain: 'bg-surface text-ink border-line-strong hover:bg-sunken',
+  danger: 'bg-surface text-fault border-fault hover:bg-fault-soft',
   quiet: 'text-left text-accent border-transparent hover:bg-accent-soft',
 };
 

@@ -189,34 +189,59 @@ export function Switch({
   );
 }
 
+/** One of a few, shown side by side. */
+export function RadioTiles<Value extends string>({
+  legend,
+  name,
+  options,
+  chosen,
+  onChoose,
+}: {
+  legend: string;
+  name: string;
+  /** `lang`: the language of the label, when it is not that of the page. */
+  options: readonly { value: Value; label: string; lang?: string }[];
+  chosen: Value;
+  onChoose: (value: Value) => void;
+}) {
+  return (
+    <fieldset className="grid grid-cols-2 gap-2">
+      <legend className="sr-only">{legend}</legend>
+      {options.map(({ value, label, lang }) => (
+        <label
+          key={value}
+          lang={lang}
+          className={classNames(
+            'flex min-h-11 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+            chosen === value
+              ? 'border-accent bg-accent-soft font-strong text-accent'
+              : 'border-line-strong hover:bg-sunken',
+          )}
+        >
+          <input
+            type="radio"
+            name={name}
+            className="sr-only"
+            checked={chosen === value}
+            onChange={() => onChoose(value)}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 export function LanguageChoice() {
   const { t, i18n } = useTranslation();
   const { memory } = useServices();
   return (
-    <fieldset className="grid grid-cols-2 gap-2">
-      <legend className="sr-only">{t('account.language')}</legend>
-      {languages.map((language) => {
-        const chosen = i18n.language === language;
-        return (
-          <label
-            key={language}
-            lang={language}
-            className={classNames(
-              'flex min-h-11 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
-              chosen ? 'border-accent bg-accent-soft font-strong text-accent' : 'border-line-strong hover:bg-sunken',
-            )}
-          >
-            <input
-              type="radio"
-              name="language"
-              className="sr-only"
-              checked={chosen}
-              onChange={() => void speak(memory, language)}
-            />
-            {languageNames[language]}
-          </label>
-        );
-      })}
-    </fieldset>
+    <RadioTiles
+      legend={t('account.language')}
+      name="language"
+      options={languages.map((language) => ({ value: language, label: languageNames[language], lang: language }))}
+      chosen={languages.find((language) => language === i18n.language) ?? 'en'}
+      onChoose={(language) => void speak(memory, language)}
+    />
   );
 }

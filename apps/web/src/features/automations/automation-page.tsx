@@ -13,11 +13,13 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { BackLink, LinkButton } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { SwitchLine } from '../../ui/switch-line.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { Gone, AutomationSentence, StatusBadge } from './automation-parts.tsx';
 import { automationConditionWords, flowFaultWords, sentenceWords, titleOf } from './automation-words.ts';
 import { startedWords } from './run-words.ts';
 import {
+  hasConditions,
   type Surroundings,
   useAutomation,
   useDelete,
@@ -41,10 +43,10 @@ export function AutomationPage({ id }: { id: string }) {
     <>
       <PageHead page={t('automations.title')}>
         <BackLink href="/automations">{t('automations.build.back')}</BackLink>
-        {view.kind === 'fault' && view.problem.status === 404 && <Gone />}
+        {view.kind === 'fault' && view.problem.isGone && <Gone />}
       </PageHead>
       {view.kind === 'fault' ? (
-        view.problem.status !== 404 && <ReadFault title={t('automations.fault')} {...view} />
+        !view.problem.isGone && <ReadFault title={t('automations.fault')} {...view} />
       ) : (
         <Loading />
       )}
@@ -174,6 +176,8 @@ export function AutomationActions({
   const isOn = status === 'published';
   const isPublishable = faults.every(({ severity }) => severity === 'warning');
   const run = useRunNow(id);
+  const [ignoreConditions, setIgnoreConditions] = useState(false);
+  const mayIgnore = mayManage && hasConditions(automation.publishedFlow ?? automation.flow);
   const publish = useSwitch(id, 'publish');
   return (
     <section
@@ -193,10 +197,19 @@ export function AutomationActions({
         </Button>
       )}
       {(mayManage || isOn) && (
-        <Button busy={run.isPending} disabled={!usable || (!isOn && !isPublishable)} onClick={() => run.mutate()}>
+        <Button
+          busy={run.isPending}
+          disabled={!usable || (!isOn && !isPublishable)}
+          onClick={() => run.mutate(mayIgnore ? { ignoreConditions } : {})}
+        >
           <Play aria-hidden className="size-5" />
           {t('automations.page.runNow')}
         </Button>
+      )}
+      {mayIgnore && (
+        <div className="col-span-full">
+          <SwitchLine label={t('automations.ignoreConditions')} on={ignoreConditions} onToggle={setIgnoreConditions} />
+        </div>
       )}
       {mayManage && isSentence && (
         <LinkButton href={`/automations/${id}/edit`}>
@@ -263,7 +276,7 @@ function ToDraft({ id, name, usable }: { id: string; name: string; usable: boole
           actions={
             <>
               <Button
-                kind="primary"
+                kind="danger"
                 busy={draft.isPending}
                 onClick={() => draft.mutate(undefined, { onSuccess: () => setAsking(false) })}
               >
@@ -299,7 +312,7 @@ function Remove({ id, name, usable }: { id: string; name: string; usable: boolea
           actions={
             <>
               <Button
-                kind="primary"
+                kind="danger"
                 busy={remove.isPending}
                 onClick={() => remove.mutate(undefined, { onSuccess: () => navigate('/automations') })}
               >

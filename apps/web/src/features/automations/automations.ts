@@ -7,7 +7,9 @@ import type {
   AutomationPatch,
   AutomationSummary,
   NewAutomation,
+  RunRequest,
   RunSummary,
+  TestRequest,
   TestTrace,
 } from '@station/protocol/automations';
 import type { Flow } from '@station/protocol/automation-flow';
@@ -101,10 +103,12 @@ export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automati
   });
 }
 
-export function useRunNow(id: string): Command<RunSummary> {
+export const hasConditions = ({ nodes }: Flow): boolean => nodes.some(({ type }) => type === 'condition');
+
+export function useRunNow(id: string): Command<RunSummary, RunRequest> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST /api/automations/:id/run', { params: { id } }),
+    mutationFn: (body) => session.call('POST /api/automations/:id/run', { params: { id }, body }),
     onSettled: () => queries.invalidateQueries({ queryKey: runsKey(id) }),
   });
 }
@@ -125,9 +129,9 @@ export function useDuplicate({ name, mode, flow }: Automation): Command<Automati
 }
 
 /** What a flow would do now. */
-export function useTest(): Command<TestTrace, Flow> {
+export function useTest(): Command<TestTrace, TestRequest> {
   const { session } = useServices();
-  return useMutation({ mutationFn: (flow) => session.call('POST /api/automations/test', { body: { flow } }) });
+  return useMutation({ mutationFn: (body) => session.call('POST /api/automations/test', { body }) });
 }
 
 export function useDelete(id: string): Command<void> {

@@ -44,7 +44,7 @@ export function EditAutomationPage({ id }: { id: string }) {
       />
       <ForManagers>
         {view.kind === 'fault' &&
-          (view.problem.status === 404 ? <Gone /> : <ReadFault title={t('automations.fault')} {...view} />)}
+          (view.problem.isGone ? <Gone /> : <ReadFault title={t('automations.fault')} {...view} />)}
         {view.kind === 'shown' && around !== null ? (
           <Existing view={view.value} around={around} />
         ) : (

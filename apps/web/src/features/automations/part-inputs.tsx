@@ -195,7 +195,7 @@ export function DaysBox({
   return (
     <fieldset className="sm:col-span-2">
       <legend className="sr-only">{t('automations.build.days')}</legend>
-      <div className="grid grid-cols-7 gap-1">
+      <div className="grid grid-cols-4 gap-1 sm:grid-cols-7">
         {weekdays.map((day) => {
           const on = chosen.includes(day);
           return (

@@ -112,6 +112,7 @@ const toneOfStep: Record<RunStep['status'], Tone | null> = {
   done: 'ok',
   met: 'ok',
   not_met: null,
+  ignored: 'attention',
   failed: 'fault',
   expired: 'fault',
   unknown: 'attention',

@@ -6,16 +6,18 @@ import type { TestStep } from '@station/protocol/automations';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { SwitchLine } from '../../ui/switch-line.tsx';
 import type { Tone } from '../../ui/tone.tsx';
 import { nodeWords } from './automation-words.ts';
 import { seenWords } from './run-words.ts';
-import { type Surroundings, useTest } from './automations.ts';
+import { hasConditions, type Surroundings, useTest } from './automations.ts';
 import { nodeData } from './sentence.ts';
 import { StepLine } from './step-line.tsx';
 
 const tones: Record<TestStep['outcome'], Tone | null> = {
   met: 'ok',
   not_met: null,
+  would_ignore: 'attention',
   would_wait: 'working',
   would_do: 'ok',
   would_fail: 'attention',
@@ -33,11 +35,12 @@ export function TestButton({
 }) {
   const { t } = useTranslation();
   const [flow, setFlow] = useState<Flow | null>(null);
+  const [ignoreConditions, setIgnoreConditions] = useState(false);
   const test = useTest();
   const start = (): void => {
     const next = read();
     setFlow(next);
-    if (next) test.mutate(next);
+    if (next) test.mutate({ flow: next, ignoreConditions });
   };
   return (
     <>
@@ -54,13 +57,23 @@ export function TestButton({
               <Button kind="primary" onClick={() => setFlow(null)}>
                 {t('automations.test.close')}
               </Button>
-              <Button busy={test.isPending} onClick={() => test.mutate(flow)}>
+              <Button busy={test.isPending} onClick={() => test.mutate({ flow, ignoreConditions })}>
                 {t('automations.test.again')}
               </Button>
             </>
           }
         >
           <p className="text-small text-ink-soft">{t('automations.test.help')}</p>
+          {hasConditions(flow) && (
+            <SwitchLine
+              label={t('automations.ignoreConditions')}
+              on={ignoreConditions}
+              onToggle={(on) => {
+                setIgnoreConditions(on);
+                test.mutate({ flow, ignoreConditions: on });
+              }}
+            />
+          )}
           {test.error && <ProblemNote problem={test.error} />}
           {test.data?.steps.length === 0 && <p>{t('automations.test.empty')}</p>}
           <ol className="space-y-2">

@@ -43,7 +43,7 @@ export function BackupProblem({ problem }: { problem: Problem }) {
 
 export type NewPassphrase = { first: string; again: string };
 
-/** A new passphrase, typed twice; the suggested one is shown, so that it can be copied. */
+/** A new passphrase, typed twice; the suggested one is shown in both fields, so that it can be copied. */
 export function PassphraseFields({
   value,
   fault,
@@ -54,8 +54,10 @@ export function PassphraseFields({
   onChange: (value: NewPassphrase) => void;
 }) {
   const { t } = useTranslation();
-  const suggest = (): void =>
-    onChange({ first: suggestPassphrase((bytes) => crypto.getRandomValues(bytes)), again: '' });
+  const suggest = (): void => {
+    const suggested = suggestPassphrase((bytes) => crypto.getRandomValues(bytes));
+    onChange({ first: suggested, again: suggested });
+  };
   return (
     <div className="space-y-4">
       <Field

@@ -107,7 +107,7 @@ function DeleteDialog({ backup, onClose }: { backup: StoredBackupView; onClose: 
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
             {t('backup.remove.submit')}
           </Button>
           <Button onClick={onClose}>{t('action.cancel')}</Button>
@@ -153,7 +153,7 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
       actions={
         <>
           <Button
-            kind="primary"
+            kind="danger"
             busy={isBusy}
             disabled={passphrase === ''}
             onClick={() => (found === undefined ? inspect.mutate() : restore.mutate())}

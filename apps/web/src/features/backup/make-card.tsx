@@ -19,6 +19,10 @@ export function MakeCard({ view, usable }: { view: BackupView; usable: boolean }
   const { session, queries } = useServices();
   const [passphrase, setPassphrase] = useState<NewPassphrase>({ first: '', again: '' });
   const [fault, setFault] = useState<'short' | 'different' | null>(null);
+  const change = (value: NewPassphrase): void => {
+    setPassphrase(value);
+    setFault(null);
+  };
   const refresh = () => queries.invalidateQueries({ queryKey: ['backup'] });
   const make = useMutation({
     mutationFn: (body: { passphrase?: string }) => session.call('POST /api/backup', { body }),
@@ -58,7 +62,7 @@ export function MakeCard({ view, usable }: { view: BackupView; usable: boolean }
             {hasPassphrase ? (
               <p className="text-ink-soft">{t('backup.make.withStored')}</p>
             ) : (
-              <PassphraseFields value={passphrase} fault={fault} onChange={setPassphrase} />
+              <PassphraseFields value={passphrase} fault={fault} onChange={change} />
             )}
             {make.error && <BackupProblem problem={asProblem(make.error)} />}
             <Button kind="primary" busy={make.isPending} disabled={!usable} onClick={begin}>

@@ -26,6 +26,10 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
   const [passphrase, setPassphrase] = useState<NewPassphrase>({ first: '', again: '' });
   const [changing, setChanging] = useState(false);
   const [fault, setFault] = useState<'short' | 'different' | null>(null);
+  const change = (value: NewPassphrase): void => {
+    setPassphrase(value);
+    setFault(null);
+  };
   const save = useMutation({
     mutationFn: (body: BackupSettingsPut) => session.call('PUT /api/backup/settings', { body, timeoutMs: trialMs }),
     onSuccess: (changed) => {
@@ -87,7 +91,7 @@ export function NightCard({ view, usable }: { view: BackupView; usable: boolean 
         <p className="text-small text-ink-soft">{t(`backup.settings.folderState.${view.folder}`)}</p>
         <SwitchLine label={t('backup.settings.webdav')} on={webdav} onToggle={setWebdav} />
         {webdav && <WebdavFields settings={settings} isUrlWrong={isUrlWrong} />}
-        {asks && <PassphraseFields value={passphrase} fault={fault} onChange={setPassphrase} />}
+        {asks && <PassphraseFields value={passphrase} fault={fault} onChange={change} />}
         {settings.hasPassphrase && !changing && (
           <div>
             <p className="text-ink-soft">{t('backup.passphrase.stored')}</p>

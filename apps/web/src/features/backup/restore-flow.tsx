@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useEffect, useState } from 'react';
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
-import { asProblem, pathOf } from '../../api/request.ts';
+import { asProblem, pathOf, type Problem } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
@@ -30,8 +30,16 @@ export const inspectTimeoutMs = 60 * 60_000;
 
 type Ready = { upload: string; passphrase: string; found: BackupInspection };
 
-/** Upload, confirm, check, restart, log in. `fields` are asked for above the file. */
-export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children?: React.ReactNode }) {
+/** Fields above the file, such as the code. */
+export type RestoreFields = {
+  /** @param problem why the upload was refused. */
+  draw: (problem: Problem | null) => ReactNode;
+  /** The field that a refusal is about: it tells it itself. Null: none of them. */
+  named: (problem: Problem) => string | null;
+};
+
+/** Upload, confirm, check, restart, log in. */
+export function RestoreFlow({ calls, fields }: { calls: RestoreCalls; fields?: RestoreFields }) {
   const { t } = useTranslation();
   const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
   const [missing, setMissing] = useState({ file: false, passphrase: false });
@@ -60,12 +68,19 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
     setMissing(without);
     if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
   };
+  const problem = run.error ? asProblem(run.error) : null;
+  const wrong = problem && (fields?.named(problem) ?? null);
+  const formRef = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const field = wrong === null ? null : formRef.current?.elements.namedItem(wrong);
+    if (field instanceof HTMLElement) field.focus();
+  }, [wrong, run.submittedAt]);
   if (run.data) return <RestoreReady ready={run.data} calls={calls} onBack={() => run.reset()} />;
   const isSent = found !== null || (sent !== null && sent.done === sent.total);
   return (
-    <form noValidate onSubmit={submit} className="space-y-4">
+    <form ref={formRef} noValidate onSubmit={submit} className="space-y-4">
       <p>{t('backup.restore.replaces')}</p>
-      {children}
+      {fields?.draw(problem)}
       {found === null ? (
         <Field
           label={t('backup.restore.file')}
@@ -85,7 +100,7 @@ export function RestoreFlow({ calls, children }: { calls: RestoreCalls; children
         maxLength={256}
         fault={missing.passphrase ? t('backup.restore.noPassphrase') : null}
       />
-      {run.error && <BackupProblem problem={asProblem(run.error)} />}
+      {problem && wrong === null && <BackupProblem problem={problem} />}
       {run.isPending && sent && !isSent && <Bar label={t('backup.restore.sending')} {...sent} />}
       {run.isPending && isSent && <Bar label={t('backup.restore.reading')} done={0} total={0} />}
       <Button kind="primary" type="submit" busy={run.isPending} className="w-full">
@@ -107,7 +122,7 @@ function RestoreReady({ ready, calls, onBack }: { ready: Ready; calls: RestoreCa
       <p>{t('backup.restore.replaces')}</p>
       {restore.error && <BackupProblem problem={asProblem(restore.error)} />}
       {restore.isPending && <Bar label={t('backup.restore.checking')} done={0} total={0} />}
-      <Button kind="primary" busy={restore.isPending} className="w-full" onClick={() => restore.mutate()}>
+      <Button kind="danger" busy={restore.isPending} className="w-full" onClick={() => restore.mutate()}>
         {t(found.doubts.length === 0 ? 'backup.restore.confirm' : 'backup.restore.confirmAnyway')}
       </Button>
       <Button className="w-full" disabled={restore.isPending} onClick={onBack}>

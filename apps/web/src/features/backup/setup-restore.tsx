@@ -1,11 +1,17 @@
 import { useTranslation } from 'react-i18next';
 import type { SetupState } from '@station/protocol/rest';
-import { createSend } from '../../api/request.ts';
+import { createSend, type Problem } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
-import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
+import {
+  type RestoreCalls,
+  inspectTimeoutMs,
+  type RestoreFields,
+  RestoreFlow,
+  restoreTimeoutMs,
+} from './restore-flow.tsx';
 
 /** Nobody is logged in, so there is no session. */
 const send = createSend(fetch.bind(globalThis), () => undefined);
@@ -36,17 +42,27 @@ export function SetupRestore({ found, onRestored }: { found: FoundBackup | null;
       return answer;
     },
   };
-  return (
-    <RestoreFlow calls={calls}>
-      <Field
-        label={t('session.setup.code')}
-        help={t('session.setup.codeHelp')}
-        name="code"
-        autoComplete="one-time-code"
-        autoCapitalize="characters"
-        spellCheck={false}
-        fault={null}
-      />
-    </RestoreFlow>
-  );
+  const fields: RestoreFields = {
+    named: (problem) => (codeFault(problem) === null ? null : 'code'),
+    draw: (problem) => {
+      const fault = problem && codeFault(problem);
+      return (
+        <Field
+          label={t('session.setup.code')}
+          help={t('session.setup.codeHelp')}
+          name="code"
+          autoComplete="one-time-code"
+          autoCapitalize="characters"
+          spellCheck={false}
+          fault={fault && t(fault)}
+        />
+      );
+    },
+  };
+  return <RestoreFlow calls={calls} fields={fields} />;
+}
+
+function codeFault({ code, faults }: Problem) {
+  if (code === 'setup_code_invalid') return 'error.setup_code_invalid';
+  return faults.some(({ pointer }) => pointer === '/code') ? 'error.field.required' : null;
 }

@@ -91,7 +91,7 @@ function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudSta
       actions={
         <>
           <Button
-            kind="primary"
+            kind="danger"
             busy={unclaim.isPending}
             onClick={() => unclaim.mutate(undefined, { onSuccess: onClose })}
           >

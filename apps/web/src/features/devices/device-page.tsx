@@ -25,9 +25,9 @@ import { FactsCard, SettingsCard } from './settings-card.tsx';
 const HistoryCard = lazy(async () => ({ default: (await import('./history-card.tsx')).HistoryCard }));
 
 /** What other features show of a device, handed in by the app. */
-type Guests = { FirmwareCard: ComponentType<{ device: Device }>; UsedBy: ComponentType<{ id: string }> };
+type Guests = { FirmwareCard: ComponentType<{ device: Device }> };
 
-export function DevicePage({ id, FirmwareCard, UsedBy }: { id: string } & Guests) {
+export function DevicePage({ id, FirmwareCard }: { id: string } & Guests) {
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
@@ -56,7 +56,6 @@ export function DevicePage({ id, FirmwareCard, UsedBy }: { id: string } & Guests
       type={types.of(device)}
       freshness={view.freshness}
       firmware={<FirmwareCard device={device} />}
-      usedBy={<UsedBy id={id} />}
     />
   );
 }
@@ -66,13 +65,11 @@ function Shown({
   type,
   freshness,
   firmware,
-  usedBy,
 }: {
   device: Device;
   type: DeviceType | undefined;
   freshness: Freshness;
   firmware: ReactNode;
-  usedBy: ReactNode;
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -119,7 +116,7 @@ function Shown({
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {mayManage && zones && <SettingsCard device={device} usable={!stale} />}
-          <FactsCard device={device} mayRemove={mayManage} usable={!stale} usedBy={usedBy} />
+          <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
         </div>
       </Dimmable>
     </>

@@ -9,6 +9,7 @@ import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UsedBy } from '../../ui/used-by.tsx';
 import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 import { callForEach, type Failed } from './many-calls.ts';
 import type { Removal } from './use-removal.ts';
@@ -176,6 +177,7 @@ export function RemovalNote({ removal, nameOf }: { removal: Removal; nameOf: (id
         <p className="text-small text-ink-soft">
           {t('devices.removal.help')} {t('devices.removal.leave')}
         </p>
+        <UsedBy ids={ids} />
         <div className="mt-3 flex flex-wrap items-center gap-2">
           <Button kind="primary" onClick={removal.undo}>
             {t('devices.removal.undo')}

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device, DeviceFault, DroppedHistory } from '@station/protocol/devices';
 import { capabilityName, type CapabilityValue, commandName, valueWords } from '../../i18n/device-words.ts';
@@ -124,6 +125,7 @@ function SettingRow({
   const { t } = useTranslation();
   const locale = useLocale();
   const { capability, value } = setting;
+  const [moved, setMoved] = useState<number | null>(null);
   const label = capabilityName(t, locale, capability);
   if (capability.kind === 'enum') {
     return <ValueChoice label={label} setting={setting} usable={usable} onChoose={(one) => shown.send(setting, one)} />;
@@ -144,12 +146,13 @@ function SettingRow({
   }
   return (
     <div>
-      <SettingValue device={device} label={label} setting={setting} />
+      <SettingValue device={device} label={label} setting={moved === null ? setting : { ...setting, value: moved }} />
       <ValueSlider
         label={label}
         setting={setting}
         disabled={!usable}
         isOff={shown.isOff(setting)}
+        onMove={setMoved}
         onSettle={(next) => shown.send(setting, next)}
       />
     </div>

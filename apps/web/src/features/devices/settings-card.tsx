@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Device, DevicePatch } from '@station/protocol/devices';
@@ -14,6 +14,7 @@ import { Card } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UsedBy } from '../../ui/used-by.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 
@@ -74,13 +75,11 @@ export function FactsCard({
   device,
   mayRemove,
   usable,
-  usedBy,
 }: {
   device: Device;
   mayRemove: boolean;
   usable: boolean;
   /** What else its removal would change. */
-  usedBy: ReactNode;
 }) {
   const { t } = useTranslation();
   const nameOf = useTypeName();
@@ -98,7 +97,7 @@ export function FactsCard({
           <TimeAgo at={device.createdAt} />
         </dd>
       </dl>
-      {mayRemove && <Remove device={device} usable={usable} usedBy={usedBy} />}
+      {mayRemove && <Remove device={device} usable={usable} />}
     </Card>
   );
 }
@@ -115,7 +114,7 @@ function Fact({ name, value }: { name: string; value: string }) {
 /** How long the station keeps the login of a removed device that is offline (contracts, section 8). */
 const loginKeptMs = 30 * 24 * 3_600_000;
 
-function Remove({ device, usable, usedBy }: { device: Device; usable: boolean; usedBy: ReactNode }) {
+function Remove({ device, usable }: { device: Device; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries, clock } = useServices();
   const [, navigate] = useLocation();
@@ -143,7 +142,7 @@ function Remove({ device, usable, usedBy }: { device: Device; usable: boolean; u
           actions={
             <>
               <Button
-                kind="primary"
+                kind="danger"
                 onClick={() => {
                   setAsking(false);
                   remove.mutate();
@@ -161,7 +160,7 @@ function Remove({ device, usable, usedBy }: { device: Device; usable: boolean; u
               ? t('devicePage.remove.online')
               : t('devicePage.remove.offline', { date: until })}
           </p>
-          {usedBy}
+          <UsedBy ids={[device.id]} />
           <p>{t('devicePage.remove.again')}</p>
         </Dialog>
       )}

@@ -3,7 +3,7 @@ import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { UnknownDevice } from '@station/protocol/unknown-devices';
 import { isManager } from '@station/protocol/roles';
-import { useDeviceTypes, useZones } from '../../api/devices.ts';
+import { useDeviceTypes } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { formatClock } from '../../i18n/format.ts';
@@ -12,11 +12,12 @@ import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Field, Select } from '../../ui/fields.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 import { DeviceIcon } from './device-icon.tsx';
 import { useAccept, useDecision, useUnknownDevices, waitingOf } from './unknown-devices.ts';
 
@@ -65,33 +66,35 @@ function Lists({ devices, usable }: { devices: readonly UnknownDevice[]; usable:
   const waiting = waitingOf(devices);
   const accepted = devices.filter(({ blocked, acceptedUntil }) => !blocked && acceptedUntil !== null);
   const blocked = devices.filter((device) => device.blocked);
+  const [acceptedName, setAcceptedName] = useState<string | null>(null);
+  const list = { usable, onAccepted: setAcceptedName };
   return (
     <>
+      <p role="status" className="font-strong break-words empty:hidden">
+        {acceptedName !== null && t('unknownDevices.done', { name: acceptedName })}
+      </p>
       {waiting.length + accepted.length === 0 && (
         <EmptyNote icon={Inbox} title={t('unknownDevices.empty.title')} help={t('unknownDevices.empty.help')} />
       )}
-      <List title={t('unknownDevices.waiting')} devices={waiting} usable={usable} />
-      <List title={t('unknownDevices.accepted')} devices={accepted} usable={usable} />
-      <List
-        title={t('unknownDevices.blocked')}
-        help={t('unknownDevices.blockedHelp')}
-        devices={blocked}
-        usable={usable}
-      />
+      <List title={t('unknownDevices.waiting')} devices={waiting} {...list} />
+      <List title={t('unknownDevices.accepted')} devices={accepted} {...list} />
+      <List title={t('unknownDevices.blocked')} help={t('unknownDevices.blockedHelp')} devices={blocked} {...list} />
     </>
   );
 }
+
+/** `onAccepted` takes the name that the device was given. */
+type Deciding = { usable: boolean; onAccepted: (name: string) => void };
 
 function List({
   title,
   help,
   devices,
-  usable,
-}: {
+  ...deciding
+}: Deciding & {
   title: string;
   help?: string;
   devices: readonly UnknownDevice[];
-  usable: boolean;
 }) {
   if (devices.length === 0) return null;
   return (
@@ -99,14 +102,14 @@ function List({
       {help !== undefined && <p className="-mt-2 mb-4 text-ink-soft">{help}</p>}
       <ul className="divide-y divide-line">
         {devices.map((device) => (
-          <Row key={device.externalId} device={device} usable={usable} />
+          <Row key={device.externalId} device={device} {...deciding} />
         ))}
       </ul>
     </Card>
   );
 }
 
-function Row({ device, usable }: { device: UnknownDevice; usable: boolean }) {
+function Row({ device, ...deciding }: Deciding & { device: UnknownDevice }) {
   const { t } = useTranslation();
   const locale = useLocale();
   const types = useDeviceTypes();
@@ -139,14 +142,14 @@ function Row({ device, usable }: { device: UnknownDevice; usable: boolean }) {
         {device.loginRefused && !contested && !blocked && acceptedUntil === null && (
           <p className="mt-1">{t('unknownDevices.loginRefused')}</p>
         )}
-        <Decisions device={device} name={name} usable={usable} />
+        <Decisions device={device} name={name} {...deciding} />
       </div>
     </li>
   );
 }
 
 /** The buttons; each is named with the device for screen readers. */
-function Decisions({ device, name, usable }: { device: UnknownDevice; name: string; usable: boolean }) {
+function Decisions({ device, name, usable, onAccepted }: Deciding & { device: UnknownDevice; name: string }) {
   const { t } = useTranslation();
   const [asking, setAsking] = useState(false);
   const { externalId, blocked, contested, acceptedUntil } = device;
@@ -178,24 +181,48 @@ function Decisions({ device, name, usable }: { device: UnknownDevice; name: stri
         {decision(blocked ? 'unblock' : 'block')}
       </div>
       {decide.error && <ProblemNote problem={decide.error} />}
-      {asking && <AcceptDialog device={device} name={name} onClose={() => setAsking(false)} />}
+      {asking && (
+        <AcceptDialog
+          device={device}
+          name={name}
+          onAccepted={(given) => {
+            setAsking(false);
+            onAccepted(given);
+          }}
+          onClose={() => setAsking(false)}
+        />
+      )}
     </>
   );
 }
 
 /** The name and the zone that the device gets. */
-function AcceptDialog({ device, name, onClose }: { device: UnknownDevice; name: string; onClose: () => void }) {
+function AcceptDialog({
+  device,
+  name,
+  onAccepted,
+  onClose,
+}: {
+  device: UnknownDevice;
+  name: string;
+  onAccepted: (name: string) => void;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
-  const zones = useZones() ?? [];
-  const accept = useAccept(device.externalId);
+  const zone = useZoneChoice(null);
+  const accept = useAccept(device.externalId, zone.resolve);
   const [wanted, setWanted] = useState(device.type === null ? '' : name);
-  const [zoneId, setZoneId] = useState('');
   const [missing, setMissing] = useState(false);
   const submit = (event?: SubmitEvent<HTMLFormElement>): void => {
     event?.preventDefault();
     setMissing(wanted.trim() === '');
-    if (wanted.trim() === '' || accept.isPending) return;
-    accept.mutate({ name: wanted.trim(), zoneId: zoneId === '' ? null : zoneId }, { onSuccess: onClose });
+    const isZoneNamed = zone.check();
+    if (wanted.trim() === '' || !isZoneNamed || accept.isPending) return;
+    // Not by the mutation's own callback: the list may come first, and with it this dialog goes.
+    void accept.mutateAsync(wanted.trim()).then(
+      () => onAccepted(wanted.trim()),
+      () => undefined,
+    );
   };
   return (
     <Dialog
@@ -222,18 +249,7 @@ function AcceptDialog({ device, name, onClose }: { device: UnknownDevice; name: 
           onChange={({ target }) => setWanted(target.value)}
           fault={missing ? t('error.field.required') : null}
         />
-        <Select
-          label={t('unknownDevices.dialog.zone')}
-          value={zoneId}
-          onChange={({ target }) => setZoneId(target.value)}
-        >
-          <option value="">{t('unknownDevices.dialog.noZone')}</option>
-          {zones.map((zone) => (
-            <option key={zone.id} value={zone.id}>
-              {zone.name}
-            </option>
-          ))}
-        </Select>
+        <ZoneField choice={zone} />
       </form>
       {accept.error?.code === 'conflict' ? (
         <p role="alert" className="text-fault">

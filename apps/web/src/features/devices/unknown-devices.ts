@@ -1,5 +1,5 @@
 import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
-import type { AcceptUnknownDevice, UnknownDevice } from '@station/protocol/unknown-devices';
+import type { UnknownDevice } from '@station/protocol/unknown-devices';
 import { devicesKey } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
@@ -30,12 +30,17 @@ export const waitingOf = (devices: readonly UnknownDevice[]): UnknownDevice[] =>
 
 type Command<Input = void> = UseMutationResult<unknown, Problem, Input>;
 
-/** Adds it to the station, at once or as soon as it logs in again. */
-export function useAccept(externalId: string): Command<AcceptUnknownDevice> {
+/**
+ * Adds it to the station, at once or as soon as it logs in again. Takes the name of the device.
+ * @param resolveZone its zone, which may have to be created first.
+ */
+export function useAccept(externalId: string, resolveZone: () => Promise<string | null>): Command<string> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: (body: AcceptUnknownDevice) =>
-      session.call('POST /api/unknown-devices/:externalId/accept', { params: { externalId }, body }),
+    mutationFn: async (name: string) => {
+      const body = { name, zoneId: await resolveZone() };
+      return session.call('POST /api/unknown-devices/:externalId/accept', { params: { externalId }, body });
+    },
     onSettled: () =>
       Promise.all(
         [unknownDevicesKey, devicesKey].map((queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] })),

@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UsedBy } from '../../ui/used-by.tsx';
 
 /** Renames or removes a zone. */
 export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void }) {
@@ -47,7 +48,7 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
         onClose={onClose}
         actions={
           <>
-            <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+            <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
               {t('home.zone.remove')}
             </Button>
             <Button onClick={onClose}>{t('action.cancel')}</Button>
@@ -55,6 +56,7 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
         }
       >
         <p>{t('home.zone.devicesStay')}</p>
+        <UsedBy ids={[zone.id]} />
         {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
       </Dialog>
     );

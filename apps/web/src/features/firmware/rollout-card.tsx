@@ -121,7 +121,7 @@ function StopDialog({
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={act.isPending} onClick={() => act.mutate('abort', { onSuccess: onClose })}>
+          <Button kind="danger" busy={act.isPending} onClick={() => act.mutate('abort', { onSuccess: onClose })}>
             {t(isWaiting ? 'firmware.rollout.stopDialog.rejectConfirm' : 'firmware.rollout.stopDialog.confirm')}
           </Button>
           <Button onClick={onClose}>

@@ -101,7 +101,7 @@ function RemoveDialog({ member, onKeep }: { member: Member; onKeep: () => void }
       onClose={onKeep}
       actions={
         <>
-          <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
             {t('members.remove.confirm')}
           </Button>
           <Button onClick={onKeep}>{t('members.remove.keep')}</Button>

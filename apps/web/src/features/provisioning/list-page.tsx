@@ -164,15 +164,16 @@ function Preview({
           <ProblemNote problem={add.error} />
         </div>
       )}
-      <Button
-        kind="primary"
-        className="mt-4"
-        busy={add.isPending}
-        disabled={wrong > 0}
-        onClick={() => add.mutate(toBody, { onSuccess: (logins) => onMade({ logins, lines }) })}
-      >
-        {t('provisioning.list.submit', { count: lines.length })}
-      </Button>
+      {wrong === 0 && (
+        <Button
+          kind="primary"
+          className="mt-4"
+          busy={add.isPending}
+          onClick={() => add.mutate(toBody, { onSuccess: (logins) => onMade({ logins, lines }) })}
+        >
+          {t('provisioning.list.submit', { count: lines.length })}
+        </Button>
+      )}
     </Card>
   );
 

@@ -17,6 +17,7 @@ import { LeaveDialog } from '../../ui/leave-dialog.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UsedBy } from '../../ui/used-by.tsx';
 import { PresentStateDialog, type StateCommands } from './present-state-dialog.tsx';
 import { runWords } from './scene-bar.tsx';
 import { type SceneForm, useSceneForm } from './scene-form.ts';
@@ -27,8 +28,6 @@ export type SceneGuests = {
   /** Null while devices and their types are read. */
   commands: CommandParts | null;
   stateCommands: StateCommands;
-  /** What the removal of the scene would break. */
-  usedBy: ReactNode;
 };
 
 type CommandParts = {
@@ -85,7 +84,7 @@ export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests
 
 type EditorProps = SceneGuests & { scene: Scene | null; commands: CommandParts; usable: boolean };
 
-function Editor({ scene, commands, stateCommands, usedBy, usable }: EditorProps) {
+function Editor({ scene, commands, stateCommands, usable }: EditorProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const page = useRef<HTMLFormElement>(null);
@@ -154,9 +153,7 @@ function Editor({ scene, commands, stateCommands, usedBy, usable }: EditorProps)
           {scene && <Button onClick={() => setRemoving(true)}>{t('scenes.remove')}</Button>}
         </div>
       </div>
-      {scene && isRemoving && (
-        <RemoveDialog scene={scene} usedBy={usedBy} onRemoved={leave} onClose={() => setRemoving(false)} />
-      )}
+      {scene && isRemoving && <RemoveDialog scene={scene} onRemoved={leave} onClose={() => setRemoving(false)} />}
       {guard.leave && <LeaveDialog onLeave={guard.leave} onStay={guard.stay} />}
     </form>
   );
@@ -219,17 +216,7 @@ function LinesCard({
   );
 }
 
-function RemoveDialog({
-  scene,
-  usedBy,
-  onRemoved,
-  onClose,
-}: {
-  scene: Scene;
-  usedBy: ReactNode;
-  onRemoved: () => void;
-  onClose: () => void;
-}) {
+function RemoveDialog({ scene, onRemoved, onClose }: { scene: Scene; onRemoved: () => void; onClose: () => void }) {
   const { t } = useTranslation();
   const remove = useRemoveScene();
   return (
@@ -239,7 +226,7 @@ function RemoveDialog({
       actions={
         <>
           <Button
-            kind="primary"
+            kind="danger"
             busy={remove.isPending}
             // Not by the mutation's own callback: the list may come first, and with it this dialog goes.
             onClick={() => void remove.mutateAsync(scene.id).then(onRemoved, () => undefined)}
@@ -251,7 +238,7 @@ function RemoveDialog({
       }
     >
       <p>{t('scenes.removeHelp')}</p>
-      {usedBy}
+      <UsedBy ids={[scene.id]} />
       {remove.error && <ProblemNote problem={remove.error} />}
     </Dialog>
   );

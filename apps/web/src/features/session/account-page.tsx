@@ -1,15 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
-import { type SubmitEvent, useRef } from 'react';
+import { type SubmitEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field, LanguageChoice } from '../../ui/fields.tsx';
+import { Field, LanguageChoice, RadioTiles } from '../../ui/fields.tsx';
 import { textOf, useFormFaults } from '../../ui/form.ts';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { chooseTheme, readTheme, themes } from '../../ui/theme.ts';
 import { PasskeysCard } from './passkeys-card.tsx';
 import { SessionsCard } from './sessions-card.tsx';
 
@@ -29,7 +30,9 @@ export function AccountPage() {
       <div className="grid max-w-xl gap-4 md:gap-6">
         <Card title={t('account.language')}>
           <LanguageChoice />
+          <p className="mt-2 text-small text-ink-soft">{t('appearance.help')}</p>
         </Card>
+        <ThemeCard />
         <PasswordCard email={user.email} />
         <PasskeysCard email={user.email} />
         <SessionsCard />
@@ -43,6 +46,27 @@ export function AccountPage() {
         </section>
       </div>
     </>
+  );
+}
+
+function ThemeCard() {
+  const { t } = useTranslation();
+  const { memory } = useServices();
+  const [theme, setTheme] = useState(readTheme(memory));
+  return (
+    <Card title={t('appearance.title')}>
+      <RadioTiles
+        legend={t('appearance.title')}
+        name="theme"
+        options={themes.map((value) => ({ value, label: t(`appearance.${value}`) }))}
+        chosen={theme}
+        onChoose={(next) => {
+          chooseTheme(memory, next);
+          setTheme(next);
+        }}
+      />
+      <p className="mt-2 text-small text-ink-soft">{t('appearance.help')}</p>
+    </Card>
   );
 }
 

@@ -192,7 +192,7 @@ function RemoveDialog({ passkey: { id, name }, onClose }: { passkey: Passkey; on
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={remove.isPending} onClick={() => remove.mutate()}>
+          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
             {t('passkeys.remove')}
           </Button>
           <Button onClick={onClose}>{t('action.cancel')}</Button>

@@ -79,7 +79,7 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
             busy={start.isPending}
             disabled={!usable}
             onClick={() => start.mutate(null)}
-            className="break-all"
+            className="break-words"
           >
             {t('devicesWifi.useStation', { ssid: stationSsid })}
           </Button>

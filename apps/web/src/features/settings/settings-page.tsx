@@ -6,7 +6,6 @@ import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { useStatus } from '../../api/station.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { LanguageChoice } from '../../ui/fields.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { DevicesWifiCard } from './devices-wifi-card.tsx';
@@ -37,7 +36,6 @@ export function SettingsPage({ children }: { children: ReactNode }) {
 }
 
 function Shown({ station, freshness }: { station: Station; freshness: Freshness }) {
-  const { t } = useTranslation();
   const user = useUser();
   const mayManage = isManager(user.role);
   const seesAll = !isLimited(user.role);
@@ -51,10 +49,6 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
         {mayManage && <DevicesWifiCard usable={!stale} />}
       </div>
       <div className="grid grid-cols-1 gap-4 md:gap-6">
-        <Card title={t('settings.language.title')}>
-          <LanguageChoice />
-          <p className="mt-2 text-small text-ink-soft">{t('settings.language.help')}</p>
-        </Card>
         {mayManage && <DiagnosticsCard usable={!stale} />}
         {seesAll && <AboutCard station={station} />}
       </div>

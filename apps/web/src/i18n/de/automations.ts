@@ -1,10 +1,8 @@
 /** The automation pages. */
 export const automations = {
   title: 'Automationen',
-  used: {
-    title_one: 'Diese Automation verwendet es und funktioniert dann nicht mehr:',
-    title_other: 'Diese Automationen verwenden es und funktionieren dann nicht mehr:',
-  },
+  used_one: 'Diese Automation funktioniert dann nicht mehr:',
+  used_other: 'Diese Automationen funktionieren dann nicht mehr:',
   leave: {
     title: 'Ohne Speichern verlassen?',
     help: 'Deine Änderungen an dieser Automation gehen verloren.',
@@ -280,6 +278,7 @@ export const automations = {
     command_not_allowed: 'Einen ihrer Befehle dürfen Automationen nicht senden.',
     command_params: 'Ein Wert darin liegt außerhalb des Bereichs des Geräts.',
   },
+  ignoreConditions: 'Bedingungen ignorieren',
   test: {
     button: 'Testen',
     title: 'Wenn sie jetzt liefe',
@@ -290,6 +289,7 @@ export const automations = {
     outcome: {
       met: 'erfüllt',
       not_met: 'nicht erfüllt',
+      would_ignore: 'nicht erfüllt, ignoriert',
       would_wait: 'noch nicht erfüllt: würde warten',
       would_do: 'würde getan',
       would_fail: 'würde jetzt scheitern',
@@ -355,6 +355,7 @@ export const automations = {
       done: 'erledigt',
       met: 'Bedingung erfüllt',
       not_met: 'Bedingung nicht erfüllt',
+      ignored: 'Bedingung nicht erfüllt, ignoriert',
       failed: 'fehlgeschlagen',
       expired: 'das Gerät hat es nicht bestätigt',
       unknown: 'unbekannt, ob es erledigt wurde',

@@ -116,7 +116,7 @@ export const first = {
     refused: 'Die Station antwortet, aber nicht wie erwartet',
     elsewhere: {
       title: 'Das ist keine Adresse der Station',
-      help: 'Als „{{name}}“ antwortet die Station nicht. Öffne sie unter einer Adresse hier unten oder unter ihrer IP-Adresse. Einen anderen Namen legt PUBLIC_URL fest.',
+      help: 'Als „{{name}}“ antwortet die Station nicht. Öffne sie unter einer Adresse hier unten oder unter ihrer IP-Adresse. Einen weiteren Namen trägt ein Admin in der Einstellungsdatei ein.',
     },
     unreachable: {
       title: 'Die Station antwortet nicht',

@@ -102,6 +102,13 @@ export const later = {
       keep: 'Behalten',
     },
   },
+  appearance: {
+    title: 'Darstellung',
+    system: 'Wie das Gerät',
+    light: 'Hell',
+    dark: 'Dunkel',
+    help: 'Gilt nur für diesen Browser.',
+  },
   settings: {
     title: 'Einstellungen',
     fault: 'Die Einstellungen konnten nicht gelesen werden',
@@ -145,7 +152,6 @@ export const later = {
       choose: 'WLAN einstellen',
       forget: 'Vergessen',
     },
-    language: { title: 'Sprache', help: 'Gilt nur für diesen Browser.' },
     unknown: { title: 'Unbekannte Geräte', help: 'Zulassen oder blockieren' },
     places: 'Weitere Seiten',
     placeHelp: {

@@ -32,8 +32,7 @@ export const network = {
     },
   },
   blocked: {
-    not_managed:
-      'Die Station verwaltet das WLAN dieses Rechners nicht (WIFI_WATCHDOG). Richte es am Rechner selbst ein.',
+    not_managed: 'Die Station verwaltet das WLAN dieses Rechners nicht. Richte es am Rechner selbst ein.',
     no_radio: 'Dieser Rechner hat kein WLAN, oder es ist ausgeschaltet.',
     starting: 'Die Station startet noch.',
     joining: 'Die Station verbindet sich gerade mit einem Netzwerk.',

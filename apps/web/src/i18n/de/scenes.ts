@@ -1,5 +1,7 @@
 /** Scenes at home. */
 export const scenes = {
+  used_one: 'Diese Szene bewirkt dann weniger:',
+  used_other: 'Diese Szenen bewirken dann weniger:',
   title: 'Szenen',
   ran: 'Befehle gesendet',
   ranPartly_one: 'An {{sent}} gesendet, {{count}} Gerät nicht erreicht',

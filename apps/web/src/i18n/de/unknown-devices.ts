@@ -25,12 +25,11 @@ export const unknownDevices = {
   unblock: 'Freigeben',
   forget: 'Vergessen',
   ofDevice: '{{action}}: {{id}}',
+  done: '{{name}} ist zugelassen.',
   dialog: {
     title: 'Dieses Gerät hinzufügen?',
     help: 'Lass es nur zu, wenn es deins ist. Es kann dann Werte melden und Befehle ausführen.',
     name: 'Name',
-    zone: 'Bereich',
-    noZone: 'Keiner',
     confirm: 'Hinzufügen',
     conflict: 'Mehrere Geräte geben sich als dieses aus. Vergiss es und versuche es noch einmal.',
   },

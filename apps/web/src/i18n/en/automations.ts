@@ -1,10 +1,8 @@
 /** The automation pages. */
 export const automations = {
   title: 'Automations',
-  used: {
-    title_one: 'This automation uses it and stops working:',
-    title_other: 'These automations use it and stop working:',
-  },
+  used_one: 'This automation stops working then:',
+  used_other: 'These automations stop working then:',
   leave: {
     title: 'Leave without saving?',
     help: 'Your changes are lost.',
@@ -277,6 +275,7 @@ export const automations = {
     command_not_allowed: 'Automations may not send one of its commands.',
     command_params: 'A value in it is outside the range of the device.',
   },
+  ignoreConditions: 'Ignore conditions',
   test: {
     button: 'Test',
     title: 'If it ran now',
@@ -287,6 +286,7 @@ export const automations = {
     outcome: {
       met: 'met',
       not_met: 'not met',
+      would_ignore: 'not met, and ignored',
       would_wait: 'not met yet: it would wait',
       would_do: 'would be done',
       would_fail: 'would fail now',
@@ -352,6 +352,7 @@ export const automations = {
       done: 'done',
       met: 'Condition met',
       not_met: 'Condition not met',
+      ignored: 'Condition not met, and ignored',
       failed: 'failed',
       expired: 'the device did not confirm it',
       unknown: 'not known whether it was done',

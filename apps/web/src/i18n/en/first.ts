@@ -112,7 +112,7 @@ export const first = {
     refused: 'The station answers, but not as this page expects',
     elsewhere: {
       title: 'This is not an address of the station',
-      help: 'The station does not answer as “{{name}}”. Open it at an address below, or at its IP address. For another name of its own, set PUBLIC_URL.',
+      help: 'The station does not answer as “{{name}}”. Open it at an address below, or at its IP address. An admin can add another name in the settings file.',
     },
     unreachable: {
       title: 'The station does not answer',

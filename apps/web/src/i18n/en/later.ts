@@ -100,6 +100,13 @@ export const later = {
       keep: 'Keep',
     },
   },
+  appearance: {
+    title: 'Appearance',
+    system: 'As the device',
+    light: 'Light',
+    dark: 'Dark',
+    help: 'Applies to this browser only.',
+  },
   settings: {
     title: 'Settings',
     fault: 'The settings could not be read',
@@ -143,7 +150,6 @@ export const later = {
       choose: 'Set network',
       forget: 'Forget it',
     },
-    language: { title: 'Language', help: 'Applies to this browser only.' },
     unknown: { title: 'Unknown devices', help: 'Accept or block' },
     places: 'More pages',
     placeHelp: {

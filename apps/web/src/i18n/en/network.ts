@@ -32,8 +32,7 @@ export const network = {
     },
   },
   blocked: {
-    not_managed:
-      'The station does not manage the Wi-Fi of this machine (WIFI_WATCHDOG). Set it up on the machine itself.',
+    not_managed: 'The station does not manage the Wi-Fi of this machine. Set it up on the machine itself.',
     no_radio: 'This machine has no Wi-Fi, or it is switched off.',
     starting: 'The station is still starting.',
     joining: 'The station is joining a network.',

@@ -133,7 +133,7 @@ export const problems = {
     },
     release_failing: {
       title: title.release_failing,
-      help: 'Its page cannot be shown, it crashes again and again, or it needs more memory than it may use. Roll back to the release before.',
+      help: 'Its page cannot be shown, it crashes again and again, or it needs more memory than it may use. Roll back to the previous release.',
     },
     rollback_unavailable: {
       title: title.rollback_unavailable,

@@ -1,5 +1,7 @@
 /** Scenes at home. */
 export const scenes = {
+  used_one: 'This scene does less then:',
+  used_other: 'These scenes do less then:',
   title: 'Scenes',
   ran: 'Commands sent',
   ranPartly_one: 'Sent to {{sent}}, {{count}} device was not reached',

@@ -24,12 +24,11 @@ export const unknownDevices = {
   unblock: 'Unblock',
   forget: 'Forget',
   ofDevice: '{{action}}: {{id}}',
+  done: '{{name}} was accepted.',
   dialog: {
     title: 'Add this device?',
     help: 'Accept it only if it is yours. It can then report its values and obey commands.',
     name: 'Name',
-    zone: 'Zone',
-    noZone: 'None',
     confirm: 'Add',
     conflict: 'Several devices claim to be this one. Forget it and try again.',
   },

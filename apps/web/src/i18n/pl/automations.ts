@@ -1,12 +1,10 @@
 /** The automation pages. */
 export const automations = {
   title: 'Automatyzacje',
-  used: {
-    title_one: 'Ta automatyzacja z tego korzysta i przestanie działać:',
-    title_few: 'Te automatyzacje z tego korzystają i przestaną działać:',
-    title_many: 'Te automatyzacje z tego korzystają i przestaną działać:',
-    title_other: 'Te automatyzacje z tego korzystają i przestaną działać:',
-  },
+  used_one: 'Ta automatyzacja przestanie działać:',
+  used_few: 'Te automatyzacje przestaną działać:',
+  used_many: 'Te automatyzacje przestaną działać:',
+  used_other: 'Te automatyzacje przestaną działać:',
   leave: {
     title: 'Wyjść bez zapisywania?',
     help: 'Twoje zmiany w tej automatyzacji przepadną.',
@@ -281,6 +279,7 @@ export const automations = {
     command_not_allowed: 'Jednego z jej poleceń automatyzacje nie mogą wysyłać.',
     command_params: 'Jedna z wartości jest poza zakresem urządzenia.',
   },
+  ignoreConditions: 'Pomiń warunki',
   test: {
     button: 'Testuj',
     title: 'Gdyby uruchomiła się teraz',
@@ -291,6 +290,7 @@ export const automations = {
     outcome: {
       met: 'spełniony',
       not_met: 'niespełniony',
+      would_ignore: 'niespełniony, pominięty',
       would_wait: 'jeszcze niespełniony: czekałaby',
       would_do: 'zostałby wykonany',
       would_fail: 'teraz by się nie udał',
@@ -356,6 +356,7 @@ export const automations = {
       done: 'wykonano',
       met: 'Warunek spełniony',
       not_met: 'Warunek niespełniony',
+      ignored: 'Warunek niespełniony, pominięty',
       failed: 'nie udało się',
       expired: 'urządzenie nie potwierdziło',
       unknown: 'nie wiadomo, czy wykonano',

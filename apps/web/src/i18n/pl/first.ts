@@ -124,7 +124,7 @@ export const first = {
     refused: 'Stacja odpowiada, ale nie tak, jak oczekuje ta strona',
     elsewhere: {
       title: 'To nie jest adres stacji',
-      help: 'Stacja nie odpowiada jako „{{name}}”. Otwórz ją pod adresem poniżej albo pod jej adresem IP. Inną nazwę ustawia PUBLIC_URL.',
+      help: 'Stacja nie odpowiada jako „{{name}}”. Otwórz ją pod adresem poniżej albo pod jej adresem IP. Inną nazwę administrator dopisuje w pliku ustawień.',
     },
     unreachable: {
       title: 'Stacja nie odpowiada',

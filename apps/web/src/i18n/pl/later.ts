@@ -103,6 +103,13 @@ export const later = {
       keep: 'Zostaw',
     },
   },
+  appearance: {
+    title: 'Wygląd',
+    system: 'Jak w urządzeniu',
+    light: 'Jasny',
+    dark: 'Ciemny',
+    help: 'Tylko w tej przeglądarce.',
+  },
   settings: {
     title: 'Ustawienia',
     fault: 'Nie udało się odczytać ustawień',
@@ -146,7 +153,6 @@ export const later = {
       choose: 'Ustaw sieć',
       forget: 'Zapomnij ją',
     },
-    language: { title: 'Język', help: 'Tylko w tej przeglądarce.' },
     unknown: { title: 'Nieznane urządzenia', help: 'Przyjmij lub zablokuj' },
     places: 'Inne strony',
     placeHelp: {

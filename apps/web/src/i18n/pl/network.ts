@@ -32,7 +32,7 @@ export const network = {
     },
   },
   blocked: {
-    not_managed: 'Stacja nie zarządza Wi-Fi tego komputera (WIFI_WATCHDOG). Skonfiguruj je na samym komputerze.',
+    not_managed: 'Stacja nie zarządza Wi-Fi tego komputera. Skonfiguruj je na samym komputerze.',
     no_radio: 'Ten komputer nie ma Wi-Fi albo jest ono wyłączone.',
     starting: 'Stacja jeszcze się uruchamia.',
     joining: 'Stacja łączy się z siecią.',

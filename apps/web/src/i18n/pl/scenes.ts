@@ -1,5 +1,9 @@
 /** Scenes at home. */
 export const scenes = {
+  used_one: 'Ta scena zrobi wtedy mniej:',
+  used_few: 'Te sceny zrobią wtedy mniej:',
+  used_many: 'Te sceny zrobią wtedy mniej:',
+  used_other: 'Te sceny zrobią wtedy mniej:',
   title: 'Sceny',
   ran: 'Wysłano polecenia',
   ranPartly_one: 'Wysłano: {{sent}}, bez połączenia: {{count}} urządzenie',

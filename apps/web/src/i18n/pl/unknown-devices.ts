@@ -24,12 +24,11 @@ export const unknownDevices = {
   unblock: 'Odblokuj',
   forget: 'Zapomnij',
   ofDevice: '{{action}}: {{id}}',
+  done: 'Przyjęto: {{name}}.',
   dialog: {
     title: 'Dodać to urządzenie?',
     help: 'Przyjmij je tylko, jeśli jest twoje. Będzie mogło zgłaszać wartości i wykonywać polecenia.',
     name: 'Nazwa',
-    zone: 'Strefa',
-    noZone: 'Brak',
     confirm: 'Dodaj',
     conflict: 'Kilka urządzeń podaje się za to jedno. Zapomnij je i spróbuj ponownie.',
   },

@@ -103,6 +103,13 @@ export const later = {
       keep: 'Залишити',
     },
   },
+  appearance: {
+    title: 'Вигляд',
+    system: 'Як на пристрої',
+    light: 'Світлий',
+    dark: 'Темний',
+    help: 'Лише для цього браузера.',
+  },
   settings: {
     title: 'Налаштування',
     fault: 'Не вдалося прочитати налаштування',
@@ -146,7 +153,6 @@ export const later = {
       choose: 'Задати мережу',
       forget: 'Забути мережу',
     },
-    language: { title: 'Мова', help: 'Лише для цього браузера.' },
     unknown: { title: 'Невідомі пристрої', help: 'Прийняти або заблокувати' },
     places: 'Інші сторінки',
     placeHelp: {

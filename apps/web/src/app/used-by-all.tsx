@@ -1,0 +1,14 @@
+import { isLimited } from '@station/protocol/roles';
+import { useUser } from '../api/services.ts';
+import { UsedByAutomations } from '../features/automations/used-by.tsx';
+import { UsedByScenes } from '../features/scenes/used-by.tsx';
+
+/** What uses devices, zones or scenes. */
+export function UsedByAll(props: { ids: readonly string[] }) {
+  return isLimited(useUser().role) ? null : (
+    <>
+      <UsedByAutomations {...props} />
+      <UsedByScenes {...props} />
+    </>
+  );
+}

@@ -1,0 +1,12 @@
+import { useTranslation } from 'react-i18next';
+import { useScenes } from '../../api/scenes.ts';
+import { UsedList } from '../../ui/used-by.tsx';
+
+/** The scenes that lose commands with these devices. */
+export function UsedByScenes({ ids }: { ids: readonly string[] }) {
+  const { t } = useTranslation();
+  const used = (useScenes() ?? []).filter(({ commands }) => commands.some(({ deviceId }) => ids.includes(deviceId)));
+  return (
+    <UsedList title={t('scenes.used', { count: used.length })} names={used.map(({ id, name }) => ({ id, name }))} />
+  );
+}
