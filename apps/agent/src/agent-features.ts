@@ -118,7 +118,15 @@ export async function openFeatures(
     }),
   );
   const mdnsName = opened.use(createMdnsName({ clock }));
-  const certificates = createTlsDuty(config, { mdnsName, clock, logger, engine, stack, lock });
+  const certificates = createTlsDuty(config, {
+    mdnsName,
+    clock,
+    isClockRight: trust.isClockRight,
+    logger,
+    engine,
+    stack,
+    lock,
+  });
   // Before the stack starts: its servers read their certificates once.
   await certificates.renew();
   return { engine, stack, firmware, wifi, hostClock, keys: trust.keys, certificates, mdnsName };
@@ -229,6 +237,7 @@ function createFirmwareDuty(config: Config, { keys, ...parts }: FirmwareDutyPart
 type TlsDutyParts = Omit<ServiceRestartParts, 'proxy'> & {
   mdnsName: Pick<MdnsName, 'read'>;
   clock: Clock;
+  isClockRight: () => Promise<boolean | null>;
   logger: AgentLogger;
 };
 
@@ -242,13 +251,14 @@ const brokerService = 'mqtt';
 /** The certificates of the station (ADR 45); the services that read them are restarted. */
 function createTlsDuty(
   { encryption, dataDir, stationId, wifi, stack }: Config,
-  { mdnsName, clock, logger, ...parts }: TlsDutyParts,
+  { mdnsName, clock, isClockRight, logger, ...parts }: TlsDutyParts,
 ): StationCertificates {
   const services: Record<Server, string> = { https: stack.reverseProxyService, mqtt: brokerService };
   return createStationCertificates({
     ...encryption,
     dataDir,
     clock,
+    isClockRight,
     logger,
     disk: nodeDisk,
     maker: certificateMaker,

@@ -228,6 +228,7 @@ async function checkEncryption({ encryption, dataDir }: Config, clock: Pick<Cloc
     validFrom: isoTime(found.notBefore),
     validUntil: isoTime(found.notAfter),
     fingerprint: found.fingerprint,
+    beforeUntil: found.beforeUntil === null ? null : isoTime(found.beforeUntil),
   };
   return decideEncryption(encryption, shown, isoTime(clock.now()));
 }

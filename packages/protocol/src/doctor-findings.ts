@@ -294,6 +294,12 @@ export const agentFindings = {
     message: 'The certificate of the station is valid from {from} to {until}, and not now.',
     help: 'Check the clock of the machine. The agent renews the certificate when it runs.',
   },
+  authority_renewed: {
+    status: 'warning',
+    message:
+      'The authority of the station was renewed; phones and computers that have the certificate of before trust it until {until}.',
+    help: 'Open /secure on each of them, and install the certificate again, before that day.',
+  },
   public_certificate_missing: {
     status: 'fault',
     message: 'There is no certificate for {name}: {reason}.',

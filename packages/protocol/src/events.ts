@@ -26,6 +26,7 @@ export const events = {
   agent_ready: event('info', { addresses: Type.Array(text) }),
   certificate_issued: event('info', { server: text, names: Type.Array(text), validUntil: text }),
   certificate_failed: event('error', { reason: text }),
+  authority_renewed: event('warn', { validUntil: text }),
   clock_set: event('info', { before: text, now: text }),
   api_available: event('info', { address: text }),
   api_unavailable: event('warn', { address: text, reason: text, retryInMs: ms }),

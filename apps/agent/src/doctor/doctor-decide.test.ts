@@ -86,12 +86,16 @@ test('the certificate is there, and valid now; its fingerprint can be compared o
     validFrom: '2026-01-01T00:00:00.000Z',
     validUntil: '2027-01-20T00:00:00.000Z',
     fingerprint: 'AB:CD',
+    beforeUntil: null,
   };
   const good = decideEncryption(own, found, '2026-06-01T00:00:00.000Z');
   assert.deepEqual(good, { detail: 'cabin.local, 10.0.0.7; 2027-01-20; SHA-256 AB:CD', findings: [] });
   for (const wrong of ['2025-12-31T23:59:59.000Z', '2027-01-20T00:00:00.000Z']) {
     assert.deepEqual(codes(decideEncryption(own, found, wrong)), ['certificate_expired']);
   }
+  const renewed = { ...found, beforeUntil: '2026-12-31T23:59:59.000Z' };
+  assert.deepEqual(codes(decideEncryption(own, renewed, '2026-06-01T00:00:00.000Z')), ['authority_renewed']);
+  assert.deepEqual(codes(decideEncryption(own, renewed, '2027-01-01T00:00:00.000Z')), [], 'that one has ended');
   assert.deepEqual(codes(decideEncryption(own, null, '2026-06-01T00:00:00.000Z')), ['certificate_missing']);
   assert.deepEqual(codes(decideEncryption({ ...own, mode: 'off' }, null, '2026-06-01T00:00:00.000Z')), []);
 });

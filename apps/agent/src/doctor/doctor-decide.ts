@@ -55,21 +55,36 @@ export function decideUpdateKeys(keys: {
   return { detail: `UPDATE_PUBLIC_KEY: ${keys.configured.join(', ')}${learned}`, findings: [] };
 }
 
+type ShownCertificate = {
+  names: readonly string[];
+  validFrom: string;
+  validUntil: string;
+  /** Is compared on a phone. */
+  fingerprint: string;
+  /** Until when phones trust the station that have the authority before this one. */
+  beforeUntil: string | null;
+};
+
 /**
  * @param mode HTTPS.
- * @param found the certificate of the web app; null: there is none that the authority signed. Its fingerprint is compared on a phone.
+ * @param found the certificate of the web app; null: there is none that the authority signed.
  */
 export function decideEncryption(
   { mode, folder }: { mode: 'own' | 'acme' | 'off'; folder: string },
-  found: { names: readonly string[]; validFrom: string; validUntil: string; fingerprint: string } | null,
+  found: ShownCertificate | null,
   now: string,
 ): Outcome {
   if (mode === 'off') return { detail: 'HTTPS=off', findings: [] };
   if (found === null) return { detail: null, findings: [{ code: 'certificate_missing', values: { folder } }] };
-  const { names, validFrom: from, validUntil: until, fingerprint } = found;
+  const { names, validFrom: from, validUntil: until, fingerprint, beforeUntil } = found;
+  const findings: Found[] = [];
+  if (now < from || now >= until) findings.push({ code: 'certificate_expired', values: { from, until } });
+  if (beforeUntil !== null && now < beforeUntil) {
+    findings.push({ code: 'authority_renewed', values: { until: beforeUntil.slice(0, 10) } });
+  }
   return {
     detail: `${names.join(', ')}; ${until.slice(0, 10)}; SHA-256 ${fingerprint}`,
-    findings: now < from || now >= until ? [{ code: 'certificate_expired', values: { from, until } }] : [],
+    findings,
   };
 }
 

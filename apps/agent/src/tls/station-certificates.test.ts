@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempDisposable, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,13 +23,15 @@ type World = {
   address?: string;
   at?: number;
   mdnsNames?: string[];
+  isClockRight?: boolean;
 };
 
 const publicSite = { name: 'home.example.org', directory: 'https://acme.example/directory', email: 'me@example.org' };
 
 /** The certificates as one process of the agent keeps them. */
 /** @param world.caFile given: with `HTTPS=acme`. */
-function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Date.now(), mdnsNames = [] }: World) {
+function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Date.now(), ...world }: World) {
+  const { mdnsNames = [], isClockRight = true } = world;
   const restarted: Server[] = [];
   const events: string[] = [];
   const ending = new AbortController();
@@ -44,6 +47,7 @@ function start({ folder, mode = 'own', caFile, address = '192.168.1.7', at = Dat
   const certificates = createStationCertificates({
     mode,
     clock,
+    isClockRight: async () => isClockRight,
     maker,
     disk: nodeDisk,
     owners: null,
@@ -135,6 +139,14 @@ describe('certificates of the station', () => {
     assert.equal(await readFile(join(folder.path, 'tls/https/ca.crt'), 'utf8'), authority);
   });
 
+  it('stay over a start with a clock that is years behind, until it is right', async () => {
+    await using folder = await temporary();
+    await start({ folder: folder.path }).look();
+    const before = await pairIn(folder.path, 'https');
+    assert.deepEqual(await start({ folder: folder.path, at: 0, isClockRight: false }).look(), []);
+    assert.deepEqual(await pairIn(folder.path, 'https'), before);
+  });
+
   it('have the name that the machine really has; another one once it stays', async () => {
     await using folder = await temporary();
     const mdnsNames = ['cabin-2.local', 'cabin-3.local', 'cabin-4.local', 'cabin-4.local'];
@@ -222,6 +234,28 @@ describe('the authority of the station', () => {
       await judge(await issue(authority, ['hut.local'], ['192.168.1.7']), authority.certificate, 'hut.local'),
       'trusted',
     );
+  });
+
+  it('is made again with its key before it ends: clients trust the station with either', async () => {
+    await using folder = await temporary();
+    await start({ folder: folder.path }).look();
+    const read = (): Promise<string> => readFile(join(folder.path, 'tls/https/ca.crt'), 'utf8');
+    const first = await read();
+    const late = start({ folder: folder.path, at: Date.UTC(2047, 0, 1) });
+    assert.deepEqual(await late.look(), ['https', 'mqtt']);
+    assert.ok(late.events.includes('authority_renewed'));
+    const next = await read();
+    assert.notEqual(next, first);
+    assert.equal(new X509Certificate(next).validToDate.getUTCFullYear(), 2079);
+    const pair = await issue(maker.readPair(await readFile(join(folder.path, 'authority.pem'), 'utf8'))!, [
+      'cabin.local',
+    ]);
+    for (const authority of [first, next]) assert.equal(await judge(pair, authority, 'cabin.local'), 'trusted');
+    const foreign = await issue(maker.readPair(await readFile(join(folder.path, 'authority.pem'), 'utf8'))!, [
+      'bank.example',
+    ]);
+    assert.equal(await judge(foreign, next, 'bank.example'), 'permitted subtree violation');
+    assert.deepEqual(await start({ folder: folder.path, at: Date.UTC(2047, 0, 2) }).look(), []);
   });
 
   it('is another one on each station', async () => {

@@ -13,7 +13,13 @@ import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { EncryptionStatus } from '@station/protocol/agent-api';
 import { certificateFile, proxySite, rootsFile, type PublicSite } from './proxy-site-decide.ts';
-import { certifiedNames, decideCertificate, homeAddresses } from './tls-decide.ts';
+import {
+  certifiedNames,
+  decideAuthority,
+  decideCertificate,
+  endOfAuthorityBefore,
+  homeAddresses,
+} from './tls-decide.ts';
 import type { CertificateFacts, CertificateMaker, InterfaceAddress, KeyPair } from './tls-ports.ts';
 
 /** The certificates of the station and its own authority (docs/adr/0045). */
@@ -51,6 +57,8 @@ type Parts = {
   restart: (server: Server, signal: AbortSignal) => Promise<void>;
   disk: Disk;
   clock: Clock;
+  /** Null: nobody tells. */
+  isClockRight: () => Promise<boolean | null>;
   logger: AgentLogger;
 };
 
@@ -81,11 +89,12 @@ export function createStationCertificates(parts: Parts): StationCertificates {
       if (await removeSite(parts)) changed.add('https');
       return;
     }
-    const authority = known?.authority ?? (await openAuthority(parts));
+    const clockFacts = { now: clock.now(), isClockRight: await parts.isClockRight() };
+    const authority = await renewAuthority(parts, known?.authority ?? (await openAuthority(parts)), clockFacts);
     const names = certifiedNames(parts.host, await settledName());
     const wanted = { names, addresses: homeAddresses(parts.addresses()) };
     for (const server of servers) {
-      const { facts, isNew } = await keepCertificate(parts, server, { authority, wanted });
+      const { facts, isNew } = await keepCertificate(parts, server, { authority, wanted, clockFacts });
       known = { authority, facts };
       if (isNew) changed.add(server);
     }
@@ -150,13 +159,21 @@ async function restart(parts: Parts, server: Server, signal: AbortSignal): Promi
   }
 }
 
-/** The certificate of the web app as it is on disk, for `doctor`. Changes nothing. Null: there is none that the authority signed. */
+/** For `doctor`. */
+export type WebCertificate = CertificateFacts & {
+  /** Of the authority, as phones show it. */
+  fingerprint: string;
+  /** Until when phones trust the station that have the authority before this one; null: there was none before. */
+  beforeUntil: number | null;
+};
+
+/** The certificate of the web app as it is on disk. Changes nothing. Null: there is none that the authority signed. */
 export async function readWebCertificate({
   folder,
   dataDir,
   disk,
   maker,
-}: Pick<Parts, 'folder' | 'dataDir' | 'disk' | 'maker'>): Promise<(CertificateFacts & { fingerprint: string }) | null> {
+}: Pick<Parts, 'folder' | 'dataDir' | 'disk' | 'maker'>): Promise<WebCertificate | null> {
   const read = async (path: string): Promise<KeyPair | null> => {
     const text = await readText(disk, path);
     return text === null ? null : maker.readPair(text);
@@ -164,7 +181,10 @@ export async function readWebCertificate({
   const authority = await read(join(dataDir, authorityFile));
   const pair = await read(join(folder, 'https', certificateFile));
   const facts = authority && pair && maker.readFacts(pair, authority);
-  return facts && { ...facts, fingerprint: maker.fingerprint(authority.certificate) };
+  if (!facts) return null;
+  const { certificate } = authority;
+  const beforeUntil = endOfAuthorityBefore(maker.readEnd(certificate));
+  return { ...facts, fingerprint: maker.fingerprint(certificate), beforeUntil };
 }
 
 const toPem = ({ certificate, key }: KeyPair): string => `${certificate}${key}`;
@@ -185,19 +205,36 @@ async function openAuthority({ dataDir, disk, maker, authorityName, logger }: Pa
   return made;
 }
 
+type ClockFacts = { now: number; isClockRight: boolean | null };
+
+/** With its key and another end, in time for every phone to take it. */
+async function renewAuthority(
+  { dataDir, disk, maker, logger }: Parts,
+  authority: KeyPair,
+  clockFacts: ClockFacts,
+): Promise<KeyPair> {
+  const end = decideAuthority(maker.readEnd(authority.certificate), clockFacts);
+  if (end === null) return authority;
+  const renewed = await maker.renewAuthority(authority, end);
+  await writeDurable(disk, join(dataDir, authorityFile), toPem(renewed));
+  logger.event('authority_renewed', { validUntil: isoTime(end) });
+  return renewed;
+}
+
+type Wanted = { names: string[]; addresses: string[] };
 type Kept = { facts: CertificateFacts; /** The server has to read its files again. */ isNew: boolean };
 
 async function keepCertificate(
   parts: Parts,
   server: Server,
-  { authority, wanted }: { authority: KeyPair; wanted: { names: string[]; addresses: string[] } },
+  { authority, wanted, clockFacts }: { authority: KeyPair; wanted: Wanted; clockFacts: ClockFacts },
 ): Promise<Kept> {
-  const { folder, disk, maker, clock, logger, owners } = parts;
+  const { folder, disk, maker, logger, owners } = parts;
   const path = join(folder, server, certificateFile);
   const text = await readText(disk, path);
   const pair = text === null ? null : maker.readPair(text);
   const present = pair && maker.readFacts(pair, authority);
-  const facts = decideCertificate(present, wanted, clock.now());
+  const facts = decideCertificate(present, wanted, clockFacts);
   if (facts !== null) {
     await makeDirectoryDurable(disk, dirname(path), folderMode);
     await writeDurable(disk, path, toPem(await maker.issue(authority, facts)), 0o600, owners?.[server]);

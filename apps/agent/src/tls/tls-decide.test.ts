@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { certifiedNames, dayMs, decideCertificate, homeAddresses, isHomeAddress } from './tls-decide.ts';
+import {
+  certifiedNames,
+  dayMs,
+  decideAuthority,
+  decideCertificate,
+  endOfAuthorityBefore,
+  firstAuthorityEnd,
+  homeAddresses,
+  isHomeAddress,
+} from './tls-decide.ts';
 
 const now = Date.UTC(2026, 10, 24);
+/** A clock that is right. */
+const at = (time: number) => ({ now: time, isClockRight: true });
 const wanted = { names: ['cabin.local', 'station.local'], addresses: ['192.168.1.7'] };
 
 describe('the certificate of a station', () => {
-  const issued = decideCertificate(null, wanted, now)!;
+  const issued = decideCertificate(null, wanted, at(now))!;
 
   it('is for its names and addresses, and valid for less than the 397 days that browsers accept', () => {
     assert.deepEqual([issued.names, issued.addresses], [wanted.names, wanted.addresses]);
@@ -15,38 +26,65 @@ describe('the certificate of a station', () => {
   });
 
   it('stays while it is good, and is renewed a month before its end', () => {
-    assert.equal(decideCertificate(issued, wanted, now), null);
-    assert.equal(decideCertificate(issued, wanted, issued.notAfter - 31 * dayMs), null);
-    assert.ok(decideCertificate(issued, wanted, issued.notAfter - 30 * dayMs));
+    assert.equal(decideCertificate(issued, wanted, at(now)), null);
+    assert.equal(decideCertificate(issued, wanted, at(issued.notAfter - 31 * dayMs)), null);
+    assert.ok(decideCertificate(issued, wanted, at(issued.notAfter - 30 * dayMs)));
   });
 
   it('is issued again when the clock was wrong before, in either direction', () => {
     const past = Date.UTC(1970, 0, 1);
     const future = Date.UTC(2038, 0, 1);
     for (const wrong of [past, future]) {
-      const early = decideCertificate(null, wanted, wrong)!;
-      assert.ok(decideCertificate(early, wanted, now), new Date(wrong).toISOString());
+      const early = decideCertificate(null, wanted, at(wrong))!;
+      assert.ok(decideCertificate(early, wanted, at(now)), new Date(wrong).toISOString());
     }
   });
 
+  it('stays while a clock that nobody called right is years behind; what is new then counts from its beginning', () => {
+    const boot = { now: Date.UTC(1970, 0, 1), isClockRight: false };
+    assert.equal(decideCertificate(issued, wanted, boot), null);
+    const moved = decideCertificate(issued, { ...wanted, addresses: ['10.0.0.5'] }, boot)!;
+    assert.deepEqual([moved.notBefore, moved.notAfter], [issued.notBefore, issued.notAfter]);
+    assert.ok(decideCertificate(issued, wanted, { ...boot, isClockRight: true }), 'the clock is right');
+    assert.ok(decideCertificate(issued, wanted, { ...boot, isClockRight: null }), 'nobody tells');
+    // A station that no time server reaches renews, too.
+    assert.ok(decideCertificate(issued, wanted, { now: issued.notAfter - 30 * dayMs, isClockRight: false }));
+    assert.equal(decideCertificate(null, wanted, boot)!.notBefore, boot.now - dayMs);
+  });
+
   it('is issued again for a new address or name, and keeps the addresses it had', () => {
-    const moved = decideCertificate(issued, { ...wanted, addresses: ['10.0.0.5'] }, now)!;
+    const moved = decideCertificate(issued, { ...wanted, addresses: ['10.0.0.5'] }, at(now))!;
     assert.deepEqual(moved.addresses, ['10.0.0.5', '192.168.1.7']);
-    assert.equal(decideCertificate(moved, wanted, now), null);
-    assert.ok(decideCertificate(issued, { ...wanted, names: ['hut.local', 'station.local'] }, now));
+    assert.equal(decideCertificate(moved, wanted, at(now)), null);
+    assert.ok(decideCertificate(issued, { ...wanted, names: ['hut.local', 'station.local'] }, at(now)));
   });
 
   it('keeps eight addresses at most, those of now among them', () => {
     let present = issued;
     for (let nth = 1; nth <= 20; nth++) {
-      present = decideCertificate(present, { ...wanted, addresses: [`10.0.0.${nth}`] }, now)!;
+      present = decideCertificate(present, { ...wanted, addresses: [`10.0.0.${nth}`] }, at(now))!;
     }
     assert.equal(present.addresses.length, 8);
     assert.equal(present.addresses[0], '10.0.0.20');
   });
 
   it('stays when the network is away', () => {
-    assert.equal(decideCertificate(issued, { ...wanted, addresses: [] }, now), null);
+    assert.equal(decideCertificate(issued, { ...wanted, addresses: [] }, at(now)), null);
+  });
+});
+
+describe('the end of the authority', () => {
+  it('is moved three years before, by thirty, when the clock is right', () => {
+    const due = Date.UTC(2046, 11, 31, 23, 59, 59);
+    assert.equal(decideAuthority(firstAuthorityEnd, at(due - 1)), null);
+    assert.equal(decideAuthority(firstAuthorityEnd, at(due)), Date.UTC(2079, 11, 31, 23, 59, 59));
+    assert.equal(decideAuthority(firstAuthorityEnd, { now: due, isClockRight: false }), null);
+    assert.equal(decideAuthority(firstAuthorityEnd, at(Date.UTC(2100, 0, 1))), Date.UTC(2109, 11, 31, 23, 59, 59));
+  });
+
+  it('says until when phones have time for the next one', () => {
+    assert.equal(endOfAuthorityBefore(firstAuthorityEnd), null);
+    assert.equal(endOfAuthorityBefore(Date.UTC(2079, 11, 31, 23, 59, 59)), firstAuthorityEnd);
   });
 });
 

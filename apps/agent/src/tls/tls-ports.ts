@@ -8,10 +8,14 @@ export type CertificateFacts = { names: string[]; addresses: string[]; notBefore
 export type CertificateMaker = {
   /** An authority that can vouch for names in `.local` and for private addresses only. */
   makeAuthority(commonName: string): Promise<KeyPair>;
+  /** The same authority with the same key and another end (milliseconds since the epoch). */
+  renewAuthority(authority: KeyPair, notAfter: number): Promise<KeyPair>;
   /** A certificate of a server with a new key. */
   issue(authority: KeyPair, facts: CertificateFacts): Promise<KeyPair>;
   /** Splits a file of a certificate and its key. Null: it is neither, or they do not belong together. */
   readPair(pem: string): KeyPair | null;
+  /** When a certificate ends, milliseconds since the epoch. */
+  readEnd(certificate: string): number;
   /** Null: another authority signed it. */
   readFacts(pair: KeyPair, authority: KeyPair): CertificateFacts | null;
   /** The certificates in a text, without anything else. Null: there is none, or one of them is none. */

@@ -9,13 +9,13 @@ import {
   NameConstraints,
 } from '@peculiar/asn1-x509';
 import * as x509 from '@peculiar/x509';
+import { firstAuthorityEnd } from '../tls-decide.ts';
 import type { CertificateFacts, KeyPair } from '../tls-ports.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const isCritical = true;
-/** Independent of the clock, which may be wrong at the first start. After 2049 a certificate has another form of time. */
+/** Independent of the clock, which may be wrong at the first start. */
 const authorityFrom = new Date('2020-01-01T00:00:00Z');
-const authorityUntil = new Date('2049-12-31T23:59:59Z');
 const serverAuthentication = '1.3.6.1.5.5.7.3.1';
 
 const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'];
@@ -26,12 +26,26 @@ x509.cryptoProvider.set(webcrypto);
 
 /** An authority that can vouch for names in `.local` and for private addresses only. ECDSA with the curve P-256. */
 export async function makeAuthority(commonName: string): Promise<KeyPair> {
+  const name = new x509.Name([{ CN: [commonName] }, { O: ['Station'] }]);
   const keys = await makeKeys();
+  const certificate = await signAuthority(name, keys, firstAuthorityEnd);
+  return { certificate, key: await exportKey(keys.privateKey) };
+}
+
+/** The same name and key with another end, so that what it signed is good with either. */
+export async function renewAuthority(authority: KeyPair, notAfter: number): Promise<KeyPair> {
+  const present = new x509.X509Certificate(authority.certificate);
+  const publicKey = await present.publicKey.export();
+  const keys = { publicKey, privateKey: await importKey(authority.key) };
+  return { certificate: await signAuthority(present.subjectName, keys, notAfter), key: authority.key };
+}
+
+async function signAuthority(name: x509.Name, keys: webcrypto.CryptoKeyPair, notAfter: number): Promise<string> {
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: makeSerial(),
-    name: [{ CN: [commonName] }, { O: ['Station'] }],
+    name: name.toJSON(),
     notBefore: authorityFrom,
-    notAfter: authorityUntil,
+    notAfter: new Date(notAfter),
     keys,
     signingAlgorithm: algorithm,
     extensions: [
@@ -41,7 +55,7 @@ export async function makeAuthority(commonName: string): Promise<KeyPair> {
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { certificate: toText(certificate), key: await exportKey(keys.privateKey) };
+  return toText(certificate);
 }
 
 /** A certificate of a server with a new key. */

@@ -4,6 +4,8 @@ import type { CertificateFacts, CertificateMaker } from '../tls-ports.ts';
 /** Node's own cryptography reads certificates; what makes them is loaded when it is needed, about once a year. */
 export const certificateMaker: CertificateMaker = {
   makeAuthority: async (commonName) => (await import('./certificate-issuer.ts')).makeAuthority(commonName),
+  renewAuthority: async (authority, notAfter) =>
+    (await import('./certificate-issuer.ts')).renewAuthority(authority, notAfter),
   issue: async (authority, facts) => (await import('./certificate-issuer.ts')).issue(authority, facts),
 
   readPair: (pem) => {
@@ -16,6 +18,8 @@ export const certificateMaker: CertificateMaker = {
       return null;
     }
   },
+
+  readEnd: (certificate) => new X509Certificate(certificate).validToDate.getTime(),
 
   readFacts: (pair, authority) => {
     const certificate = new X509Certificate(pair.certificate);

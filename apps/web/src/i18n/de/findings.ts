@@ -14,6 +14,11 @@ export const finding: FindingTexts = {
     message: 'Das Zertifikat der Station gilt von {{from}} bis {{until}}, also jetzt nicht.',
     help: 'Prüfe die Uhr des Rechners. Der Agent erneuert das Zertifikat, wenn er läuft.',
   },
+  authority_renewed: {
+    message:
+      'Die Zertifizierungsstelle der Station wurde erneuert. Handys und Rechner mit dem alten Zertifikat vertrauen ihr bis {{until}}.',
+    help: 'Öffne auf jedem davon vor diesem Tag /secure und installiere das Zertifikat noch einmal.',
+  },
   public_certificate_missing: {
     message: 'Für {{name}} gibt es kein Zertifikat: {{reason}}.',
     help: 'Der Name muss aus dem Internet zu dieser Station führen, und der Router muss Port 80 oder 443 an sie weiterleiten. Der Proxy versucht es automatisch wieder. HTTP und das eigene Zertifikat funktionieren solange.',

@@ -14,6 +14,11 @@ export const finding: FindingTexts = {
     message: 'Certyfikat stacji jest ważny od {{from}} do {{until}}, a nie teraz.',
     help: 'Sprawdź zegar maszyny. Usługa aktualizacji odnawia certyfikat, gdy działa.',
   },
+  authority_renewed: {
+    message:
+      'Urząd certyfikacji stacji został odnowiony. Telefony i komputery z poprzednim certyfikatem ufają mu do {{until}}.',
+    help: 'Przed tym dniem otwórz na każdym z nich /secure i zainstaluj certyfikat ponownie.',
+  },
   public_certificate_missing: {
     message: 'Nie ma certyfikatu dla {{name}}: {{reason}}.',
     help: 'Ta nazwa musi prowadzić z internetu do stacji, a router przekierowywać do niej port 80 lub 443. Proxy spróbuje ponownie automatycznie. HTTP i własny certyfikat w tym czasie działają.',
