@@ -46,6 +46,7 @@ export const peopleRoutes = {
   'GET /api/auth/me': { ...ofEveryone, response: { 200: User } },
   'POST /api/auth/password': { ...ofEveryone, body: PasswordChange, response: noContent },
   'GET /api/auth/sessions': { ...ofEveryone, response: { 200: SessionList } },
+  'DELETE /api/auth/sessions': { ...ofEveryone, response: noContent },
   'DELETE /api/auth/sessions/:id': { ...ofEveryone, params: SessionParams, response: noContent },
   'GET /api/auth/passkeys': { ...ofEveryone, response: { 200: PasskeyList } },
   'POST /api/auth/passkeys/options': {

@@ -31,6 +31,7 @@ export function registerAuthRoutes(app: HttpServer, parts: Parts): void {
   serve(app, 'GET /api/auth/me', (request) => getMe(parts, request));
   serve(app, 'POST /api/auth/password', (request, reply) => changePassword(parts, request, reply));
   serve(app, 'GET /api/auth/sessions', (request) => listSessions(parts, request));
+  serve(app, 'DELETE /api/auth/sessions', (request, reply) => endAllSessions(parts, request, reply));
   serve(app, 'DELETE /api/auth/sessions/:id', (request, reply) => endSession(parts, request, reply));
 }
 
@@ -206,6 +207,15 @@ async function endSession(
   const isEnded = await auth.endSession(userOf(request).userId, request.params.id);
   if (!isEnded) throw new StationError('not_found', 'This session has ended already.');
   return reply.code(204).send(null);
+}
+
+async function endAllSessions(
+  { auth }: Parts,
+  request: RequestOf<'DELETE /api/auth/sessions'>,
+  reply: ReplyOf<'DELETE /api/auth/sessions'>,
+) {
+  await auth.endAllSessions(userOf(request).userId);
+  return reply.clearCookie(cookieName, { path: cookiePath }).code(204).send(null);
 }
 
 export function sendSession(

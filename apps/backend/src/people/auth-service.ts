@@ -51,6 +51,8 @@ export type AuthService = {
   listSessions(userId: string): Promise<KnownSession[]>;
   /** The same as `logout` for a session of this user elsewhere. @returns whether there was one. */
   endSession(userId: string, sessionId: string): Promise<boolean>;
+  /** The same for all sessions of this user, the present one as well. */
+  endAllSessions(userId: string): Promise<void>;
   changePassword(userId: string, passwords: NewPassword, context: RequestContext): Promise<PasswordResult>;
 };
 
@@ -89,6 +91,10 @@ export function createAuthService(parts: Parts): AuthService {
       const isEnded = await parts.sessions.endOne(userId, sessionId);
       if (isEnded) parts.accessTokens.revoke(sessionId);
       return isEnded;
+    },
+    endAllSessions: async (userId) => {
+      await parts.sessions.endAll(userId);
+      parts.accessTokens.revoke(userId);
     },
     changePassword: (userId, passwords, context) => changePassword(parts, userId, passwords, context),
   };

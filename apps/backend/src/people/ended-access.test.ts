@@ -35,6 +35,15 @@ const endings: Record<string, Ending> = {
     assert.deepEqual([me.statusCode, elsewhere.token === token], [200, false]);
     return ended;
   },
+  'he logs out everywhere from another session': async ({ http }) => {
+    const { token, cookie } = await logIn(http);
+    const ended = await http.inject({ method: 'DELETE', url: '/api/auth/sessions', headers: bearer(token) });
+    assert.match(String(ended.headers['set-cookie']), /^station_refresh=;/);
+    const me = await http.inject({ url: '/api/auth/me', headers: bearer(token) });
+    const renewed = await http.inject({ method: 'POST', url: '/api/auth/refresh', headers: { cookie } });
+    assert.deepEqual([me.statusCode, renewed.statusCode], [401, 401], 'there as well');
+    return ended;
+  },
   'he changes his password elsewhere': async ({ http }) => {
     const { token, cookie } = await logIn(http);
     const payload = { currentPassword: password, newPassword: 'another long password' };

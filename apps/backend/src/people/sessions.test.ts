@@ -236,6 +236,20 @@ test('a refresh token that is used again ends the access tokens of its session t
   assert.equal(me.statusCode, 401);
 });
 
+test('a session that is used every day ends after a year', async () => {
+  await using all = await withSession();
+  const { clock, running } = all;
+  let { cookie } = all;
+  for (let day = 1; day < 365; day++) {
+    clock.advance(24 * 60 * minutes);
+    const renewed = await renew(running, cookie);
+    assert.equal(renewed.statusCode, 200, `day ${day}`);
+    cookie = refreshCookie(renewed);
+  }
+  clock.advance(24 * 60 * minutes);
+  assert.equal((await renew(running, cookie)).statusCode, 401);
+});
+
 test('a user sees where they are logged in, and ends a session elsewhere at once', async () => {
   await using running = await runBackend();
   const { accessToken: first } = await running.setUp();

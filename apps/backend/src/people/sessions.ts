@@ -67,8 +67,11 @@ export type Sessions = {
   ): Promise<boolean>;
 };
 
+const dayMs = 24 * 60 * 60 * 1000;
 /** A session that is not used for this long has ended. */
-const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
+const sessionLifetimeMs = 30 * dayMs;
+/** One that is used all the time ends too: who copied it unseen does not keep it for ever. */
+const longestSessionMs = 365 * dayMs;
 /**
  * How long a token may be exchanged again while the next one was not used. A theft within this time is noticed later: when the next token is
  * used twice, more than this time apart.
@@ -218,7 +221,7 @@ async function rotate(
   // The session stays: the end may be moved.
   if (await hasEnded(db, userId, now)) return { kind: 'expired' };
   const next = `${id}.${createHmac('sha256', key).update(token).digest('base64url')}`;
-  const expiresAt = now + sessionLifetimeMs;
+  const expiresAt = Math.min(now + sessionLifetimeMs, session.created_at + longestSessionMs);
   const isUpdated = await db
     .updateTable('sessions')
     .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt, ...columnsOf(client) })

@@ -39,7 +39,8 @@ export type SessionService = {
   /** What the browser asks the person's device. @throws Problem */
   passkeyRequest(): Promise<PasskeyRequest>;
   logInWithPasskey(login: PasskeyLogin): Promise<void>;
-  logOut(): Promise<void>;
+  /** @param everywhere ends the sessions of the user in every other browser too. */
+  logOut(everywhere?: 'everywhere'): Promise<void>;
   /** A valid access token; refreshed silently when it is about to expire. Rejects with a Problem. */
   token(): Promise<string>;
   /** The current token was refused: the next `token()` fetches another one. */
@@ -97,8 +98,9 @@ export function createSessionService(parts: SessionParts): SessionService {
     logIn: (body) => enter(send('POST /api/auth/login', { body })),
     passkeyRequest: () => send('POST /api/auth/passkeys/login-options'),
     logInWithPasskey: (body) => enter(send('POST /api/auth/passkeys/login', { body })),
-    logOut: async () => {
-      await turns.exclusively(() => send('POST /api/auth/logout'));
+    logOut: async (everywhere) => {
+      if (everywhere) await call(page, 'DELETE /api/auth/sessions', {});
+      else await turns.exclusively(() => send('POST /api/auth/logout'));
       turns.announce(null);
       leave(page, 'left');
     },

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SessionList } from '@station/protocol/rest';
 import { useReading } from '../../api/reading.ts';
@@ -7,6 +8,7 @@ import { useServices } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { deviceNameOf } from '../../i18n/browser-name.ts';
@@ -14,9 +16,10 @@ import { deviceNameOf } from '../../i18n/browser-name.ts';
 type KnownSession = SessionList['sessions'][number];
 const sessionsKey = ['sessions'];
 
-/** Where the user is logged in; each other session can be ended here. */
+/** Where the user is logged in; each other session can be ended here, or all of them. */
 export function SessionsCard() {
   const { t } = useTranslation();
+  const [asking, setAsking] = useState(false);
   const view = useReading(sessionsKey, 'GET /api/auth/sessions');
   if (view.kind === 'fault') return <ReadFault title={t('sessions.fault')} {...view} />;
   return (
@@ -30,7 +33,34 @@ export function SessionsCard() {
           ))}
         </ul>
       )}
+      <Button className="mt-4" onClick={() => setAsking(true)}>
+        {t('sessions.everywhere')}
+      </Button>
+      {asking && <EverywhereDialog onClose={() => setAsking(false)} />}
     </Card>
+  );
+}
+
+function EverywhereDialog({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const leave = useMutation({ mutationFn: () => session.logOut('everywhere') });
+  return (
+    <Dialog
+      title={t('sessions.everywhereAsk')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={leave.isPending} onClick={() => leave.mutate()}>
+            {t('sessions.everywhere')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('sessions.everywhereHelp')}</p>
+      {leave.error && <ProblemNote problem={asProblem(leave.error)} />}
+    </Dialog>
   );
 }
 

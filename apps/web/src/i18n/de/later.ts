@@ -185,6 +185,10 @@ export const later = {
     end: 'Abmelden',
     endNamed: 'Abmelden: {{name}}',
     endHere: 'Nur in diesem Browser.',
+    everywhere: 'Überall abmelden',
+    everywhereAsk: 'Überall abmelden?',
+    everywhereHelp:
+      'Jeder Browser und jedes Handy, in dem du angemeldet bist, muss sich neu anmelden, auch dieser. Dein Passwort und deine Passkeys bleiben.',
   },
 
   password: {

@@ -183,6 +183,10 @@ export const later = {
     end: 'Log out',
     endNamed: 'Log out: {{name}}',
     endHere: 'Only in this browser.',
+    everywhere: 'Log out everywhere',
+    everywhereAsk: 'Log out everywhere?',
+    everywhereHelp:
+      'Every browser and phone in which you are logged in has to log in again, this one too. Your password and passkeys stay.',
   },
 
   password: {

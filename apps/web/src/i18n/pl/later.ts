@@ -186,6 +186,10 @@ export const later = {
     end: 'Wyloguj',
     endNamed: 'Wyloguj: {{name}}',
     endHere: 'Tylko w tej przeglądarce.',
+    everywhere: 'Wyloguj wszędzie',
+    everywhereAsk: 'Wylogować wszędzie?',
+    everywhereHelp:
+      'W każdej przeglądarce i na każdym telefonie trzeba będzie zalogować się ponownie, w tej też. Hasło i klucze dostępu pozostają.',
   },
 
   password: {
