@@ -14,6 +14,9 @@ export const fixedInCompose = [
   'AGENT_URL',
   'MQTT_HOST',
   'MQTT_PORT',
+  'MQTT_PLAIN',
+  'MQTT_TLS_FILE',
+  'MQTT_TLS_PORT',
   'MQTT_USERNAME',
   'MQTT_PASSWORD',
 ] as const;

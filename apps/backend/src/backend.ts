@@ -82,7 +82,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   const running = starting.move();
   return {
     url,
-    mqttAddress: mqtt.address,
+    mqttAddress: mqtt.addresses[0] ?? null,
     http: app,
     deviceEvents: events,
     routes,

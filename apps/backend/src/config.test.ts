@@ -22,8 +22,27 @@ test('an empty environment with a home folder runs on loopback with SQLite', () 
   assert.equal(result.config.agent, null);
   assert.equal(result.config.agentToken, null);
   assert.equal(result.config.metricsToken, null);
-  assert.deepEqual(result.config.mqtt, { kind: 'embedded', host: '127.0.0.1', port: 1883 });
+  assert.deepEqual(result.config.mqtt, {
+    kind: 'embedded',
+    host: '127.0.0.1',
+    ports: { plain: 1883, tls: null },
+    certificateFile: null,
+  });
   assert.match(result.config.version, /^\d+\.\d+\.\d+/);
+});
+
+test('the broker inside the backend has TLS with a certificate, and never no port at all', () => {
+  const read = (env: Record<string, string>) => {
+    const result = envToConfig({ HOME: '/home/station', ...env });
+    return result.ok ? result.config.mqtt.kind === 'embedded' && result.config.mqtt.ports : result.problems;
+  };
+  const certificate = { MQTT_TLS_FILE: '/tls/station.pem' };
+  assert.deepEqual(read(certificate), { plain: 1883, tls: 8883 });
+  assert.deepEqual(read({ ...certificate, MQTT_PLAIN: 'false', MQTT_TLS_PORT: '8884' }), { plain: null, tls: 8884 });
+  assert.deepEqual(read({ MQTT_PLAIN: 'false' }), [
+    'MQTT_PLAIN=false needs MQTT_TLS_FILE: otherwise no device reaches the broker',
+  ]);
+  assert.equal(read({ MQTT_PLAIN: 'false', MQTT_URL: 'mqtt://broker' }), false, 'that is another broker');
 });
 
 test('every setting is taken over', () => {

@@ -134,11 +134,14 @@ export const versionOf = (env: Environment): string =>
 type BackendValues = Values<typeof backendVariables>;
 
 /** Problems that only a combination of variables shows. */
-function contradictions({ isSet }: Reading<typeof backendVariables>, env: Environment): string[] {
+function contradictions({ values, isSet }: Reading<typeof backendVariables>, env: Environment): string[] {
   const problems: string[] = [];
   if (isSet('AGENT_SOCKET') && isSet('AGENT_URL')) problems.push('AGENT_SOCKET and AGENT_URL are both set: keep one');
   if (isSet('MQTT_CA_FILE') && env['MQTT_URL']?.trim().startsWith('mqtt:')) {
     problems.push('MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://');
+  }
+  if (values.MQTT_URL === null && !values.MQTT_PLAIN && !isSet('MQTT_TLS_FILE')) {
+    problems.push('MQTT_PLAIN=false needs MQTT_TLS_FILE: otherwise no device reaches the broker');
   }
   if (!isSet('REPLICA_ID')) return problems;
   // Replicas share the database, the broker, and the secret that signs their tokens.
@@ -160,7 +163,12 @@ function toAgentTarget({ AGENT_SOCKET: path, AGENT_URL: url }: BackendValues): A
 
 function toMqttConfig(values: BackendValues): MqttConfig {
   const { MQTT_URL: url, MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_CA_FILE: caFile } = values;
-  if (url === null) return { kind: 'embedded', host: values.MQTT_HOST, port: values.MQTT_PORT };
+  if (url === null) {
+    const certificateFile = values.MQTT_TLS_FILE;
+    const plain = values.MQTT_PLAIN ? values.MQTT_PORT : null;
+    const tls = certificateFile === null ? null : values.MQTT_TLS_PORT;
+    return { kind: 'embedded', host: values.MQTT_HOST, ports: { plain, tls }, certificateFile };
+  }
   return { kind: 'external', url, username, password, caFile };
 }
 

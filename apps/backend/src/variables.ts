@@ -134,6 +134,14 @@ export const backendVariables = {
     },
     MQTT_HOST: { check: is.text, default: '127.0.0.1', help: 'Address that the broker inside the backend listens on.' },
     MQTT_PORT: { check: is.port, default: '1883', help: 'Port of the broker.' },
+    MQTT_TLS_FILE: {
+      check: is.text,
+      otherwise: 'the broker inside the backend has no TLS',
+      example: '/var/lib/station-agent/tls/mqtt/station.pem',
+      help: 'PEM file with the certificate and the key of the broker inside the backend. It is read again each minute.',
+    },
+    MQTT_TLS_PORT: { check: is.port, default: '8883', help: 'Port of the broker with TLS.' },
+    MQTT_PLAIN: { check: is.boolean, default: 'true', help: 'false: devices reach the broker with TLS only.' },
     DEVICE_MQTT_HOST: {
       check: is.text,
       otherwise: 'from MQTT_URL, PUBLIC_URL or the Wi-Fi of the station',

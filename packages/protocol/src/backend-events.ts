@@ -21,6 +21,7 @@ const connectionRefusals = [
   'client_id',
   'too_large',
   'too_many_connections',
+  'tls_failed',
   'timeout',
   'unreadable',
   'unavailable',

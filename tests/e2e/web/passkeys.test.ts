@@ -55,7 +55,7 @@ describe('the web app in a real Chromium over HTTPS: passkeys, and without the s
 
   /** The stack's proxy with a certificate as the agent makes it. */
   async function startProxy(): Promise<string> {
-    const authority = await certificateMaker.makeAuthority('Station-ab12');
+    const authority = await certificateMaker.makeAuthority('Station-ab12', Date.now() + dayMs);
     const period = { notBefore: Date.now() - dayMs, notAfter: Date.now() + dayMs };
     const pair = await certificateMaker.issue(authority, { names: [name], addresses: [address], ...period });
     const folder = await workspace.subfolder('tls');

@@ -13,7 +13,7 @@ import { createLogger } from '@station/kit/logger';
 import { events as catalogue } from '@station/protocol/events';
 import { certificateMaker as maker } from './adapters/certificates.ts';
 import { createStationCertificates, type Server } from './station-certificates.ts';
-import { dayMs } from './tls-decide.ts';
+import { dayMs, firstAuthorityEnd } from './tls-decide.ts';
 import type { KeyPair } from './tls-ports.ts';
 
 type World = {
@@ -221,7 +221,7 @@ describe('the authority of the station', () => {
     maker.issue(authority, { names, addresses, notBefore: Date.now() - dayMs, notAfter: Date.now() + dayMs });
 
   it('cannot vouch for a name of the internet: a stolen key is of no use there', async () => {
-    const authority = await maker.makeAuthority('Station-ab12');
+    const authority = await maker.makeAuthority('Station-ab12', firstAuthorityEnd);
     for (const name of ['bank.example', 'local.example', 'notlocal']) {
       const verdict = await judge(await issue(authority, [name]), authority.certificate, name);
       assert.equal(verdict, 'permitted subtree violation', name);
@@ -259,8 +259,8 @@ describe('the authority of the station', () => {
   });
 
   it('is another one on each station', async () => {
-    const own = await maker.makeAuthority('Station-ab12');
-    const other = await maker.makeAuthority('Station-ab12');
+    const own = await maker.makeAuthority('Station-ab12', firstAuthorityEnd);
+    const other = await maker.makeAuthority('Station-ab12', firstAuthorityEnd);
     const pair = await issue(own, ['cabin.local']);
     assert.equal(maker.readFacts(pair, other), null);
     assert.notEqual(await judge(pair, other.certificate, 'cabin.local'), 'trusted');
@@ -291,7 +291,7 @@ describe('the authority of the station', () => {
       assert.ok(world.events.includes('certificate_failed'), wrong ?? 'no file');
       assert.doesNotMatch(await readFile(site, 'utf8'), /acme/);
     }
-    const { certificate } = await maker.makeAuthority('Somebody');
+    const { certificate } = await maker.makeAuthority('Somebody', firstAuthorityEnd);
     await writeFile(caFile, `a comment\n${certificate}`);
     assert.deepEqual(await start({ folder: folder.path, caFile }).look(), ['https']);
     assert.match(await readFile(site, 'utf8'), /trusted_roots \/run\/tls\/acme-ca\.pem/);

@@ -18,6 +18,7 @@ import {
   decideAuthority,
   decideCertificate,
   endOfAuthorityBefore,
+  firstAuthorityEnd,
   homeAddresses,
 } from './tls-decide.ts';
 import type { CertificateFacts, CertificateMaker, InterfaceAddress, KeyPair } from './tls-ports.ts';
@@ -200,7 +201,7 @@ async function openAuthority({ dataDir, disk, maker, authorityName, logger }: Pa
     await disk.sync(dataDir);
     logger.event('state_repaired', { file: authorityFile, reason: 'it holds no certificate with its key' });
   }
-  const made = await maker.makeAuthority(authorityName);
+  const made = await maker.makeAuthority(authorityName, firstAuthorityEnd);
   await writeDurable(disk, path, toPem(made));
   return made;
 }

@@ -6,9 +6,9 @@ export type CertificateFacts = { names: string[]; addresses: string[]; notBefore
 
 /** Makes and reads X.509 certificates (RFC 5280). */
 export type CertificateMaker = {
-  /** An authority that can vouch for names in `.local` and for private addresses only. */
-  makeAuthority(commonName: string): Promise<KeyPair>;
-  /** The same authority with the same key and another end (milliseconds since the epoch). */
+  /** An authority that can vouch for names in `.local` and for private addresses only. @param notAfter milliseconds since the epoch. */
+  makeAuthority(commonName: string, notAfter: number): Promise<KeyPair>;
+  /** The same authority with the same key and another end. */
   renewAuthority(authority: KeyPair, notAfter: number): Promise<KeyPair>;
   /** A certificate of a server with a new key. */
   issue(authority: KeyPair, facts: CertificateFacts): Promise<KeyPair>;

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { basename, join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import { hostToFind, type OutgoingProxy } from '@station/kit/outgoing-proxy';
@@ -105,6 +105,12 @@ async function checkConfiguredFiles({ mqtt, cloud, devicesFile }: DoctorConfig):
   const certificate = { isValid: isCertificate, otherwise: 'it is no certificate (PEM)' };
   const configured: Configured[] = [
     { variable: 'MQTT_CA_FILE', file: mqtt.kind === 'external' ? mqtt.caFile : null, ...certificate },
+    {
+      variable: 'MQTT_TLS_FILE',
+      file: mqtt.kind === 'embedded' ? mqtt.certificateFile : null,
+      isValid: isPair,
+      otherwise: 'it is no certificate with its key (PEM)',
+    },
     { variable: 'CLOUD_CA_FILE', file: cloud?.caFile ?? null, ...certificate },
     { variable: 'DEVICES_FILE', file: devicesFile, isValid: isDeviceList, otherwise: 'it is no list of devices' },
   ];
@@ -121,6 +127,14 @@ async function checkConfiguredFiles({ mqtt, cloud, devicesFile }: DoctorConfig):
 function isCertificate(text: string): boolean {
   try {
     return new X509Certificate(text).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isPair(text: string): boolean {
+  try {
+    return new X509Certificate(text).checkPrivateKey(createPrivateKey(text));
   } catch {
     return false;
   }

@@ -42,10 +42,11 @@ export async function checkBroker(config: ServerConfig, signal: AbortSignal): Pr
     const authority = content !== null && 'text' in content ? content.text : null;
     return decideExternalBroker(new URL(url).host, await probeBroker(url, { username, password, authority }));
   }
-  if (mqtt.port === 0 || config.port === 0) return null;
+  const port = mqtt.ports.plain ?? mqtt.ports.tls ?? 0;
+  if (port === 0 || config.port === 0) return null;
   const isBackendRunning = isBackend(await probeHttp(urlOf(config), signal));
-  const facts = { isListening: await isListening(reachable(mqtt.host), mqtt.port, signal), isBackendRunning };
-  return decideOwnBroker(`${mqtt.host}:${mqtt.port}`, mqtt.port, facts);
+  const facts = { isListening: await isListening(reachable(mqtt.host), port, signal), isBackendRunning };
+  return decideOwnBroker(`${mqtt.host}:${port}`, port, facts);
 }
 
 /** The page and what it loads first. Null: another program serves the web app. */

@@ -93,7 +93,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   client.on('close', () => onClose(state));
   client.on('error', (error) => onError(state, error));
   return {
-    address: null,
+    addresses: [],
     isReady: () => state.isSubscribed && client.connected,
     publish: async (...message) => void (await listeners.publish(...message)),
     presenceOf: listeners.presenceOf,

@@ -23,8 +23,8 @@ export type BrokerLink = AsyncDisposable & {
   disconnect(externalId: string): void;
   /** Whether a device is connected. Unset: the link passes on no last will of a device that is. Never rejects. */
   presenceOf?(externalId: string): Promise<Presence>;
-  /** Address of the embedded broker; null for an external broker. */
-  address: string | null;
+  /** Addresses of the embedded broker; none for an external broker. */
+  addresses: string[];
 };
 
 /** What a link passes on. */

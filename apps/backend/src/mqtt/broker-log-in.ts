@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AedesOptions, AuthenticateError, Client } from 'aedes';
 import type { LoginRefusal } from '@station/protocol/backend-events';
-import { isParserError } from './adapters/mqtt-server.ts';
+import { isHandshakeError, isParserError } from './adapters/mqtt-server.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import { hashToken, isSameHash } from '../core/secrets.ts';
 import type { UnregisteredDevices } from './ports.ts';
@@ -80,6 +80,7 @@ export function logInRules(
     failed: (client, error) => {
       if (error.errorCode === codes.version) refusals.connection('protocol_version', describe(client));
       else if (isParserError(client, error)) refusals.connection('unreadable', describe(client));
+      else if (isHandshakeError(error)) refusals.connection('tls_failed', describe(client));
       // The system's errors have a code: the client went away.
       else if (error.code === undefined) refusals.connection('timeout', describe(client));
     },

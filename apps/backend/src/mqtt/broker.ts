@@ -2,7 +2,13 @@ import type { EventEmitter } from 'node:events';
 import type { Aedes, AedesOptions, Client } from 'aedes';
 import type { Clock } from '@station/kit/clock';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { createAedes, listenForMqtt, type MqttServerOptions } from './adapters/mqtt-server.ts';
+import {
+  createAedes,
+  listenForMqtt,
+  type MqttPorts,
+  type MqttServer,
+  type MqttServerOptions,
+} from './adapters/mqtt-server.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { type LogInParts, logInRules } from './broker-log-in.ts';
 import { createFairReading, type FairReading } from './fair-reading.ts';
@@ -10,8 +16,7 @@ import type { DroppedMessages } from './dropped-messages.ts';
 
 export type BrokerOptions = LogInParts & {
   host: string;
-  /** 0 takes a free port. */
-  port: number;
+  ports: MqttPorts;
   stationId: string;
   handler: BrokerLinkHandler;
   clock: Pick<Clock, 'monotonic'>;
@@ -21,6 +26,8 @@ export type BrokerOptions = LogInParts & {
   /** An error that does not belong to one device. */
   onError: (error: unknown) => void;
 };
+
+export type EmbeddedBroker = BrokerLink & Pick<MqttServer, 'useCertificate'>;
 
 /** A device that does not read for this long is disconnected: otherwise it would block the others. */
 const drainTimeoutMs = 10_000;
@@ -47,7 +54,7 @@ type BrokerState = {
  * The embedded broker (MQTT 3.1 and 3.1.1), for stations without an external one. Devices log in with their external id and token. A message of a
  * device is acknowledged once it is on disk.
  */
-export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
+export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroker> {
   const { handler, dropped, onError } = options;
   const state: BrokerState = {
     reading: createFairReading(options.clock.monotonic),
@@ -77,7 +84,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   });
   handler.onListening(true);
   return {
-    address: server.address,
+    addresses: server.addresses,
+    useCertificate: server.useCertificate,
     isReady: () => !state.isClosing && server.isListening(),
     publish: (topic, payload, expiresInMs) =>
       publish({ broker, clock: options.clock }, state, { topic, payload, expiresInMs }),

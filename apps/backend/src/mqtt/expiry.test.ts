@@ -14,7 +14,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
   const login = { stationId: 's', id: '', externalId: 'lamp-1', token: newToken() };
   await using broker = await startBroker({
     host: '127.0.0.1',
-    port: 0,
+    ports: { plain: 0, tls: null },
     stationId: 's',
     findTokenHash: async () => hashToken(login.token),
     unregistered: { mayLogIn: async () => false },
@@ -28,13 +28,13 @@ test('a command waits for a device that keeps its session, but not beyond its ex
   });
   const session = { clientId: 'lamp', clean: false };
   {
-    await using _once = await connectDevice(broker.address ?? '', login, session);
+    await using _once = await connectDevice(broker.addresses[0] ?? '', login, session);
   }
   const topic = deviceTopic('s', 'lamp-1', 'command');
   await broker.publish(topic, '{"action":"late"}', 20);
   await broker.publish(topic, '{"action":"in time"}', 60_000);
   await sleep(40);
-  await using lamp = await connectDevice(broker.address ?? '', login, session);
+  await using lamp = await connectDevice(broker.addresses[0] ?? '', login, session);
   await broker.publish(topic, '{"action":"last"}', 60_000);
   await until('the last one arrives', () => lamp.received.some(({ body }) => body['action'] === 'last'));
   assert.deepEqual(

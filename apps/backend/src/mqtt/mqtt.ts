@@ -5,6 +5,7 @@ import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
+import type { MqttPorts } from './adapters/mqtt-server.ts';
 import { ackExpiresInMs, createBridge } from './bridge.ts';
 import {
   type BrokerLink,
@@ -22,13 +23,19 @@ import { createHistoryRate } from './history-rate.ts';
 import { createWills } from './wills.ts';
 import type { RemovedLogins, UnregisteredDevices } from './ports.ts';
 import { createRefusals } from './refusals.ts';
+import { followCertificate } from './broker-certificate.ts';
 import { createReconnects, type Reconnects } from './reconnects.ts';
 import { openReportFlow, type ReportFlow, type ReportFlowParts } from './report-flow.ts';
 
 /** The embedded broker, or an external one. */
 export type MqttConfig =
-  /** Port 0 takes a free one. */
-  | { kind: 'embedded'; host: string; port: number }
+  | {
+      kind: 'embedded';
+      host: string;
+      ports: MqttPorts;
+      /** PEM file with the certificate of the broker and its key; null: the port for TLS is closed. */
+      certificateFile: string | null;
+    }
   | {
       kind: 'external';
       url: string;
@@ -53,8 +60,8 @@ export type Mqtt = AsyncDisposable & {
   isReady(): boolean;
   /** As {@link isReady}, but waits up to `waitMs` milliseconds for the link. */
   isReadyWithin(waitMs: number): Promise<boolean>;
-  /** Address of the embedded broker, `mqtt://host:port`; else null. */
-  address: string | null;
+  /** Addresses of the embedded broker: `mqtt://host:port`, `mqtts://host:port`. */
+  addresses: string[];
   dropped: DroppedMessages;
   /** Number of reports that wait to be written. */
   waiting(): number;
@@ -101,7 +108,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
-  if (link.address !== null) logger.event('mqtt_listening', { address: link.address });
+  for (const address of link.addresses) logger.event('mqtt_listening', { address });
   const running = starting.move();
   return {
     ...accessTo(link, logins, parts),
@@ -155,7 +162,7 @@ function openBridge(opened: AsyncDisposableStack, parts: MqttParts, { flow, outg
 
 /** How the rest of the backend uses the broker. */
 const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, clock }: MqttParts) => ({
-  address: link.address,
+  addresses: link.addresses,
   isReady: link.isReady,
   isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
   addLogins: async (added: readonly DeviceLogin[], signal: AbortSignal) => logins?.add(added, signal),
@@ -216,7 +223,7 @@ type LinkParts = {
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
-  { config, stationId, sharing, devices, unregistered, expected, clock, logger }: MqttParts,
+  { config, stationId, sharing, devices, unregistered, expected, disk, clock, logger }: MqttParts,
   { handler, flow, dropped, authority, reconnects }: LinkParts,
 ): Promise<BrokerLink> {
   const { keeper, onReports } = flow;
@@ -240,19 +247,26 @@ async function openLink(
     (await devices.findByExternalId(externalId))?.device_token ?? null;
   const onError = (error: unknown): void => logger.failed('the embedded broker', error);
   const { startBroker } = await import('./broker.ts');
-  return startBroker({
-    ...config,
-    stationId,
-    findTokenHash,
-    unregistered,
-    expected,
-    handler,
-    clock,
-    dropped,
-    refusals: createRefusals({ clock, logger }),
-    onReplaced: (externalId) => reconnects.seen(externalId, 'replaced'),
-    onError,
-  });
+  await using opened = new AsyncDisposableStack();
+  const { certificateFile: file } = config;
+  const broker = opened.use(
+    await startBroker({
+      ...config,
+      stationId,
+      findTokenHash,
+      unregistered,
+      expected,
+      handler,
+      clock,
+      dropped,
+      refusals: createRefusals({ clock, logger }),
+      onReplaced: (externalId) => reconnects.seen(externalId, 'replaced'),
+      onError,
+    }),
+  );
+  if (file !== null) opened.use(await followCertificate({ file, use: broker.useCertificate, disk, logger }));
+  const all = opened.move();
+  return { ...broker, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /**

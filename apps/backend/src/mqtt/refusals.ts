@@ -20,6 +20,8 @@ const help: Record<ConnectionRefusal, string> = {
   too_large: 'A client may send 4 KiB before its log-in. Make its CONNECT smaller.',
   too_many_connections: 'Too many connections are open or wait for their log-in. Find out what opens them.',
   timeout: 'No CONNECT arrived within 10 s. Check that the client speaks MQTT on this port.',
+  tls_failed:
+    'The TLS handshake failed. The client must speak TLS on this port, and trust the authority of the station (/ca.crt).',
   unreadable: 'It is not MQTT. Check that the client uses this port without TLS, HTTP and WebSocket.',
   unavailable: 'The station could not read its devices. The client tries again by itself.',
 };

@@ -36,7 +36,7 @@ export function startProvisioning(parts: {
 }): Provisioning {
   const { config, store, radio, mqtt, network, stationId } = parts;
   const { kind } = config.mqtt;
-  const url = mqtt.address ?? (config.mqtt.kind === 'external' ? config.mqtt.url : '');
+  const url = mqtt.addresses[0] ?? (config.mqtt.kind === 'external' ? config.mqtt.url : '');
   const brokerAddress = createBrokerAddress({ config: config.deviceBroker, mqtt: { kind, url }, network });
   const { addLogins, isReady, reconnect } = mqtt;
   const broker = { kind, addLogins, isReady, reconnect };

@@ -9,7 +9,6 @@ import {
   NameConstraints,
 } from '@peculiar/asn1-x509';
 import * as x509 from '@peculiar/x509';
-import { firstAuthorityEnd } from '../tls-decide.ts';
 import type { CertificateFacts, KeyPair } from '../tls-ports.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -25,10 +24,10 @@ const allOfIpv6 = '::/0';
 x509.cryptoProvider.set(webcrypto);
 
 /** An authority that can vouch for names in `.local` and for private addresses only. ECDSA with the curve P-256. */
-export async function makeAuthority(commonName: string): Promise<KeyPair> {
+export async function makeAuthority(commonName: string, notAfter: number): Promise<KeyPair> {
   const name = new x509.Name([{ CN: [commonName] }, { O: ['Station'] }]);
   const keys = await makeKeys();
-  const certificate = await signAuthority(name, keys, firstAuthorityEnd);
+  const certificate = await signAuthority(name, keys, notAfter);
   return { certificate, key: await exportKey(keys.privateKey) };
 }
 

@@ -3,7 +3,8 @@ import type { CertificateFacts, CertificateMaker } from '../tls-ports.ts';
 
 /** Node's own cryptography reads certificates; what makes them is loaded when it is needed, about once a year. */
 export const certificateMaker: CertificateMaker = {
-  makeAuthority: async (commonName) => (await import('./certificate-issuer.ts')).makeAuthority(commonName),
+  makeAuthority: async (commonName, notAfter) =>
+    (await import('./certificate-issuer.ts')).makeAuthority(commonName, notAfter),
   renewAuthority: async (authority, notAfter) =>
     (await import('./certificate-issuer.ts')).renewAuthority(authority, notAfter),
   issue: async (authority, facts) => (await import('./certificate-issuer.ts')).issue(authority, facts),

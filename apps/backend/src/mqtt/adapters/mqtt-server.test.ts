@@ -2,22 +2,25 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { Aedes } from 'aedes';
 import ownPackage from '../../../package.json' with { type: 'json' };
-import { listenForMqtt } from './mqtt-server.ts';
+import { isHandshakeError, listenForMqtt, type MqttPorts } from './mqtt-server.ts';
 
 test('the libraries have the versions whose private fields the adapter reads', () => {
   const { aedes, 'mqtt-packet': mqttPacket } = ownPackage.dependencies;
   assert.deepEqual([aedes, mqttPacket], ['1.2.0', '9.0.2']);
 });
 
-async function openServer() {
+async function openServer(ports: MqttPorts = { plain: 0, tls: null }) {
   const broker = await Aedes.createBroker();
   const counts = { tooLarge: 0, refused: [] as string[] };
+  const errors: Error[] = [];
+  broker.on('connectionError', (_client, error) => errors.push(error));
   const server = await listenForMqtt({
     broker,
     host: '127.0.0.1',
-    port: 0,
+    ports,
     maxConnections: 1_000,
     maxPacketBytes: 10_000,
     onTooLarge: () => (counts.tooLarge += 1),
@@ -27,8 +30,10 @@ async function openServer() {
   const open: Socket[] = [];
   return {
     counts,
+    errors,
+    server,
     connect: async (): Promise<Socket> => {
-      const { hostname, port } = new URL(server.address);
+      const { hostname, port } = new URL(server.addresses[0] ?? '');
       const socket = connect(Number(port), hostname).on('error', () => undefined);
       open.push(socket);
       socket.resume();
@@ -87,4 +92,58 @@ test('connections that do not log in make room for the next one, and end no devi
   await logIn(await server.connect(), 'b');
   assert.equal(device.destroyed, false);
   assert.deepEqual([...new Set(server.counts.refused)], ['too_many_connections 127.0.0.1']);
+});
+
+/** A self-signed certificate for `station.local`, valid for a hundred years, with its key. */
+const pem = `-----BEGIN CERTIFICATE-----
+MIIBoDCCAUegAwIBAgIURFSh2qqTfaE5z1SJvw6Wp5y0fpcwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNc3RhdGlvbi5sb2NhbDAgFw0yNjExMjcwNDE3NTZaGA8yMTI2
+MTEwMzA0MTc1NlowGDEWMBQGA1UEAwwNc3RhdGlvbi5sb2NhbDBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABCUWM5fJagC7ck43MFVjP8TtddIymXE+53CLaosGQOek
+MIyktoPw5Ki1danuu/ec3Hk9xH0gElj/i9lM/FdZyEGjbTBrMB0GA1UdDgQWBBRJ
+E2mfpLN9LH9i1yhV6O+hR9jG/DAfBgNVHSMEGDAWgBRJE2mfpLN9LH9i1yhV6O+h
+R9jG/DAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDXN0YXRpb24ubG9jYWww
+CgYIKoZIzj0EAwIDRwAwRAIgZYvrGGxeHSL3Hhh7toiQwd+9FstYeniYkLYLkJEx
+OiICICv+JAOlx7yOpUl56ndZVrbICG+7sglKFTumcma4F3bc
+-----END CERTIFICATE-----
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQghPM4SsS1W0oua86X
+otniTUxk//6Vi3KALUhkmTIybzahRANCAAQlFjOXyWoAu3JONzBVYz/E7XXSMplx
+Pudwi2qLBkDnpDCMpLaD8OSotXWp7rv3nNx5PcR9IBJY/4vZTPxXWchB
+-----END PRIVATE KEY-----
+`;
+
+const secure = { plain: null, tls: 0 };
+const overTls = (socket: Socket) => connectTls({ socket, ca: pem, servername: 'station.local' });
+
+test('over TLS a client logs in; a new certificate ends no connection', async () => {
+  await using server = await openServer(secure);
+  const early = await server.connect();
+  if (!early.destroyed) await once(early, 'close');
+  server.server.useCertificate(pem);
+  const device = overTls(await server.connect());
+  device.resume();
+  await logIn(device, 'a');
+  server.server.useCertificate(pem);
+  await logIn(overTls(await server.connect()).resume(), 'b');
+  assert.equal(device.destroyed, false);
+  assert.throws(() => server.server.useCertificate('nothing'));
+  assert.deepEqual(server.counts, { tooLarge: 0, refused: [] });
+});
+
+test('who does not speak TLS on its port, or sends much before the log-in, is refused', async () => {
+  await using server = await openServer(secure);
+  server.server.useCertificate(pem);
+  const plain = await server.connect();
+  plain.write(Buffer.from([0x10, 13, 0, 4, ...Buffer.from('MQTT'), 4, 2, 0, 60, 0, 1, 0x61]));
+  await once(plain, 'close');
+  const large = overTls(await server.connect()).on('error', () => undefined);
+  large.resume();
+  large.write(Buffer.concat([Buffer.from([0x10, 0xc0, 0x3e]), Buffer.alloc(7_999)]));
+  await once(large, 'close');
+  assert.deepEqual(server.counts, { tooLarge: 0, refused: ['too_large 127.0.0.1'] });
+  assert.deepEqual(
+    server.errors.map((error) => isHandshakeError(error)),
+    [true],
+  );
 });

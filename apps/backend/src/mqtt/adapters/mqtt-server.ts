@@ -1,15 +1,18 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { Aedes, type AedesOptions, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { createByteBudget } from '@station/kit/byte-budget';
 import { networkOf } from '../../core/client-network.ts';
 
+/** Null: closed. 0 takes a free port. */
+export type MqttPorts = { plain: number | null; tls: number | null };
+
 export type MqttServerOptions = {
   broker: Pick<Aedes, 'handle' | 'on'>;
   host: string;
-  /** 0 takes a free port. */
-  port: number;
+  ports: MqttPorts;
   maxConnections: number;
   /** Largest packet with its topic and header. */
   maxPacketBytes: number;
@@ -23,9 +26,15 @@ export type MqttServerOptions = {
 
 /** Disposing stops accepting connections, and resolves when the broker has ended the existing ones. */
 export type MqttServer = AsyncDisposable & {
-  /** `mqtt://host:port`. */
-  address: string;
+  /** `mqtt://host:port` and `mqtts://host:port`, of the ports that are open. */
+  addresses: string[];
   isListening(): boolean;
+  /**
+   * Takes a certificate and its key (PEM) for the connections to come; those that are open stay. Without one, connections to the port for TLS end
+   * at once.
+   * @throws when they are no certificate with its key.
+   */
+  useCertificate(pem: string): void;
 };
 
 /** Before its log-in a connection sends this much in all: a CONNECT packet. */
@@ -42,13 +51,13 @@ export function createAedes(options: AedesOptions): Promise<Aedes> {
   return Aedes.createBroker(options);
 }
 
-/** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
+/** Accepts MQTT connections over TCP and TLS for an aedes broker. @throws (rejects) when a port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
-  const { broker, maxConnections, onError, onRefused } = options;
+  const { broker, ports, maxConnections, onError, onRefused } = options;
   const waiting = createByteBudget(waitingBudget);
   const places = new WeakMap<Client, Disposable | null>();
-  // Without it a command waits up to 40 ms until the device's TCP acknowledges the packet before (RFC 896).
-  const server = createServer({ noDelay: true }, (socket) => {
+  let secureContext: SecureContext | null = null;
+  const accept = (socket: Socket | TLSSocket): void => {
     const client = broker.handle(socket);
     const address = socket.remoteAddress ?? '';
     const place = waiting.take({
@@ -64,19 +73,56 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
     places.set(client, place);
     socket.once('close', () => place?.[Symbol.dispose]());
     boundPackets(socket, { client, hasLoggedIn: () => !places.has(client) }, options);
-  });
+  };
+  const acceptSecure = (socket: Socket): void => {
+    if (secureContext === null) socket.destroy();
+    // The broker's deadline for the log-in holds for the handshake, too.
+    else accept(new TLSSocket(socket, { isServer: true, secureContext }));
+  };
   // Emitted before a client learns that its log-in was accepted.
   broker.on('client', (client) => {
     places.get(client)?.[Symbol.dispose]();
     places.delete(client);
   });
-  server.maxConnections = maxConnections;
-  server.on('drop', (dropped) => onRefused('too_many_connections', dropped?.remoteAddress ?? ''));
-  const address = await listen(server, options);
-  server.on('error', onError);
+  await using opened = new AsyncDisposableStack();
+  const open = async (scheme: string, port: number, take: (socket: Socket) => void): Promise<Listener> => {
+    // Without `noDelay` a command waits up to 40 ms until the device's TCP acknowledges the packet before (RFC 896).
+    const server = createServer({ noDelay: true }, take);
+    server.maxConnections = maxConnections;
+    server.on('drop', (dropped) => onRefused('too_many_connections', dropped?.remoteAddress ?? ''));
+    const listener = opened.use(await listen(server, { scheme, host: options.host, port }));
+    server.on('error', onError);
+    return listener;
+  };
+  const listeners = [
+    ...(ports.plain === null ? [] : [await open('mqtt', ports.plain, accept)]),
+    ...(ports.tls === null ? [] : [await open('mqtts', ports.tls, acceptSecure)]),
+  ];
+  opened.move();
   return {
-    address,
-    isListening: () => server.listening,
+    addresses: listeners.map(({ address }) => address),
+    isListening: () => listeners.every(({ server }) => server.listening),
+    useCertificate: (pem) => {
+      secureContext = createSecureContext({ cert: pem, key: pem });
+    },
+    // At once: a device would reconnect by the other port.
+    [Symbol.asyncDispose]: async () => void (await Promise.all(listeners.map((one) => one[Symbol.asyncDispose]()))),
+  };
+}
+
+type Listener = AsyncDisposable & { server: Server; address: string };
+
+async function listen(
+  server: Server,
+  { scheme, host, port }: { scheme: string; host: string; port: number },
+): Promise<Listener> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const bound = server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return {
+    server,
+    address: `${scheme}://${name}:${bound.port}`,
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -85,13 +131,9 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
   };
 }
 
-async function listen(server: Server, { host, port }: MqttServerOptions): Promise<string> {
-  server.listen(port, host);
-  await once(server, 'listening');
-  const bound = server.address() as AddressInfo;
-  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return `mqtt://${name}:${bound.port}`;
-}
+/** Whether the handshake of TLS failed: the client speaks something else, or does not trust the certificate. */
+export const isHandshakeError = (error: Error): boolean =>
+  'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_SSL_');
 
 /** Whether the error of a client is of its parser: it sent what is not MQTT. Reads a private field, as below. */
 export const isParserError = (client: Client, error: Error): boolean =>
