@@ -48,7 +48,7 @@ export async function createCaddy(
   const tlsFolder = await workspace.subfolder('caddy-tls');
   if (https) {
     // As the agent writes it: for every name of the station.
-    const site = `:${https.port} {\n\tbind 127.0.0.1\n\ttls ${https.certificate} ${https.key}\n\timport station\n}\n`;
+    const site = `:${https.port} {\n\tbind ${bind ?? '127.0.0.1'}\n\ttls ${https.certificate} ${https.key}\n\timport station\n}\n`;
     await writeFile(join(tlsFolder, 'https.caddy'), site);
   }
   const places = {
