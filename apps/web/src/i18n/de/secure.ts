@@ -23,9 +23,9 @@ export const secure = {
     iphone:
       'Öffne diese Seite zum Herunterladen in Safari. Dann Einstellungen → Profil geladen → Installieren. Zuletzt Einstellungen → Allgemein → Info → Zertifikatsvertrauenseinstellungen: Schalte das mit dem Namen Station ein.',
     android:
-      'Einstellungen → Sicherheit und Datenschutz → Weitere Sicherheitseinstellungen → Verschlüsselung und Anmeldedaten → Zertifikat installieren → CA-Zertifikat → Trotzdem installieren. Wähle die Datei ca.crt.',
+      'Einstellungen → Sicherheit und Datenschutz → Weitere Sicherheitseinstellungen → Verschlüsselung und Anmeldedaten → Zertifikat installieren → CA-Zertifikat → Trotzdem installieren. Wähle die Datei ca.crt. Heißt ein Menü anders, suche in den Einstellungen nach „CA-Zertifikat“.',
     windows:
-      'Öffne die Datei ca.crt → Zertifikat installieren → Aktueller Benutzer → Alle Zertifikate in folgendem Speicher speichern → Vertrauenswürdige Stammzertifizierungsstellen. Starte dann den Browser neu.',
+      'Öffne die Datei ca.crt → Zertifikat installieren → Aktueller Benutzer → Alle Zertifikate in folgendem Speicher speichern → Vertrauenswürdige Stammzertifizierungsstellen → Fertig stellen, und bestätige die Warnung mit Ja. Starte dann den Browser neu.',
     mac: 'Öffne die Datei ca.crt und füge sie der Schlüsselbundverwaltung hinzu. Doppelklicke dort auf das mit dem Namen Station und wähle unter „Vertrauen“ die Option „Immer vertrauen“.',
     linux:
       'In Chrome: Einstellungen → Datenschutz und Sicherheit → Sicherheit → Zertifikate verwalten → Benutzerdefiniert → Vertrauenswürdige Zertifikate → Importieren, und wähle ca.crt.',

@@ -23,9 +23,9 @@ export const secure = {
     iphone:
       'Open this page in Safari to download. Then Settings → Profile Downloaded → Install. Last, Settings → General → About → Certificate Trust Settings: turn on the one named Station.',
     android:
-      'Settings → Security and privacy → More security settings → Encryption and credentials → Install a certificate → CA certificate → Install anyway. Choose the file ca.crt.',
+      'Settings → Security and privacy → More security settings → Encryption and credentials → Install a certificate → CA certificate → Install anyway. Choose the file ca.crt. Where a menu has another name, search the settings for “CA certificate”.',
     windows:
-      'Open the file ca.crt → Install Certificate → Current User → Place all certificates in the following store → Trusted Root Certification Authorities. Then restart the browser.',
+      'Open the file ca.crt → Install Certificate → Current User → Place all certificates in the following store → Trusted Root Certification Authorities → Finish, and confirm the warning with Yes. Then restart the browser.',
     mac: 'Open the file ca.crt, and add it to Keychain Access. Double-click the one named Station there, and under Trust choose Always Trust.',
     linux:
       'In Chrome: Settings → Privacy and security → Security → Manage certificates → Custom → Trusted Certificates → Import, and choose ca.crt.',

@@ -23,9 +23,9 @@ export const secure = {
     iphone:
       'Aby pobrać, otwórz tę stronę w Safari. Potem Ustawienia → Pobrano profil → Instaluj. Na koniec Ustawienia → Ogólne → To urządzenie → Ustawienia zaufania certyfikatów: włącz ten o nazwie Station.',
     android:
-      'Ustawienia → Zabezpieczenia i prywatność → Więcej ustawień zabezpieczeń → Szyfrowanie i dane logowania → Zainstaluj certyfikat → Certyfikat CA → Zainstaluj mimo to. Wybierz plik ca.crt.',
+      'Ustawienia → Zabezpieczenia i prywatność → Więcej ustawień zabezpieczeń → Szyfrowanie i dane logowania → Zainstaluj certyfikat → Certyfikat CA → Zainstaluj mimo to. Wybierz plik ca.crt. Jeśli menu nazywa się inaczej, wyszukaj w ustawieniach „certyfikat CA”.',
     windows:
-      'Otwórz plik ca.crt → Zainstaluj certyfikat → Bieżący użytkownik → Umieść wszystkie certyfikaty w następującym magazynie → Zaufane główne urzędy certyfikacji. Potem uruchom przeglądarkę ponownie.',
+      'Otwórz plik ca.crt → Zainstaluj certyfikat → Bieżący użytkownik → Umieść wszystkie certyfikaty w następującym magazynie → Zaufane główne urzędy certyfikacji → Zakończ, i potwierdź ostrzeżenie przyciskiem Tak. Potem uruchom przeglądarkę ponownie.',
     mac: 'Otwórz plik ca.crt i dodaj go do aplikacji Dostęp do pęku kluczy. Kliknij tam dwukrotnie ten o nazwie Station i w sekcji Zaufanie wybierz Zawsze ufaj.',
     linux:
       'W Chrome: Ustawienia → Prywatność i bezpieczeństwo → Bezpieczeństwo → Zarządzaj certyfikatami → Niestandardowe → Zaufane certyfikaty → Importuj i wybierz ca.crt.',
