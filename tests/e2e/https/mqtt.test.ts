@@ -37,7 +37,8 @@ type Broker = {
 };
 
 async function embedded(_workspace: Workspace, certificates: string): Promise<Broker> {
-  const [tlsPort, plainPort] = [await findFreePort(), await findFreePort()];
+  const tlsPort = await findFreePort();
+  const plainPort = await findFreePort();
   return {
     tlsPort,
     plainPort,
