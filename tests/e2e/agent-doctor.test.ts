@@ -140,21 +140,20 @@ describe("the agent's doctor on a station with broken things", { timeout: 1_200_
   test('a service that stopped, another program on its port, and an image that is gone', async () => {
     await rig.engine.docker('stop', 'station-backend');
     const stopped = await examine();
-    assert.deepEqual(stopped.found, ['backend: backend_silent', 'services: service_not_running']);
+    assert.deepEqual(stopped.found, ['backend: follows', 'services: service_not_running']);
     assert.equal(stopped.exitCode, 2);
     const other = createServer((_, response) => void response.end('<h1>It works</h1>'));
     {
       await using listening = other.listen(Number(new URL(rig.stack.url).port), '127.0.0.1');
       await once(listening, 'listening');
-      const taken = (await examine()).report.checks.find(({ id }) => id === 'backend');
-      assert.match(taken?.findings[0]?.message ?? '', /as another program would/);
+      assert.deepEqual((await examine()).found, ['backend: port_taken', 'services: service_not_running']);
       other.closeAllConnections();
     }
     const [{ id = '', imageId = '' } = {}] = (await rig.stack.containers()).filter((one) => one.service === 'backend');
     await rig.engine.docker('rm', id);
     await rig.engine.docker('rmi', '--force', imageId);
     const gone = await examine();
-    const lost = ['backend: backend_silent', 'images: image_missing', 'services: service_not_running'];
+    const lost = ['backend: follows', 'images: image_missing', 'services: follows'];
     assert.deepEqual(gone.found, lost);
     await agent.start();
     await waitFor('the agent to repair it', async () => (await rig.stack.health())?.version === '1.1.0');
@@ -305,14 +304,14 @@ describe("the agent's doctor on a station with broken things", { timeout: 1_200_
     const settings = Object.entries(environment()).map(([name, value]) => `${name}=${value}`);
     const program = ['env', ...settings, `SHIFT_FILE=${shiftFile}`, node, '--import', shiftedClock, main];
     const { found, exitCode } = await examine({ program });
-    assert.deepEqual([found, exitCode], [['clock: clock_wrong', 'encryption: certificate_expired'], 2]);
+    assert.deepEqual([found, exitCode], [['clock: clock_wrong', 'encryption: follows'], 2]);
   });
 
   test('Docker that does not run', async () => {
     await rig.engine.stop();
     const { found, exitCode } = await examine();
-    // What the engine would answer for is named, too.
-    assert.ok(found.includes('engine: engine_unreachable'), found.join(', '));
+    // What nobody can say without the engine is no fault of its own.
+    assert.deepEqual(found, ['backend: follows', 'engine: engine_unreachable', 'images: follows']);
     assert.equal(exitCode, 2);
   });
 });

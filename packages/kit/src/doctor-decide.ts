@@ -1,6 +1,11 @@
 import { plainText } from './plain-text.ts';
 import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
-import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';
+import {
+  consequences,
+  type DoctorCheckId,
+  doctorChecks,
+  type FindingCatalogue,
+} from '@station/protocol/doctor-findings';
 import { ownValue } from '@station/protocol/own-value';
 
 /** Something that a check found; its texts are in the catalogue of the program. */
@@ -18,6 +23,28 @@ const ranks: Readonly<Record<DoctorStatus, number>> = { fault: 3, warning: 2, un
 /** The worst of several statuses; `ok` of none. */
 export const worstOf = (statuses: readonly DoctorStatus[]): DoctorStatus =>
   statuses.reduce((worst, status) => (ranks[status] > ranks[worst] ? status : worst), 'ok');
+
+/** Replaces findings that follow from another one of the report, so that people begin with the cause. */
+export function nameCauses<Id extends DoctorCheckId>(
+  outcomes: readonly (readonly [Id, CheckOutcome])[],
+): (readonly [Id, CheckOutcome])[] {
+  const named = outcomes.flatMap(([, { findings }]) => findings);
+  const concerns = (cause: Finding, { values: { service } }: Finding): boolean =>
+    service === undefined || (cause.values['service'] ?? service) === service;
+  return outcomes.map(([id, { detail, findings }]) => {
+    const causeOf = (one: Finding): string | undefined =>
+      ownValue(consequences, `${id}: ${one.code}`)?.find((cause) =>
+        named.some((other) => other.code === cause && concerns(other, one)),
+      );
+    const told = findings.map((one): Finding => {
+      const cause = causeOf(one);
+      return cause === undefined ? one : { code: 'follows', values: { cause } };
+    });
+    const isRepeated = ({ code, values }: Finding, at: number): boolean =>
+      code === 'follows' && told.findIndex((one) => one.code === code && one.values['cause'] === values['cause']) < at;
+    return [id, { detail, findings: told.filter((one, at) => !isRepeated(one, at)) }] as const;
+  });
+}
 
 /** A check with its texts. */
 export function describeCheck(

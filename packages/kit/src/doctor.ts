@@ -1,7 +1,7 @@
 import type { DoctorReport } from '@station/protocol/doctor';
 import type { DoctorCheckId, FindingCatalogue } from '@station/protocol/doctor-findings';
 import { type Clock, isoTime } from './clock.ts';
-import { type CheckOutcome, describeCheck, worstOf } from './doctor-decide.ts';
+import { type CheckOutcome, describeCheck, nameCauses, worstOf } from './doctor-decide.ts';
 import { describeError } from './station-error.ts';
 
 /** A check of `doctor`. Null: it does not apply to this station. `signal` ends it after its time. */
@@ -33,10 +33,11 @@ export async function runChecks<Code extends string>(options: {
   const run = async (check: Check<Code>): Promise<void> => void outcomes.set(check, await runOne(check));
   await Promise.all(options.checks.filter(({ isBlocking }) => !isBlocking).map(run));
   for (const check of options.checks.filter(({ isBlocking }) => isBlocking)) await run(check);
-  const checks = options.checks.flatMap((check) => {
+  const done = options.checks.flatMap((check) => {
     const outcome = outcomes.get(check) ?? null;
-    return outcome === null ? [] : [describeCheck(check.id, outcome, catalogue)];
+    return outcome === null ? [] : [[check.id, outcome] as const];
   });
+  const checks = nameCauses(done).map(([id, outcome]) => describeCheck(id, outcome, catalogue));
   return { program, version, at, status: worstOf(checks.map(({ status }) => status)), checks };
 }
 

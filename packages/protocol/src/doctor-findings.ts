@@ -45,6 +45,11 @@ export const commonFindings = {
     message: 'This could not be checked: {reason}.',
     help: 'Check again. If this lasts, the log of the program may say more.',
   },
+  follows: {
+    status: 'unknown',
+    message: 'Another finding of this report is the cause ({cause}).',
+    help: 'Mend that one first, then check again.',
+  },
   config_invalid: {
     status: 'fault',
     message: '{problem}.',
@@ -99,6 +104,11 @@ export const commonFindings = {
     status: 'warning',
     message: 'The clock is not synchronised with network time (NTP).',
     help: 'Connect the station to the internet; the router or the network may block NTP (UDP port 123).',
+  },
+  port_taken: {
+    status: 'fault',
+    message: 'Port {port} is used by another program.',
+    help: 'Stop that program, or choose another port in the environment file.',
   },
   name_unresolved: {
     status: 'warning',
@@ -239,11 +249,6 @@ export const backendFindings = {
     status: 'fault',
     message: 'The backend runs, but nothing listens on the port of its broker ({port}).',
     help: 'Check the log of the backend, then restart it.',
-  },
-  port_taken: {
-    status: 'fault',
-    message: 'Port {port} is used by another program.',
-    help: 'Stop that program, or choose another port in the environment file.',
   },
   backend_stopped: {
     status: 'warning',
@@ -426,3 +431,31 @@ export const agentFindings = {
 export type BackendFindingCode = keyof typeof backendFindings;
 export type AgentFindingCode = keyof typeof agentFindings;
 export type FindingCode = BackendFindingCode | AgentFindingCode;
+
+/**
+ * What follows from other findings, as `check: code`: while one of these causes is named, it is no fault of its own. A check whose cause is not
+ * among them keeps its finding. Of two that name a service it must be the same one.
+ */
+export const consequences: Readonly<Record<string, readonly FindingCode[]>> = {
+  'backend: backend_silent': ['engine_unreachable', 'compose_fails', 'service_not_running'],
+  'broker: broker_unreachable': ['name_unresolved'],
+  'data_folder: data_folder_not_writable': ['disk_full', 'disk_files_used_up', 'disk_read_only'],
+  'database: database_unreachable': ['name_unresolved'],
+  'encryption: certificate_expired': ['clock_wrong', 'unit_inactive'],
+  'encryption: certificate_missing': ['unit_inactive'],
+  'images: check_failed': ['engine_unreachable'],
+  'public_certificate: public_certificate_ended': ['clock_wrong'],
+  'public_certificate: public_certificate_ending': ['clock_wrong', 'name_unresolved'],
+  'public_certificate: public_certificate_missing': ['engine_unreachable', 'compose_fails'],
+  'release_server: release_server_silent': ['clock_wrong', 'name_unresolved'],
+  'services: service_not_running': ['image_missing'],
+  'web_server: backend_unhealthy': [
+    'broker_refuses',
+    'broker_unreachable',
+    'data_folder_not_writable',
+    'database_damaged',
+    'database_unreachable',
+    'disk_full',
+    'disk_read_only',
+  ],
+};

@@ -154,7 +154,7 @@ test('the health check tells a station from another program', () => {
     { answer: { kind: 'answer', status: 503, body: '{"checks":{}}' }, expected: ['backend_silent'] },
     { answer: { kind: 'answer', status: 404, body: '<html>' }, expected: ['port_80_taken'] },
     { answer: { kind: 'answer', status: 200, body: '<html>' }, expected: ['port_80_taken'] },
-    { answer: { kind: 'answer', status: 200, body: '<html>' }, port: '8080', expected: ['backend_silent'] },
+    { answer: { kind: 'answer', status: 200, body: '<html>' }, port: '8080', expected: ['port_taken'] },
     { answer: { kind: 'refused' }, expected: ['backend_silent'] },
     { answer: { kind: 'failed', reason: 'no answer in time' }, expected: ['backend_silent'] },
   ];

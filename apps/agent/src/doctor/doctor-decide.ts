@@ -223,7 +223,8 @@ export function decideBackend(url: string, port: string, answer: BackendAnswer):
   if (status >= 200 && status < 300 && body.includes('"checks"')) return { detail: url, findings: [] };
   // The proxy answers with 502 or 503 while the backend is away; a failing backend names its checks.
   if (status >= 500) return silent(`it answered ${status}`);
+  // Not `silent`, which may follow from a stopped service: this is why it does not start.
   return port === '80'
     ? { detail: url, findings: [{ code: 'port_80_taken', values: { reason: `it answered ${status}` } }] }
-    : silent(`it answered ${status} as another program would`);
+    : { detail: url, findings: [{ code: 'port_taken', values: { port } }] };
 }

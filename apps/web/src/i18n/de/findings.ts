@@ -6,6 +6,10 @@ export const finding: FindingTexts = {
     message: 'Das ließ sich nicht prüfen: {{reason}}.',
     help: 'Prüfe noch einmal. Bleibt es dabei, sagt vielleicht das Protokoll des Programms mehr.',
   },
+  follows: {
+    message: 'Die Ursache ist ein anderer Befund dieses Berichts ({{cause}}).',
+    help: 'Behebe den zuerst und prüfe dann noch einmal.',
+  },
   certificate_missing: {
     message: 'In {{folder}} ist kein Zertifikat, deshalb hat die Web-App kein HTTPS.',
     help: 'Der Agent erstellt es innerhalb einer Minute. Bleibt es dabei, steht der Grund im Protokoll des Agents (certificate_failed).',

@@ -6,6 +6,10 @@ export const finding: FindingTexts = {
     message: 'Nie udało się tego sprawdzić: {{reason}}.',
     help: 'Sprawdź ponownie. Jeśli to nie minie, więcej może powiedzieć dziennik programu.',
   },
+  follows: {
+    message: 'Przyczyną jest inny wynik tego raportu ({{cause}}).',
+    help: 'Najpierw usuń tamten problem, a potem sprawdź ponownie.',
+  },
   certificate_missing: {
     message: 'W {{folder}} nie ma certyfikatu, więc aplikacja webowa nie ma HTTPS.',
     help: 'Usługa aktualizacji tworzy go w ciągu minuty. Jeśli to nie minie, przyczyna jest w jej dzienniku (certificate_failed).',
