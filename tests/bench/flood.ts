@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { makeLogins } from '@station/simulators/devices/devices-file';
+import { latestState } from '../rig/latest-state.ts';
 import { createMosquitto } from '../rig/mosquitto.ts';
 import { run } from '../rig/program.ts';
 import { limitOf } from '../rig/strangers.ts';
@@ -124,7 +125,7 @@ type Stored = { external_id: string; counter: number | null };
 
 async function countLost(backend: StationBackend, expected: Record<string, number>): Promise<number> {
   const read = (): number => {
-    const rows = backend.query<Stored>(`select external_id, state ->> 'counter' as counter from devices`);
+    const rows = backend.query<Stored>(`select external_id, ${latestState} ->> 'counter' as counter from devices`);
     const stored = new Map(rows.map(({ external_id, counter }) => [external_id, counter]));
     return Object.entries(expected).filter(([id, stamp]) => stored.get(id) !== stamp).length;
   };

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { makeLogins } from '@station/simulators/devices/devices-file';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { latestState } from '../rig/latest-state.ts';
 import { createMosquitto, type Mosquitto } from '../rig/mosquitto.ts';
 import { run } from '../rig/program.ts';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
@@ -172,7 +173,7 @@ function watchCounters(workspace: Workspace, dataDir: string): () => number {
   const database = new DatabaseSync(join(dataDir, 'station.sqlite'), { readOnly: true, timeout: 5_000 });
   workspace.own({ [Symbol.asyncDispose]: async () => database.close() });
   const query = database.prepare(
-    `select coalesce(sum(coalesce(state ->> 'counter', ${counterOf(0)}) - ${counterOf(0)}), 0) as n from devices`,
+    `select coalesce(sum(coalesce(${latestState} ->> 'counter', ${counterOf(0)}) - ${counterOf(0)}), 0) as n from devices`,
   );
   return () => Number(query.get()?.['n']);
 }

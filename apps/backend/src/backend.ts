@@ -41,6 +41,8 @@ export type Backend = AsyncDisposable & {
   /** Every registered route, with its access rule. */
   routes: readonly DescribedRoute[];
   db: Database;
+  /** Moves what devices reported into its tables. */
+  settle(): Promise<void>;
 };
 
 /** `onRestart`: the agent, or a restore, asks for it. */
@@ -87,6 +89,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
     deviceEvents: events,
     routes,
     db: store.db,
+    settle: store.logged.settle,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -358,6 +358,7 @@ const devices: Begin = async (world) => {
         return (await world.station.clock()).provisionalSince === null;
       });
       if (!world.row.isHistoryTrue) return;
+      await backend.settle();
       const rows = await backend.db.selectFrom('device_samples').select(['value', 'at']).orderBy('value').execute();
       assert.deepEqual(
         rows.map(({ value }) => value),

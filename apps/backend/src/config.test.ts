@@ -97,6 +97,7 @@ test('every setting is taken over', () => {
       username: 'station',
       password: 'other-secret',
       caFile: '/data/ca.pem',
+      inflight: 10,
     },
     proxy: { http: null, https: 'http://station:proxy-secret@proxy.example:3128', except: '192.168.1.5' },
     webhookAllow: ['192.168.1.0/24', 'fd00::1'],

@@ -143,6 +143,9 @@ function contradictions({ values, isSet }: Reading<typeof backendVariables>, env
   if (values.MQTT_URL === null && !values.MQTT_PLAIN && !isSet('MQTT_TLS_FILE')) {
     problems.push('MQTT_PLAIN=false needs MQTT_TLS_FILE: otherwise no device reaches the broker');
   }
+  if (!/^([1-9]\d{0,4})?$/.test(inflightOf(env['MQTT_URL']))) {
+    problems.push('inflight of MQTT_URL must be a number from 1 to 99999');
+  }
   if (!isSet('REPLICA_ID')) return problems;
   // Replicas share the database, the broker, and the secret that signs their tokens.
   const needs = {
@@ -156,10 +159,17 @@ function contradictions({ values, isSet }: Reading<typeof backendVariables>, env
   return problems;
 }
 
+/** Empty: unset, or no URL at all. */
+const inflightOf = (url = ''): string =>
+  (URL.canParse(url.trim()) && new URL(url.trim()).searchParams.get('inflight')) || '';
+
 function toAgentTarget({ AGENT_SOCKET: path, AGENT_URL: url }: BackendValues): AgentTarget | null {
   if (path !== null) return { kind: 'socket', path };
   return url === null ? null : { kind: 'tcp', url };
 }
+
+/** What every broker sends at least; RabbitMQ sends no more. */
+const defaultInflight = 10;
 
 function toMqttConfig(values: BackendValues): MqttConfig {
   const { MQTT_URL: url, MQTT_USERNAME: username, MQTT_PASSWORD: password, MQTT_CA_FILE: caFile } = values;
@@ -169,7 +179,8 @@ function toMqttConfig(values: BackendValues): MqttConfig {
     const tls = certificateFile === null ? null : values.MQTT_TLS_PORT;
     return { kind: 'embedded', host: values.MQTT_HOST, ports: { plain, tls }, certificateFile };
   }
-  return { kind: 'external', url, username, password, caFile };
+  const inflight = Number(inflightOf(url) || defaultInflight);
+  return { kind: 'external', url, inflight, username, password, caFile };
 }
 
 const helperVariables = ['PATH', 'TZ', 'LANG', 'DBUS_SYSTEM_BUS_ADDRESS'];

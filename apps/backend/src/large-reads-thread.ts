@@ -5,6 +5,7 @@ import { openSqliteReader } from './core/adapters/sqlite.ts';
 import { createSqliteDialect } from './core/adapters/sqlite-dialect.ts';
 import { createLargeReads, type LargeAnswer } from './devices/large-reads.ts';
 import type { LargeQuestion } from './devices/threaded-reads.ts';
+import { createLoggedReports } from './store/logged-reports.ts';
 import type { Schema } from './store/schema.ts';
 
 /** What the thread of `devices/threaded-reads.ts` does: it composes the reads on a connection of its own. */
@@ -14,7 +15,10 @@ answerQuestions<LargeQuestion, LargeAnswer>({
   open: (file) => {
     const dialect = createSqliteDialect(openSqliteReader(String(file)), () => undefined);
     const store = { db: new Kysely<Schema>({ dialect }), kind: 'sqlite' } as const;
-    return ({ read, now }) => createLargeReads({ store, clock: { ...systemClock, now: () => now } })(read);
+    return ({ read, now, newer }) => {
+      const logged = createLoggedReports(newer);
+      return createLargeReads({ store: { ...store, logged }, clock: { ...systemClock, now: () => now } })(read);
+    };
   },
   given: ({ body }) => [body.buffer],
 });

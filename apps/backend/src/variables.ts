@@ -123,7 +123,7 @@ export const backendVariables = {
       secret: true,
       otherwise: 'the broker inside the backend, or the service mqtt of the stack',
       example: 'mqtts://backend:<password>@broker.example:8883',
-      help: 'Another MQTT broker.',
+      help: 'Another MQTT broker. With `?inflight=` and how many messages it sends without an acknowledgement, where that is more than 10.',
     },
     MQTT_USERNAME: { check: is.text, help: 'User name at that broker, where MQTT_URL has none.' },
     MQTT_PASSWORD: { check: is.text, secret: true, help: 'Password of the backend at the broker.' },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { extent } from '../../rig/extent.ts';
+import { latestState } from '../../rig/latest-state.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createRandom } from '../../faults/choice.ts';
 import { install, kinds, stationId, type Installation } from './installation.ts';
@@ -25,8 +26,9 @@ async function readStored(station: Installation): Promise<Stored> {
     const numbers = events.get(name) ?? new Set();
     events.set(name, numbers.add((JSON.parse(data) as { n: number }).n));
   }
+  const state = station.env['DATABASE_URL'] === undefined ? latestState : 'state';
   const devices = await station.query<{ name: string; state: string }>(
-    'select external_id as name, state from devices',
+    `select external_id as name, ${state} as state from devices`,
   );
   const numberOf = (state: string): number => (JSON.parse(state) as { n?: number }).n ?? -1;
   return { events, states: new Map(devices.map(({ name, state }) => [name, numberOf(state)])) };

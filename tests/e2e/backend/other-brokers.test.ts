@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { Aedes } from 'aedes';
 import type { IClientOptions } from 'mqtt';
 import { connectDevice, type TestDevice } from '@station/backend/testing/test-device';
+import { latestState } from '../../rig/latest-state.ts';
 import { waitFor } from '../../rig/program.ts';
 import { install, stationId, type Installation } from './installation.ts';
 
@@ -37,7 +38,7 @@ async function live(station: Installation, lamp: TestDevice): Promise<void> {
 async function lampRow(station: Installation): Promise<{ id: string; state: string }> {
   const name = station.logins[3]?.externalId ?? '';
   const [row] = await station.query<{ id: string; state: string }>(
-    `select id, state from devices where external_id = '${name}'`,
+    `select id, ${latestState} as state from devices where external_id = '${name}'`,
   );
   assert.ok(row);
   return row;

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { deviceTopic } from '@station/protocol/topics';
+import { latestState } from '../../rig/latest-state.ts';
 import { waitFor } from '../../rig/program.ts';
 import { install, stationId, type Installation } from '../backend/installation.ts';
 
@@ -41,7 +42,7 @@ async function publish(
 }
 
 const stateOf = async (station: Installation): Promise<string | undefined> =>
-  (await station.query<{ state: string }>('select state from devices'))[0]?.state;
+  (await station.query<{ state: string }>(`select ${latestState} as state from devices`))[0]?.state;
 
 for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const) {
   test(`the messages of all clients arrive: ${kind}`, { timeout: 300_000 }, async () => {

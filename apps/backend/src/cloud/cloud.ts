@@ -218,6 +218,7 @@ function deliveryOf({ parts, config, outbox, deadLetters, channels, signals }: B
   const { store, clock, logger } = parts;
   return createDelivery({
     db: store.db,
+    logged: store.logged,
     outbox,
     deadLetters,
     isActive: channels.has,

@@ -4,6 +4,7 @@ import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import type { Database } from '../store/schema.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeadLetterStore } from './dead-letter-store.ts';
@@ -37,6 +38,8 @@ export type Delivery = AsyncDisposable & {
 
 export type DeliveryParts = {
   db: Database;
+  /** What is newer than the tables; unset: nothing. */
+  logged?: Pick<LoggedReports, 'over' | 'settle'>;
   outbox: Pick<OutboxStore, 'read' | 'remove'>;
   deadLetters: Pick<DeadLetterStore, 'add'>;
   isActive(channel: EventChannel): boolean;
@@ -298,7 +301,7 @@ async function sendStates(state: State, to: Delivering): Promise<void> {
     throw error;
   });
   if (state.connection !== to) return putBack();
-  for (const row of rows) sendState(state, to, row);
+  for (const row of parts.logged?.over(rows) ?? rows) sendState(state, to, row);
   if (dirty.size > 0) wake(state);
 }
 
@@ -309,7 +312,8 @@ function sendState({ statesAt }: State, to: Delivering, row: StateRow): void {
   to.notify('device.stateChanged', { deviceId, state: readState(state), at: isoTime(at) });
 }
 
-async function markStatesSince({ parts: { db, clock }, dirty }: State, sentAt: number): Promise<void> {
+async function markStatesSince({ parts: { db, logged, clock }, dirty }: State, sentAt: number): Promise<void> {
+  await logged?.settle();
   // After the clock was set back, new states have old times.
   const since = sentAt > clock.now() ? 0 : sentAt - stateMarginMs;
   for (const { id } of await db.selectFrom('devices').select('id').where('state_at', '>', since).execute()) {

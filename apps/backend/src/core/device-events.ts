@@ -33,7 +33,7 @@ export type Written = {
   cutIds: readonly string[];
 };
 
-/** Events of devices. They are emitted after they are on disk, in the order they occurred. */
+/** Events of devices, in the order they occurred. They are on disk then, but for measured values that may wait for it (ADR 80). */
 export type DeviceEvent =
   /**
    * Reports as written. Every heartbeat adds a status report; `status` events are the changes. `before` is set only on the replica that
@@ -71,10 +71,10 @@ export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
 export type DeviceReport = { deviceId: string; at: number } &
   /**
    * `sentAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. `isOverRate`: the
-   * device sends faster than its history takes; all but the history takes it.
+   * device sends faster than its history takes; all but the history takes it. `mayWait`: its sender does not wait for it to be on disk.
    */
   (
-    | { kind: 'state'; state: Readonly<Record<string, unknown>>; sentAt?: number; isOverRate?: true }
+    | { kind: 'state'; state: Readonly<Record<string, unknown>>; sentAt?: number; isOverRate?: true; mayWait?: true }
     | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>>; isOverRate?: true }
     /** `quietSince`: offline is valid only if no message of the device arrived after this time. */
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }

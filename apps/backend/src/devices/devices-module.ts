@@ -9,12 +9,13 @@ import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import { serve } from '../http/serve.ts';
 import { dropReasons } from '../mqtt/dropped-messages.ts';
 import { type Mqtt, type MqttConfig, startMqtt } from '../mqtt/mqtt.ts';
-import type { MqttSharing, UnregisteredDevices, WriteReports } from '../mqtt/ports.ts';
+import type { MqttSharing, TakeReports, UnregisteredDevices, WriteReports } from '../mqtt/ports.ts';
 import { type Module, opened, type Platform } from '../platform/module.ts';
 import { type CommandTransaction, createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createDeviceStore, type DeviceStore } from '../store/device-store.ts';
 import { completeTransitions } from '../history/device-transitions.ts';
 import { createRemovedLogins } from '../store/removed-device-store.ts';
+import { openReportLog } from '../history/report-log.ts';
 import { type WriteAlong, writeReports } from '../history/report-store.ts';
 import { startStationRuns } from './station-runs.ts';
 import type { StorageHealth } from '../store/storage-health.ts';
@@ -75,7 +76,15 @@ export type DevicesDoor = {
 };
 
 /** What it is opened with. */
-type Parts = DevicesNeeds & { platform: Platform; devices: DeviceStore; types: RunningDeviceTypes };
+type Parts = DevicesNeeds & {
+  platform: Platform;
+  devices: DeviceStore;
+  types: RunningDeviceTypes;
+  reports: Reports;
+};
+
+/** How reports get to the disk. */
+type Reports = { write: WriteReports; take?: TakeReports };
 
 /** How long the start waits for a broker that does not answer. */
 const brokerWaitMs = 2_000;
@@ -89,10 +98,13 @@ export const devicesModule: Module<DevicesNeeds, DevicesDoor> = {
     const { host, store, hub, events } = platform;
     const { clock, logger } = host;
     await using opening = new AsyncDisposableStack();
-    const devices = createDeviceStore({ db: store.db, clock });
+    const devices = createDeviceStore({ db: store.db, logged: store.logged, clock });
     const types = opening.use(await openDeviceTypes(platform, config));
     if (sharing !== null) opening.use(sharing.onGap(types.reload));
-    const parts: Parts = { ...needs, platform, devices, types };
+    const reports = await openReports(platform, needs);
+    // A release that knows no log reads the tables alone.
+    opening.defer(() => store.logged.settle().catch((error: unknown) => logger.failed('settling reports', error)));
+    const parts: Parts = { ...needs, platform, devices, types, reports };
     // Before what publishes each report of a device at /ws.
     const places = opening.use(await allPlaces.start({ hub, events, devices, clock, logger }));
     const messages = opening.use(await startDeviceMessages({ hub, events, devices, clock }));
@@ -214,17 +226,26 @@ async function openUnregisteredDevices(
   );
 }
 
+/** Several backends, and a server, write every report at once: the log is for one file on a card. */
+async function openReports(
+  { host, store, trustedTime }: Platform,
+  { config, sharing }: DevicesNeeds,
+): Promise<Reports> {
+  const { clock, logger } = host;
+  const newId = createEventIds(() => clock.now());
+  const { writeAlong } = config;
+  if (sharing !== null) return { write: (reports) => sharing.writeReports(reports, newId, writeAlong) };
+  if (store.kind === 'sqlite') return openReportLog({ store, trustedTime, newId, writeAlong, clock, logger });
+  return { write: (reports) => writeReports(store, reports, newId, writeAlong) };
+}
+
 async function startBrokerLink(
-  { config, platform, storage, devices, types, expected, sharing }: Parts,
+  { config, platform, storage, devices, types, expected, sharing, reports }: Parts,
   logins: readonly FileLogin[],
   unregistered: UnregisteredDevices,
 ): Promise<Mqtt> {
   const { host, store, stationId, conditions, events } = platform;
   const { clock, disk, logger } = host;
-  const newId = createEventIds(() => clock.now());
-  const { writeAlong } = config;
-  const write: WriteReports = (reports) =>
-    sharing?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong);
   return startMqtt({
     config: config.mqtt,
     stationId,
@@ -236,7 +257,8 @@ async function startBrokerLink(
     unregistered,
     expected,
     conditions,
-    writeReports: write,
+    writeReports: reports.write,
+    takeReports: reports.take,
     storage,
     events,
     clock,
@@ -272,7 +294,8 @@ function openReads(opening: AsyncDisposableStack, { config, platform }: Parts): 
   const { readThreadOf: data } = config;
   if (data === null) return reads;
   const source = new URL('../large-reads-thread.ts', import.meta.url);
+  const { logged } = store;
   const program = (): string => findThreadProgram('station-large-reads.mjs', source);
   const thread = opening.use(createAskedThread<LargeQuestion, LargeAnswer>({ program, data, idleMs }));
-  return createThreadedReads({ thread, reads, clock, logger });
+  return createThreadedReads({ thread, reads, logged, clock, logger });
 }

@@ -5,6 +5,7 @@ import type { DeviceEvent } from '@station/protocol/devices';
 import { maxAnswerBytes } from '@station/protocol/rest';
 import { fittingJson } from '../http/pages.ts';
 import type { Store } from '../store/database.ts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import { createDeviceStore, toDevice } from '../store/device-store.ts';
 import { type ActivityQuery, type ActivityRow, createActivityStore } from './activity-store.ts';
 import type { Stretch } from '../history/downsampling.ts';
@@ -30,9 +31,11 @@ export type LargeAnswer = {
 /** Answers large reads. @throws (rejects) errors of the database. */
 export type LargeReads = (read: LargeRead) => Promise<LargeAnswer>;
 
+type ReadStore = Pick<Store, 'db' | 'kind'> & { logged?: LoggedReports };
+
 /** Answers in this thread. @param clock of the station. */
-export function createLargeReads({ store, clock }: { store: Pick<Store, 'db' | 'kind'>; clock: Clock }): LargeReads {
-  const devices = createDeviceStore({ db: store.db, clock });
+export function createLargeReads({ store, clock }: { store: ReadStore; clock: Clock }): LargeReads {
+  const devices = createDeviceStore({ ...store, clock });
   const activity = createActivityStore(store.db);
   const history = createHistoryStore({ store, clock });
   return async (read) => {

@@ -94,6 +94,7 @@ test('values left out of a message are counted and logged with its topic; the me
   await using lamp = await connectDevice(running.backend.mqttAddress ?? '', login);
   const names = (prefix: string) => Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${prefix}${n}`, n]));
   for (const prefix of ['a', 'b', 'c']) await lamp.publish('state', { state: names(prefix) });
+  await running.backend.settle();
   const { state } = await running.backend.db.selectFrom('devices').select('state').executeTakeFirstOrThrow();
   assert.equal(Object.keys(JSON.parse(state) as object).length, maxStateKeys);
   const metrics = await readMetrics(running);

@@ -20,7 +20,8 @@ export const firmwareModule: Module<FirmwareNeeds, null> = {
   open: async ({ host, store, hub, events, leadership, agent }, { config, publicUrl, commands, devices, types }) => {
     const { clock, logger } = host;
     const { isLeader } = leadership;
-    const firmware = startFirmware({ config, publicUrl, db: store.db, hub, events, commands, isLeader, clock, logger });
+    const { db, logged } = store;
+    const firmware = startFirmware({ config, publicUrl, db, logged, hub, events, commands, isLeader, clock, logger });
     return opened(firmware, null, {
       serve: async ({ app }) => {
         await registerFirmwareRoutes(app, { firmware, agent });

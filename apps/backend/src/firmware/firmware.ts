@@ -4,6 +4,7 @@ import { targetStates, type Rollout, type RolloutTarget, type TargetState } from
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import type { Database } from '../store/schema.ts';
 import { createImageStore, type FirmwareImage, type ImageStore } from './image-store.ts';
 import { defaultSettings, waveLimits } from './rollout-decide.ts';
@@ -26,6 +27,8 @@ export function startFirmware(parts: {
   /** The reverse proxy as the local network sees it, without a slash at the end. */
   publicUrl: () => Promise<string>;
   db: Database;
+  /** What is newer than the tables; unset: nothing. */
+  logged?: Pick<LoggedReports, 'over'>;
   hub: Pick<SocketHub, 'broadcast'>;
   events: DeviceEvents;
   commands: Pick<Commands, 'send'>;
@@ -33,10 +36,10 @@ export function startFirmware(parts: {
   logger: BackendLogger;
   isLeader?: () => boolean;
 }): Firmware {
-  const { config, db, hub, clock, ...others } = parts;
+  const { config, db, logged, hub, clock, ...others } = parts;
   const { soakMs, concurrency, startsPerMinute, attempts: maxFailures } = config;
   const images = createImageStore({ db, clock });
-  const store = createRolloutStore({ db, clock });
+  const store = createRolloutStore({ db, logged, clock });
   const pathOf = ({ path, file }: FirmwareImage): string => path ?? `${config.folder}/${file}`;
   const rollouts = startRollouts({
     ...others,

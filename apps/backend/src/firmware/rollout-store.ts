@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { firmwareNamesOf, parseFirmwareName } from '@station/protocol/firmware';
 import type { RolloutState } from '@station/protocol/firmware-rollouts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
 import { isWanted, type DeviceFacts, type ImageFacts } from './rollout-decide.ts';
 import type { Rollout, RolloutSettings, Target } from './target-decide.ts';
@@ -59,7 +60,16 @@ export type RolloutStore = {
 const activeStates = ['waiting_approval', 'running', 'paused'] as const satisfies RolloutState[];
 const endings: readonly RolloutState[] = ['done', 'stopped', 'aborted', 'superseded'];
 
-export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }): RolloutStore {
+/** @param logged what is newer than the tables; unset: nothing. */
+export function createRolloutStore({
+  db,
+  logged,
+  clock,
+}: {
+  db: Database;
+  logged?: Pick<LoggedReports, 'over'> | undefined;
+  clock: Clock;
+}): RolloutStore {
   const all = () => rolloutsIn(db);
   return {
     list: async (limit) => (await all().orderBy('id', 'desc').limit(limit).execute()).map(toRollout),
@@ -85,7 +95,7 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
       const query = db.selectFrom('firmware_targets').selectAll().where('rollout_id', '=', rolloutId);
       return (await query.orderBy('device_id').execute()).map(toTarget);
     },
-    devices: (name, rolloutId) => readDevices(db, name, rolloutId),
+    devices: (name, rolloutId) => readDevices(db, name, { rolloutId, ...(logged && { logged }) }),
     create: (rollout) => db.transaction().execute((transaction) => create(transaction, rollout, clock.now())),
     enrol: (rolloutId, deviceId) =>
       db.transaction().execute((transaction) => enrol(transaction, rolloutId, deviceId, clock.now())),
@@ -207,7 +217,7 @@ async function save(
 async function readDevices(
   db: Database | DatabaseTransaction,
   name: string,
-  rolloutId?: string,
+  { rolloutId, logged }: { rolloutId?: string | undefined; logged?: Pick<LoggedReports, 'over'> } = {},
 ): Promise<Map<string, DeviceFacts>> {
   const targets = db
     .selectFrom('firmware_targets')
@@ -223,7 +233,7 @@ async function readDevices(
   const images = await db.selectFrom('firmware_images').select('type').distinct().execute();
   const names = new Set(images.map(({ type }) => type));
   return new Map(
-    rows.map((row) => {
+    (logged?.over(rows) ?? rows).map((row) => {
       const { id, status, firmware_version: firmwareVersion, chip, last_seen_at: lastSeenAt } = row;
       const isServed = firmwareNamesOf(row).find((own) => names.has(own)) === name;
       return [id, { isOnline: status === 'online', firmwareVersion, chip, lastSeenAt, isServed }];

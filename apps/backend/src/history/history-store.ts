@@ -4,6 +4,7 @@ import { ownValue } from '@station/protocol/own-value';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 import type { Store } from '../store/database.ts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import { statusCapability, transitionValue } from './transition-fold.ts';
 import { readState } from '../core/device-state.ts';
 import { deleteRows } from './history-rows.ts';
@@ -52,7 +53,9 @@ const hoursKeptMs = 2 * 365 * dayMs;
 /** Kept to answer what happened to a command. The lasting record of a device is its events. */
 export const commandsKeptMs = 7 * dayMs;
 
-type Parts = { store: Pick<Store, 'db' | 'kind'>; trustedTime?: TrustedTime; clock: Clock };
+/** `logged`: what is not in the tables yet; unset: nothing. */
+type ReadStore = Pick<Store, 'db' | 'kind'> & { logged?: Pick<LoggedReports, 'settle'> };
+type Parts = { store: ReadStore; trustedTime?: TrustedTime; clock: Clock };
 
 export function createHistoryStore({ store, trustedTime = alwaysTrusted, clock }: Parts): HistoryStore {
   const exactFromMs = (): number => {
@@ -61,8 +64,12 @@ export function createHistoryStore({ store, trustedTime = alwaysTrusted, clock }
   };
   return {
     exactFromMs,
-    kindOf: (deviceId, capability) => kindOf(store, deviceId, capability),
+    kindOf: async (deviceId, capability) => {
+      await store.logged?.settle();
+      return kindOf(store, deviceId, capability);
+    },
     read: async ({ resolutionMs: askedMs, ...query }) => {
+      await store.logged?.settle();
       const nowMs = clock.now();
       const frame = frameOf({ ...query, askedMs, nowMs, exactFromMs: exactFromMs() });
       const endMs = Math.min(frame.toMs, nowMs);
@@ -79,6 +86,7 @@ export function createHistoryStore({ store, trustedTime = alwaysTrusted, clock }
       return { kind: 'number', ...whole, points: await read(store, stretch, frame.resolutionMs) };
     },
     downsample: async (signal) => {
+      await store.logged?.settle();
       const now = clock.now();
       // Samples whose times may still be corrected are in no hour.
       const until = startOfHour(Math.min(now, trustedTime.unsureSince() ?? now));

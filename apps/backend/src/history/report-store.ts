@@ -21,28 +21,42 @@ export async function writeReports(
   newId: () => string,
   writeAlong?: WriteAlong,
 ): Promise<Written> {
-  return db.transaction().execute(async (transaction) => {
-    const found = await readStates(transaction, kind, reports);
-    const folded = foldReports(reports, found, newId);
-    await writeAlong?.(transaction, kind, folded);
-    const transitions = await insertTransitions(transaction, kind, folded.transitions);
-    await updateDevices(transaction, kind, folded.changes);
-    await insertEvents(transaction, kind, folded);
-    await insertSamples(transaction, kind, folded);
-    await countReports(transaction, kind, folded, transitions);
-    const before = new Map(found.values().map(({ id, state }) => [id, state]));
-    return { reports: folded.taken, before, cut: externalIds(folded.cut, found), cutIds: folded.cut };
-  });
+  const writing: WritesWith = { kind, newId, writeAlong };
+  return db.transaction().execute((transaction) => writeReportsIn(transaction, reports, writing));
 }
 
-type FoundState = StoredState & { id: string; external_id: string };
+export type WritesWith = { kind: Kind; newId: () => string; writeAlong: WriteAlong | undefined };
+
+/** As {@link writeReports}, within a transaction. */
+export async function writeReportsIn(
+  transaction: DatabaseTransaction,
+  reports: readonly DeviceReport[],
+  { kind, newId, writeAlong }: WritesWith,
+): Promise<Written> {
+  const found = await readStates(transaction, kind, reports);
+  const folded = foldReports(reports, found, newId);
+  await writeAlong?.(transaction, kind, folded);
+  const transitions = await insertTransitions(transaction, kind, folded.transitions);
+  await updateDevices(transaction, kind, folded.changes);
+  await insertEvents(transaction, kind, folded);
+  await insertSamples(transaction, kind, folded);
+  await countReports(transaction, kind, folded, transitions);
+  return writtenOf(folded, found);
+}
+
+export function writtenOf({ taken, cut }: FoldedReports, found: ReadonlyMap<string, FoundState>): Written {
+  const before = new Map(found.values().map(({ id, state }) => [id, state]));
+  return { reports: taken, before, cut: externalIds(cut, found), cutIds: cut };
+}
+
+export type FoundState = StoredState & { id: string; external_id: string };
 
 /**
  * States of the devices that report one. PostgreSQL locks the rows until they are written, always in the same order, so that replicas wait
  * for each other and neither lose a value nor deadlock.
  */
-async function readStates(
-  transaction: DatabaseTransaction,
+export async function readStates(
+  transaction: Database | DatabaseTransaction,
   kind: Kind,
   reports: readonly DeviceReport[],
 ): Promise<ReadonlyMap<string, FoundState>> {
@@ -62,6 +76,9 @@ async function readStates(
 
 export const externalIds = (ids: readonly string[], found: ReadonlyMap<string, { external_id: string }>): string[] =>
   ids.flatMap((id) => found.get(id)?.external_id ?? []);
+
+/** States may have waited this long (ADR 80); what was written at once meanwhile is newer. After a longer time the clock was set back. */
+const waitedMs = 60 * 60_000;
 
 export async function updateDevices(
   transaction: DatabaseTransaction,
@@ -88,7 +105,9 @@ export async function updateDevices(
   });
   await sql`
     update devices set
-      last_seen_at = coalesce(given."lastSeenAt", last_seen_at),
+      last_seen_at = case
+        when devices.last_seen_at > given."lastSeenAt" and devices.last_seen_at < given."lastSeenAt" + ${sql.lit(waitedMs)}
+        then devices.last_seen_at else coalesce(given."lastSeenAt", devices.last_seen_at) end,
       state = coalesce(given.state, devices.state),
       state_at = coalesce(given."stateAt", state_at),
       value_times = nullif(coalesce(given."valueTimes", devices.value_times), ''),

@@ -54,6 +54,8 @@ type BridgeParts = {
 };
 
 const retryMs = 1_000;
+/** Larger messages are written at once, so that little memory waits. */
+const maxWaitingBytes = 4_096;
 /** How long the broker keeps a handshake answer for a device that went offline again. */
 export const ackExpiresInMs = 60_000;
 /** An answer to a removed device must not wait until the device was perhaps added again. */
@@ -120,7 +122,8 @@ function take(
     return done;
   }
   keeper.received(device.id);
-  const whole = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
+  const mayWait = message.mayWait === true && message.payload.length <= maxWaitingBytes;
+  const whole = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt, mayWait });
   const report = whole && context.history.limited(whole, message.payload.length);
   const changed = faults.received(device.id, end, read.fault, at);
   const isOnlineReport = (): boolean => end === 'heartbeat' || keeper.status(device.id) !== 'online';
@@ -197,14 +200,17 @@ async function takeUnregistered(
   return drop(context, 'unknown_device', from.topic);
 }
 
-type Origin = { deviceId: string; at: number; sentAt: number | undefined };
+type Origin = { deviceId: string; at: number; sentAt: number | undefined; mayWait: boolean };
 
 /** Null: the message only shows that the device is online. */
-function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, sentAt }: Origin): DeviceReport | null {
+function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, sentAt, mayWait }: Origin): DeviceReport | null {
   switch (end) {
     case 'state': {
       const { state } = body as DeviceState;
-      return { kind: 'state', deviceId, at, state, ...(sentAt === undefined ? {} : { sentAt }) };
+      const report = { kind: 'state', deviceId, at, state } as const;
+      // The fast path for nearly every message.
+      if (sentAt === undefined && !mayWait) return report;
+      return { ...report, ...(sentAt !== undefined && { sentAt }), ...(mayWait && { mayWait }) };
     }
     case 'event': {
       const { event: eventKind, data } = body as DeviceEventMessage;

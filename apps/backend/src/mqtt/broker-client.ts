@@ -18,6 +18,8 @@ export type BrokerSession = BrokerLink & {
 export type BrokerClientOptions = {
   /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
   url: string;
+  /** How many messages the broker sends without an acknowledgement. */
+  inflight: number;
   username: string | null;
   password: string | null;
   stationId: string;
@@ -212,7 +214,7 @@ async function subscribe(client: MqttClient, topics: string[]): Promise<void> {
  */
 function acknowledgeWhenDone(
   client: MqttClient,
-  { handler, waiting, shared, clock }: BrokerClientOptions,
+  { handler, waiting, shared, inflight, clock }: BrokerClientOptions,
   backlog: SessionBacklog | null,
 ): { quiet(): Promise<void> } {
   let receivedMs = clock.monotonic();
@@ -256,7 +258,11 @@ function acknowledgeWhenDone(
     open += 1;
     const sentAt = backlog?.sentAt(packet.dup);
     const { topic } = packet;
-    const handled = handler.onMessage(sentAt === undefined ? { topic, payload } : { topic, payload, sentAt });
+    // The broker must never have to wait for what may wait: then new messages would be late.
+    const mayWait = shared === null && open <= inflight / 2;
+    const handled = handler.onMessage(
+      sentAt === undefined ? { topic, payload, mayWait } : { topic, payload, sentAt, mayWait },
+    );
     acknowledgements.handled(handled, messageId);
     waitingBytes += payload.length;
     written(handled, payload.length);

@@ -7,6 +7,8 @@ export type IncomingMessage = {
   payload: Buffer;
   /** Earliest possible send time, set when it may have waited at the broker while a newer message reached another replica. */
   sentAt?: number;
+  /** Its acknowledgement may wait: the sender expects none, or has its own from an external broker. */
+  mayWait?: boolean;
 };
 
 /** The station's link to a broker: the embedded broker, or a connection to an external one. */

@@ -9,8 +9,10 @@ import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../
 import { until } from '../testing/until.ts';
 
 const addressOf = ({ backend }: RunningBackend): string => backend.mqttAddress ?? '';
-const rowOf = ({ backend }: RunningBackend, { id }: DeviceLogin) =>
-  backend.db.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const rowOf = async ({ backend }: RunningBackend, { id }: DeviceLogin) => {
+  await backend.settle();
+  return backend.db.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+};
 const closingOf = ({ client }: TestDevice): Promise<void> => new Promise((resolve) => client.once('close', resolve));
 
 test('the life of a device: handshake, heartbeat, state, event; acknowledged means on disk', async () => {

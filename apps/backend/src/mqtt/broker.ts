@@ -142,6 +142,8 @@ function takePublished(
   return (client, packet, done) => {
     const { topic } = packet;
     const payload = Buffer.from(packet.payload);
+    // At QoS 1 many devices send again, or give up, when a second passes without the acknowledgement.
+    const mayWait = packet.qos === 0;
     packet.topic = nowhere;
     packet.retain = false;
     packet.payload = Buffer.alloc(0);
@@ -155,7 +157,7 @@ function takePublished(
     }
     // The last will of an older connection says nothing of a device that has a newer one.
     if (client?.closed === true && parsed?.end === 'heartbeat' && isConnected(state, parsed.externalId)) return done();
-    const handle = (): void => whenHandled(handler.onMessage({ topic, payload }), done);
+    const handle = (): void => whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
     state.reading.whenDue(name ?? '', topic.length + payload.length, handle);
   };
 }

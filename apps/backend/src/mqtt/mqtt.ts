@@ -39,6 +39,8 @@ export type MqttConfig =
   | {
       kind: 'external';
       url: string;
+      /** How many messages the broker sends without an acknowledgement. */
+      inflight: number;
       username: string | null;
       password: string | null;
       /** PEM file of the certificate authorities for an `mqtts://` broker; null: Node's default list. */
@@ -101,7 +103,10 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   };
   const open = trackOpenMessages(bridge.receive);
   // After the link is closed: devices do not repeat messages at QoS 0.
-  starting.defer(() => open.settled(clock));
+  starting.defer(() => {
+    flow.writer.hurry();
+    return open.settled(clock);
+  });
   const handler = { onMessage: open.receive, onListening };
   const link = starting.use(await openLink(parts, { handler, flow, dropped, authority, reconnects }));
   outgoing.attach(link);

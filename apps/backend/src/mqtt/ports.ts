@@ -47,6 +47,9 @@ type RemovedLogin = { deviceId: string; externalId: string };
 /** Writes a batch as a whole or not at all. Resolved means on disk. */
 export type WriteReports = (reports: readonly DeviceReport[]) => Promise<Written>;
 
+/** Publishes a batch that may wait for the disk; the next write brings it there. Null: it must be written. */
+export type TakeReports = (reports: readonly DeviceReport[]) => Promise<Written | null>;
+
 /** `before` is set for reports that this process wrote itself. */
 export type OnReports = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 

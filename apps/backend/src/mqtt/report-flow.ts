@@ -7,7 +7,7 @@ import { databaseFaultOf } from '../core/storage-faults.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
 import { createDeviceFaults, type DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
-import type { MqttDevices, MqttSharing, OnReports, WriteReports } from './ports.ts';
+import type { MqttDevices, MqttSharing, OnReports, TakeReports, WriteReports } from './ports.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 export type ReportFlowParts = {
@@ -16,6 +16,8 @@ export type ReportFlowParts = {
   sharing: MqttSharing | null;
   devices: MqttDevices;
   writeReports: WriteReports;
+  /** Unset: every report is written at once. */
+  takeReports?: TakeReports | undefined;
   /** Hears how writes end. */
   storage: { failed(error: unknown): void; written(): void };
   events: DeviceEvents;
@@ -66,15 +68,19 @@ export async function openReportFlow(
 }
 
 function createWriter(
-  { stationId, sharing, writeReports, storage, clock, logger }: ReportFlowParts,
+  { stationId, sharing, writeReports, takeReports, storage, clock, logger }: ReportFlowParts,
   dropped: DroppedMessages,
   onReports: OnReports,
   onStates: (states: WrittenStates) => void,
 ): ReportWriter {
   return createReportWriter({
-    writeBatch: writeReports,
-    onWritten: (_given, { reports, before, cut, cutIds }) => {
+    writeBatch: async (reports) => {
+      const written = await writeReports(reports);
       storage.written();
+      return written;
+    },
+    ...(takeReports && { takeBatch: takeReports }),
+    onWritten: (_given, { reports, before, cut, cutIds }) => {
       for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
       // With replicas, the fan-out emits it on all of them.
       if (sharing === null) onReports(reports, before);

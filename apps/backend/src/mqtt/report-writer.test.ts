@@ -190,3 +190,50 @@ test('disposing the writer waits for the reports it was given', async () => {
   assert.equal(written, 10);
   await Promise.all(all);
 });
+
+test('a batch that is taken is published at once, and acknowledged with the next write', async () => {
+  const published: unknown[] = [];
+  const writes: unknown[][] = [];
+  await using writer = createReportWriter({
+    takeBatch: async (reports) => (numbersOf(reports).includes(3) ? null : reports),
+    writeBatch: async (reports) => {
+      writes.push(numbersOf(reports));
+      return reports;
+    },
+    onWritten: (reports) => published.push(...numbersOf(reports)),
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  const first = writer.write(stateOf(1));
+  await until('it is published', () => published.length === 1);
+  const second = writer.write(stateOf(2));
+  await until('it is published', () => published.length === 2);
+  assert.deepEqual(writes, []);
+  assert.equal(writer.waiting(), 0);
+  await writer.write(stateOf(3));
+  await Promise.all([first, second]);
+  assert.deepEqual(published, [1, 2, 3]);
+  assert.deepEqual(writes, [[3]]);
+});
+
+test('at the end nothing waits longer, also while writing fails', async () => {
+  const writes: unknown[][] = [];
+  let failures = 3;
+  await using writer = createReportWriter({
+    takeBatch: async (reports) => reports,
+    writeBatch: async (reports) => {
+      if (failures-- > 0) throw new Error('full');
+      writes.push(numbersOf(reports));
+      return reports;
+    },
+    onWritten: () => undefined,
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  const held = writer.write(stateOf(1));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  writer.hurry();
+  await held;
+  await writer.write(stateOf(2));
+  assert.deepEqual(writes, [[], [2]]);
+});

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import { nextTurn, pause } from '@station/kit/timers';
+import { after, nextTurn, pause } from '@station/kit/timers';
 import type { DeviceReport } from '../core/device-events.ts';
 import { storageFaultOf } from '../core/storage-faults.ts';
 
@@ -12,8 +12,10 @@ export type ReportWriter = AsyncDisposable & {
    * promise. It never rejects; it stays unresolved while the database cannot be written, also after the writer is disposed.
    */
   write(report: DeviceReport): Promise<RejectedReports>;
-  /** Number of waiting reports: the broker client pauses reading while there are many. */
+  /** Number of waiting reports: the broker client pauses reading while there are many. Those that may wait do not count. */
   waiting(): number;
+  /** From now on no report waits longer than it must: the backend ends. */
+  hurry(): void;
 };
 
 /** As many as one transaction can write without blocking other queries for long. */
@@ -21,6 +23,12 @@ const maxBatch = 5_000;
 
 /** How long reports are gathered at most after a transaction. */
 const maxGatherMs = 10;
+
+/**
+ * How long reports that may wait do so. Each write costs some 30 kB on the card, mostly the file system's journal (ADR 80). A power cut loses
+ * less than one round of devices that report each 30 s.
+ */
+const windowMs = 20_000;
 
 const retryMs = 1_000;
 /** After so many failures, while the same report without content could be written, the report is rejected. */
@@ -31,17 +39,20 @@ const maxRefusals = 3;
  * After a transaction it gathers for as long as writing took, up to 10 ms: otherwise the next batch would be very small.
  *
  * Reports are always written in order of arrival: while the database is offline or full, all wait for the first one.
- * @param writeBatch writes a batch as a whole or not at all.
- * @param onWritten called with each batch and its result once it is on disk, before the promises resolve.
+ * A batch that `takeBatch` takes is published at once, and its promise resolves with the next write, at the latest after 20 s.
+ * @param writeBatch writes a batch and what was taken as a whole or not at all; the batch may be empty.
+ * @param takeBatch null: the batch must be written.
+ * @param onWritten called with each batch and its result once it is on disk or taken, before the promises resolve.
  * @param onFailure called when writing begins to fail.
  */
 export function createReportWriter<T>(options: {
   writeBatch: (reports: readonly DeviceReport[]) => Promise<T>;
+  takeBatch?: (reports: readonly DeviceReport[]) => Promise<T | null>;
   onWritten: (reports: readonly DeviceReport[], result: T) => void;
   onFailure: (error: unknown) => void;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
 }): ReportWriter {
-  const { writeBatch, onWritten, onFailure, clock } = options;
+  const { writeBatch, takeBatch, onWritten, onFailure, clock } = options;
   const closing = new AbortController();
   const state: WriterState = {
     writeAndPublish: async (reports) => {
@@ -55,6 +66,13 @@ export function createReportWriter<T>(options: {
       return null;
     },
     write: async (reports) => void (await writeBatch(reports)),
+    take: async (reports) => {
+      // What cannot be read is written, where failures are handled.
+      const result = await takeBatch?.(reports).catch(() => null);
+      if (result === null || result === undefined) return false;
+      onWritten(reports, result);
+      return true;
+    },
     onFailure,
     clock,
     closing: closing.signal,
@@ -62,11 +80,20 @@ export function createReportWriter<T>(options: {
     waiting: 0,
     running: null,
     isFailing: false,
+    held: [],
+    window: null,
+    isDue: false,
+    isHurried: false,
   };
   return {
     write: (report) => addReport(state, report),
     waiting: () => state.waiting,
+    hurry: () => {
+      state.isHurried = true;
+      endWindow(state);
+    },
     [Symbol.asyncDispose]: async () => {
+      state.window?.[Symbol.dispose]();
       closing.abort();
       while (state.running !== null) await state.running;
     },
@@ -86,6 +113,8 @@ type WriterState = {
   writeAndPublish: (reports: readonly DeviceReport[]) => Promise<Failure>;
   /** Writes without publishing the result. */
   write: (reports: readonly DeviceReport[]) => Promise<void>;
+  /** @returns whether the batch is published and may wait. */
+  take: (reports: readonly DeviceReport[]) => Promise<boolean>;
   onFailure: (error: unknown) => void;
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
   closing: AbortSignal;
@@ -94,6 +123,12 @@ type WriterState = {
   waiting: number;
   running: Promise<void> | null;
   isFailing: boolean;
+  /** Published, and on disk with the next write. */
+  held: Batch[];
+  /** Ends the time of those that are held. */
+  window: Disposable | null;
+  isDue: boolean;
+  isHurried: boolean;
 };
 
 function addReport(state: WriterState, report: DeviceReport): Promise<RejectedReports> {
@@ -122,17 +157,49 @@ async function run(state: WriterState): Promise<void> {
 }
 
 async function writeAll(state: WriterState): Promise<void> {
-  const { batches } = state;
-  for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+  for (let batch = state.batches.shift(); batch !== undefined || state.isDue; batch = state.batches.shift()) {
     const startedMs = state.clock.monotonic();
-    const rejected = new Set<DeviceReport>();
     state.isFailing = false;
-    await writeParts(state, batch.reports, rejected);
-    state.waiting -= batch.reports.length;
-    batch.resolve(rejected);
+    if (batch !== undefined) await handle(state, batch);
+    if (state.isDue) await writeHeld(state);
     const writtenMs = state.clock.monotonic() - startedMs;
     if (state.waiting < maxBatch) await pause(Math.min(writtenMs, maxGatherMs));
   }
+}
+
+async function handle(state: WriterState, batch: Batch): Promise<void> {
+  const { reports } = batch;
+  if (!state.isHurried && (await state.take(reports))) {
+    state.held.push(batch);
+    state.window ??= after(windowMs, () => endWindow(state));
+    state.waiting -= reports.length;
+    return;
+  }
+  const rejected = new Set<DeviceReport>();
+  await writeParts(state, reports, rejected);
+  release(state);
+  state.waiting -= reports.length;
+  batch.resolve(rejected);
+}
+
+/** The time of what is held is up. */
+function endWindow(state: WriterState): void {
+  if (state.held.length === 0) return;
+  state.isDue = true;
+  state.running ??= run(state);
+}
+
+async function writeHeld(state: WriterState): Promise<void> {
+  while ((await tryToWrite(state, [])) !== null) await state.clock.sleep(retryMs, state.closing);
+  release(state);
+}
+
+/** What was held is on disk. */
+function release(state: WriterState): void {
+  state.window?.[Symbol.dispose]();
+  state.window = null;
+  state.isDue = false;
+  for (const { resolve } of state.held.splice(0)) resolve(new Set());
 }
 
 /** Splits a failed batch in halves until the report that cannot be written is alone. */

@@ -20,6 +20,7 @@ test('large messages waiting to be written pause reading by their size; it goes 
   };
   await using link = connectBroker({
     url: broker.url,
+    inflight: 10,
     username: null,
     password: null,
     authority: null,

@@ -31,6 +31,7 @@ export const notificationsModule: Module<NotificationsNeeds, null> = {
         ...needs,
         ...facts,
         db: store.db,
+        logged: store.logged,
         station,
         stationId,
         conditions,

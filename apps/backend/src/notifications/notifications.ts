@@ -28,6 +28,7 @@ export type Notifications = AsyncDisposable & {
 
 export type NotificationsParts = {
   db: Database;
+  logged?: ObserverParts['logged'];
   box: SecretBox;
   settings: SettingsPort;
   station: Pick<StationStore, 'read'>;
@@ -76,6 +77,7 @@ export function startNotifications(parts: NotificationsParts): Notifications {
       signal,
       observer: createObserver({
         db,
+        ...(parts.logged && { logged: parts.logged }),
         conditions,
         told: store.told,
         clock,

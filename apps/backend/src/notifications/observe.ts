@@ -7,6 +7,7 @@ import type { NotificationRules } from '@station/protocol/notifications';
 import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import { readState } from '../core/device-state.ts';
+import type { LoggedReports } from '../store/logged-reports.ts';
 import type { Database } from '../store/schema.ts';
 import type { AlertFacts, ConditionFact, DeviceFact, RolloutFact, ToldFact } from './alerts-decide.ts';
 import type { Told } from './notification-store.ts';
@@ -19,6 +20,8 @@ const agentTimeoutMs = 5_000;
 
 export type ObserverParts = {
   db: Database;
+  /** What is newer than the tables; unset: nothing. */
+  logged?: Pick<LoggedReports, 'over'>;
   conditions: Pick<BackendConditions, 'list'>;
   /** Null: this backend has none. */
   agent: Pick<AgentClient, 'call'> | null;
@@ -66,10 +69,11 @@ export function createObserver(parts: ObserverParts): Observer {
         askAgent(parts.agent),
         parts.cloudConditions(),
       ]);
+      const known = parts.logged?.over(rows) ?? rows;
       const isWatching = parts.isBrokerReady();
       if (!isWatching) watchingSinceMs = null;
       else watchingSinceMs ??= clock.monotonic();
-      const devices = rows.map((row): DeviceFact => ({
+      const devices = known.map((row): DeviceFact => ({
         id: row.id,
         name: row.name,
         battery: batteryOf(row.state),

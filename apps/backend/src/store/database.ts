@@ -8,6 +8,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { within } from '@station/kit/within';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { type DatabaseSpace, spaceOfSqlite } from './database-space.ts';
+import { createLoggedReports, type LoggedReportsHolder } from './logged-reports.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
@@ -24,6 +25,7 @@ export type Store = AsyncDisposable & {
   onError(listener: (error: unknown) => void): Disposable;
   /** Null: a server keeps its own. */
   space: DatabaseSpace | null;
+  logged: LoggedReportsHolder;
 };
 
 const copyEveryMs = 24 * 60 * 60 * 1000;
@@ -74,6 +76,7 @@ export async function openStore(options: {
     answers: () => answersInTime(db),
     onError: errors.subscribe,
     space: opened.space,
+    logged: createLoggedReports(),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -7,6 +7,7 @@ import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { type Sight, sees, zoneList } from '../core/sight.ts';
 import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
+import { createLoggedReports, type LoggedReports } from './logged-reports.ts';
 import { forgetUnregistered, removeDevice, type RemovedDeviceRow } from './removed-device-store.ts';
 import type { Database, DatabaseTransaction, DeviceStorageTable, DevicesTable } from './schema.ts';
 
@@ -71,9 +72,20 @@ function firstIds(sizes: readonly { id: string; bytes: number }[], maxBytes: num
   return sizes.slice(0, cut === -1 ? sizes.length : Math.max(1, cut)).map(({ id }) => id);
 }
 
-export function createDeviceStore({ db, clock }: { db: Database; clock: Clock }): DeviceStore {
-  const first = async (query: { executeTakeFirst(): Promise<DeviceRow | undefined> }): Promise<DeviceRow | null> =>
-    (await query.executeTakeFirst()) ?? null;
+/** @param logged what is newer than the tables; unset: nothing. */
+export function createDeviceStore({
+  db,
+  logged = createLoggedReports(),
+  clock,
+}: {
+  db: Database;
+  logged?: Pick<LoggedReports, 'over'> | undefined;
+  clock: Clock;
+}): DeviceStore {
+  const first = async (query: { executeTakeFirst(): Promise<DeviceRow | undefined> }): Promise<DeviceRow | null> => {
+    const row = await query.executeTakeFirst();
+    return row === undefined ? null : (logged.over([row])[0] ?? null);
+  };
   const all = () =>
     db
       .selectFrom('devices')
@@ -82,7 +94,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       .select(losses);
 
   return {
-    list: () => all().orderBy('name').orderBy('id').execute(),
+    list: async () => logged.over(await all().orderBy('name').orderBy('id').execute()),
     page: async (after, maxBytes, zones) => {
       // Compared as the list is ordered. SQLite knows the length of a text without reading it.
       const behind = after === null ? sql`1 = 1` : sql`(name, id) > (${after.name}, ${after.id})`;
@@ -93,7 +105,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       );
       const ids = firstIds(sizes.rows.slice(0, pageRows), maxBytes);
       const rows = ids.length === 0 ? [] : await all().where('id', 'in', ids).orderBy('name').orderBy('id').execute();
-      return { rows, isLast: ids.length === sizes.rows.length };
+      return { rows: logged.over(rows), isLast: ids.length === sizes.rows.length };
     },
     findById: (id) => first(all().where('id', '=', id)),
     findSeen: async (sight, id) => {

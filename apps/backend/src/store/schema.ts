@@ -30,6 +30,7 @@ export type Schema = {
   device_hour_parts: HourPartsTable;
   device_storage: DeviceStorageTable;
   device_transitions: DeviceTransitionsTable;
+  report_log: ReportLogTable;
   station_runs: StationRunsTable;
   device_commands: DeviceCommandsTable;
   replicas: ReplicasTable;
@@ -336,6 +337,18 @@ type DeviceTransitionsTable = {
   share: number | null;
   /** Changes in that time. 0 without `span`: the value only continues after such a time. */
   changes: number | null;
+};
+
+/**
+ * States of devices that are not in their tables yet (ADR 80). A slot is one page of the file, and is used again: only its page is written.
+ * Slot 0 has the `seq` up to which all are in their tables.
+ */
+type ReportLogTable = {
+  slot: number;
+  /** Rises with each row. */
+  seq: number;
+  /** JSON array of reports, and spaces up to the size of a slot. */
+  reports: string;
 };
 
 /** One row for each time that a backend ran. */

@@ -28,8 +28,8 @@ type StorageHealthParts = {
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
 };
 
-/** So long a successful write counts as proof. */
-const provenMs = 5_000;
+/** So long a successful write counts as proof: longer than states wait for the disk (ADR 80). */
+const provenMs = 30_000;
 /** How often it is tried while writes fail. */
 const probeEveryMs = 1_000;
 const answerTimeoutMs = 1_000;

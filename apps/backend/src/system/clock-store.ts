@@ -31,7 +31,7 @@ export type ClockStore = {
 /** `id` null: there is no period. `waitsFromMs`: waits that began since then move, too; null: none. */
 type PeriodEnd = { id: string | null; toMs: number; stepMs: number; waitsFromMs: number | null };
 
-export function createClockStore(store: Pick<Store, 'db' | 'kind'>): ClockStore {
+export function createClockStore(store: Pick<Store, 'db' | 'kind'> & Partial<Pick<Store, 'logged'>>): ClockStore {
   const { db } = store;
   return {
     kept: async () => {
@@ -51,8 +51,9 @@ export function createClockStore(store: Pick<Store, 'db' | 'kind'>): ClockStore 
     keep: (time) => db.transaction().execute((transaction) => keep(transaction, time)),
     newest: () => newestTime(store),
     periods: () => readPeriods(db),
-    begin: (bootId, fromMs, time) =>
-      db.transaction().execute(async (transaction) => {
+    begin: async (bootId, fromMs, time) => {
+      await store.logged?.settle();
+      return db.transaction().execute(async (transaction) => {
         const later = transaction.deleteFrom('clock_periods').where('step_ms', 'is', null);
         await later.where('from_at', '>=', fromMs).execute();
         const before = transaction
@@ -65,12 +66,15 @@ export function createClockStore(store: Pick<Store, 'db' | 'kind'>): ClockStore 
         const row = { ...period, to_at: null, step_ms: null, rest_at: null };
         await transaction.insertInto('clock_periods').values(row).execute();
         return row;
-      }),
-    end: (ends, smallestMs) =>
-      db.transaction().execute(async (transaction) => {
+      });
+    },
+    end: async (ends, smallestMs) => {
+      await store.logged?.settle();
+      return db.transaction().execute(async (transaction) => {
         for (const end of ends) await endPeriod(transaction, end, smallestMs);
         return readPeriods(transaction);
-      }),
+      });
+    },
     correct: async ({ id, from_at: fromMs, to_at: toMs, step_ms: stepMs }) => {
       const period = db.selectFrom('clock_periods').select('rest_at').where('id', '=', id);
       const restMs = (await period.executeTakeFirst())?.rest_at ?? null;

@@ -59,6 +59,7 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
 export const linkTo = (url: string) =>
   connectBroker({
     url,
+    inflight: 10,
     username: null,
     password: null,
     authority: null,
