@@ -230,7 +230,12 @@ async function moveRows(
 }
 
 /** Time of the newest message of a device or action of a person; null: there is none. */
-export async function newestTime({ db }: Pick<Store, 'db'>): Promise<number | null> {
+export async function newestTime({ db, kind }: Pick<Store, 'db' | 'kind'>): Promise<number | null> {
+  // A start asks before anything is moved out of the log (ADR 80). A server has none.
+  const logged =
+    kind === 'sqlite'
+      ? sql`union all select max(report.value ->> 'at') from report_log, json_each(report_log.reports) as report`
+      : sql``;
   const { rows } = await sql<{ at: number | null }>`
     select max(at) as at from (
       select max(at) as at from device_samples
@@ -241,6 +246,7 @@ export async function newestTime({ db }: Pick<Store, 'db'>): Promise<number | nu
       union all select max(used_at) from sessions
       union all select max(to_at) from clock_periods
       union all select max(from_at) from clock_periods
+      ${logged}
     ) as newest`.execute(db);
   return rows[0]?.at ?? null;
 }

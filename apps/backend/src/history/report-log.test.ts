@@ -10,6 +10,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { createLoggedReports } from '../store/logged-reports.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
+import { newestTime } from './correct-times.ts';
 import { openReportLog, type ReportLog } from './report-log.ts';
 import { writeReports } from './report-store.ts';
 
@@ -97,6 +98,7 @@ describe('the log of reports', { skip: isPostgres && 'the log is for SQLite' }, 
     await log.write([waits('d1', 2, { on: true })]);
     await log.take([waits('d0', 3, { temperature: 21 })]);
     assert.deepEqual(await valuesOf(store), []);
+    assert.equal(await newestTime(store), begun + 2, 'the clock begins after it');
     // Another process: its memory is empty.
     const logged = createLoggedReports();
     await open(logged);
