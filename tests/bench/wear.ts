@@ -50,7 +50,6 @@ await createSmallDisk({ image: join(station.folder, 'card.ext4'), folder: statio
 const device = basename(await run('findmnt', ['-n', '-o', 'SOURCE', station.dataDir]));
 await placeOnCard('backend.log');
 if (station.mosquitto !== null) {
-  station.env['MQTT_URL'] = `${station.mqttUrl}?inflight=5000`;
   await station.mosquitto.stop();
   await placeOnCard('mosquitto');
   await station.mosquitto.start();

@@ -79,7 +79,8 @@ export async function install(
     ...(postgres === null ? {} : { DATABASE_URL: postgres.url }),
     ...(mosquitto === null
       ? { MQTT_PORT: String(mqttPort) }
-      : { MQTT_URL: mqttUrl, MQTT_USERNAME: 'backend', MQTT_PASSWORD: mosquitto.password }),
+      : // As `docker-compose.yml` says of this Mosquitto.
+        { MQTT_URL: `${mqttUrl}?inflight=5000`, MQTT_USERNAME: 'backend', MQTT_PASSWORD: mosquitto.password }),
     ...(mosquitto?.tls
       ? { MQTT_URL: `mqtts://127.0.0.1:${mosquitto.tls.port}`, MQTT_CA_FILE: mosquitto.tls.caFile }
       : {}),
