@@ -24,7 +24,10 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   station_members: { own: ['joined_at'] },
   sessions: {
     own: ['created_at', 'used_at'],
-    along: [{ column: 'expires_at', began: 'used_at' }],
+    along: [
+      { column: 'expires_at', began: 'used_at' },
+      { column: 'ends_at', began: 'used_at' },
+    ],
     waits: { began: ['used_at'], isOpen: '1 = 1' },
   },
   login_counts: { own: ['at'] },

@@ -152,7 +152,12 @@ async function open(
   const id = randomUUIDv7();
   const token = `${id}.${newToken()}`;
   const now = clock.now();
-  const times = { created_at: now, used_at: now, expires_at: now + sessionLifetimeMs };
+  const times = {
+    created_at: now,
+    used_at: now,
+    expires_at: now + sessionLifetimeMs,
+    ends_at: now + longestSessionMs,
+  };
   if (trustedTime.areAgesTrue()) await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
   const isOpened = await db.transaction().execute(async (transaction) => {
     if (!(await keepPassword(transaction, userId, passwordHash))) return false;
@@ -221,7 +226,7 @@ async function rotate(
   // The session stays: the end may be moved.
   if (await hasEnded(db, userId, now)) return { kind: 'expired' };
   const next = `${id}.${createHmac('sha256', key).update(token).digest('base64url')}`;
-  const expiresAt = Math.min(now + sessionLifetimeMs, session.created_at + longestSessionMs);
+  const expiresAt = Math.min(now + sessionLifetimeMs, session.ends_at);
   const isUpdated = await db
     .updateTable('sessions')
     .set({ token_hash: hashToken(next), used_at: now, expires_at: expiresAt, ...columnsOf(client) })

@@ -132,7 +132,10 @@ type SessionsTable = {
   address: string | null;
   created_at: number;
   used_at: number;
+  /** When it ends if it is not used. */
   expires_at: number;
+  /** When it ends in any case. */
+  ends_at: number;
 };
 
 type SettingsTable = { key: string; value: string; updated_at: number };

@@ -91,7 +91,15 @@ export async function backedUp(on: Station, file: string): Promise<void> {
   await addZone(store, 'Kitchen');
   await addUser(store, 'olena');
   await store.db.updateTable('station').set({ owner_id: 'olena', name: 'Home' }).execute();
-  const session = { id: 's', user_id: 'olena', token_hash: 'h', created_at: 1, used_at: 1, expires_at: 9e12 };
+  const session = {
+    id: 's',
+    user_id: 'olena',
+    token_hash: 'h',
+    created_at: 1,
+    used_at: 1,
+    expires_at: 9e12,
+    ends_at: 9e12,
+  };
   await store.db.insertInto('sessions').values(session).execute();
   await store.db.insertInto('passkeys').values(testPasskey('olena')).execute();
   await writeFile(join(on.dataDir, 'settings-key'), settingsKey);

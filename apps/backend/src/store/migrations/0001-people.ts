@@ -31,7 +31,8 @@ export const peopleTables: readonly string[] = [
     address text,
     created_at bigint not null,
     used_at bigint not null,
-    expires_at bigint not null
+    expires_at bigint not null,
+    ends_at bigint not null
   )`,
   `create index sessions_user on sessions (user_id)`,
   `create table passkeys (
