@@ -71,6 +71,7 @@ test('when the cloud stops reading, events wait on disk, the link is closed at 8
     await device.publish('event', { event: 'device_event', data: { action: 'motion_detected', n } });
   }
   await until('all events are stored', async () => {
+    await backend.backend.settle();
     const { state } = await db
       .selectFrom('devices')
       .select('state')
