@@ -159,9 +159,12 @@ async function makePeople({ url, logIn }: Installation) {
   };
   const tokenOf = async (email: string, password: string): Promise<string | null> =>
     (await json('/api/auth/login', { email, password })).accessToken ?? null;
+  /** An input may have ended all sessions of the owner. */
+  const isValid = async (token: string): Promise<boolean> =>
+    (await fetch(`${url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })).ok;
   let kept: { token: string; atMs: number } | null = null;
   const ownerToken = async (): Promise<string> => {
-    if (kept !== null && performance.now() - kept.atMs < 60_000) return kept.token;
+    if (kept !== null && performance.now() - kept.atMs < 60_000 && (await isValid(kept.token))) return kept.token;
     const token = await tokenOf(owner.email, owner.password);
     if (token === null) throw new Error('The owner cannot log in any more');
     kept = { token, atMs: performance.now() };

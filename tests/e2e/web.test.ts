@@ -247,7 +247,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
       .getByText(/release 1\.0\.0/i)
       .first()
       .waitFor();
-    await press('Log out');
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await headlineIs('Log in');
     await other.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();
     await look(page, '14-log-in');
