@@ -62,6 +62,22 @@ const valuesOf = async ({ db }: Store): Promise<unknown[]> =>
   (await db.selectFrom('device_samples').select('value').orderBy('at').execute()).map(({ value }) => value);
 
 describe('the log of reports', { skip: isPostgres && 'the log is for SQLite' }, () => {
+  it('moves the others when no table takes one of them', async () => {
+    await using all = await withDevices(1);
+    const { store, open } = all;
+    const log = await open();
+    await sql`create trigger refuse before insert on device_samples when new.value = 666
+      begin select raise(abort, 'refused'); end`.execute(store.db);
+    for (const [at, temperature] of [20, 666, 21].entries())
+      await log.take([waits('d0', at * minute, { temperature })]);
+    await log.write([]);
+    await store.logged.settle();
+    assert.deepEqual(await valuesOf(store), [20, 21]);
+    // Nothing is left to be moved by a later start.
+    await open(createLoggedReports());
+    assert.deepEqual(await valuesOf(store), [20, 21]);
+  });
+
   it('tells of a value that may wait at once, and has it in the tables when somebody needs them', async () => {
     await using all = await withDevices(1);
     const { store, open } = all;

@@ -138,24 +138,41 @@ async function settle(state: State): Promise<void> {
   const writing = { kind: store.kind, newId, writeAlong };
   const all = [...rows.flatMap(({ reports }) => reports), ...state.taken];
   const upTo = state.seq - 1;
-  const move = (reports: readonly DeviceReport[]): Promise<void> =>
-    store.db.transaction().execute(async (transaction) => {
-      await writeReportsIn(transaction, reports, writing);
-      await markSettled(transaction, upTo);
-    });
+  const move = async (transaction: DatabaseTransaction): Promise<void> => {
+    await writeReportsIn(transaction, all, writing);
+    await markSettled(transaction, upTo);
+  };
   if (all.length > 0) {
-    await move(all).catch(async (error: unknown) => {
-      if (storageFaultOf(error) !== null) throw error;
-      // One that no table takes must not keep back the others.
-      logger.failed('settling reports', error);
-      for (const report of all) await move([report]).catch((reason: unknown) => logger.failed('a report', reason));
-    });
+    await store.db
+      .transaction()
+      .execute(move)
+      .catch(async (error: unknown) => {
+        if (storageFaultOf(error) !== null) throw error;
+        logger.failed('settling reports', error);
+        await moveOneByOne(state, all, upTo);
+      });
   }
   state.taken = [];
   state.slot = 1;
   state.reports = 0;
   state.sinceMs = null;
   forget(state);
+}
+
+/** One that no table takes must not keep back the others. What ends this in the middle repeats some of them and loses none. */
+async function moveOneByOne({ parts }: State, reports: readonly DeviceReport[], upTo: number): Promise<void> {
+  const { store, newId, writeAlong, logger } = parts;
+  const writing = { kind: store.kind, newId, writeAlong };
+  for (const report of reports) {
+    await store.db
+      .transaction()
+      .execute((transaction) => writeReportsIn(transaction, [report], writing))
+      .catch((error: unknown) => {
+        if (storageFaultOf(error) !== null) throw error;
+        logger.failed('a report', error);
+      });
+  }
+  await store.db.transaction().execute((transaction) => markSettled(transaction, upTo));
 }
 
 /** What an earlier run left is in memory as if it had just been logged, so that nothing must be written to start. */
