@@ -189,30 +189,32 @@ export function Switch({
   );
 }
 
-/** One of a few, shown side by side. */
+/** One of a few, in two columns or, `isInline`, as wide as its words. */
 export function RadioTiles<Value extends string>({
   legend,
-  name,
   options,
   chosen,
+  isInline = false,
   onChoose,
 }: {
   legend: string;
-  name: string;
   /** `lang`: the language of the label, when it is not that of the page. */
   options: readonly { value: Value; label: string; lang?: string }[];
   chosen: Value;
+  isInline?: boolean;
   onChoose: (value: Value) => void;
 }) {
+  const name = useId();
   return (
-    <fieldset className="grid grid-cols-2 gap-2">
+    <fieldset className={isInline ? 'mb-4 flex flex-wrap gap-2' : 'grid grid-cols-2 gap-2'}>
       <legend className="sr-only">{legend}</legend>
       {options.map(({ value, label, lang }) => (
         <label
           key={value}
           lang={lang}
           className={classNames(
-            'flex min-h-11 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+            'flex min-h-11 min-w-11 cursor-pointer items-center justify-center rounded-xl border py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+            isInline ? 'px-3' : 'px-4',
             chosen === value
               ? 'border-accent bg-accent-soft font-strong text-accent'
               : 'border-line-strong hover:bg-sunken',
@@ -238,7 +240,6 @@ export function LanguageChoice() {
   return (
     <RadioTiles
       legend={t('account.language')}
-      name="language"
       options={languages.map((language) => ({ value: language, label: languageNames[language], lang: language }))}
       chosen={languages.find((language) => language === i18n.language) ?? 'en'}
       onChoose={(language) => void speak(memory, language)}

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type RefObject, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import type { FieldFault } from '../api/request.ts';
@@ -66,6 +66,17 @@ export function useFormFaults(): FormFaults {
       return fault ? t(`error.field.${fault}`, { min: shortestPassword }) : null;
     },
   };
+}
+
+/**
+ * Puts the cursor into the field that a refusal is about.
+ * @param name null: none. @param submittedAt of the last try: the same field may be refused again.
+ */
+export function useFocusOn(form: RefObject<HTMLFormElement | null>, name: string | null, submittedAt: number): void {
+  useEffect(() => {
+    const field = name === null ? null : form.current?.elements.namedItem(name);
+    if (field instanceof HTMLElement) field.focus();
+  }, [form, name, submittedAt]);
 }
 
 /** Puts the cursor where something is to be corrected. */

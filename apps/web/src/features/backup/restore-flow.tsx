@@ -1,13 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
-import { asProblem, pathOf, type Problem } from '../../api/request.ts';
+import { asProblem, pathOf } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { textOf } from '../../ui/form.ts';
+import { textOf, useFocusOn } from '../../ui/form.ts';
+import { isSetupCodeWrong, SetupCodeField, setupCodeName } from '../../ui/setup-code-field.tsx';
 import { BackupProblem, Bar } from './backup-parts.tsx';
 import { RestoreFacts } from './restore-confirm.tsx';
 import { uploadFile } from './upload.ts';
@@ -30,16 +31,8 @@ export const inspectTimeoutMs = 60 * 60_000;
 
 type Ready = { upload: string; passphrase: string; found: BackupInspection };
 
-/** Fields above the file, such as the code. */
-export type RestoreFields = {
-  /** @param problem why the upload was refused. */
-  draw: (problem: Problem | null) => ReactNode;
-  /** The field that a refusal is about: it tells it itself. Null: none of them. */
-  named: (problem: Problem) => string | null;
-};
-
-/** Upload, confirm, check, restart, log in. */
-export function RestoreFlow({ calls, fields }: { calls: RestoreCalls; fields?: RestoreFields }) {
+/** Upload, confirm, check, restart, log in. @param asksCode nobody is logged in: the set-up code is the permission. */
+export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; asksCode?: boolean }) {
   const { t } = useTranslation();
   const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
   const [missing, setMissing] = useState({ file: false, passphrase: false });
@@ -69,18 +62,16 @@ export function RestoreFlow({ calls, fields }: { calls: RestoreCalls; fields?: R
     if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
   };
   const problem = run.error ? asProblem(run.error) : null;
-  const wrong = problem && (fields?.named(problem) ?? null);
+  const isCodeMissing = problem?.faults.some(({ pointer }) => pointer === `/${setupCodeName}`) === true;
+  const isCodeRefused = isCodeMissing || isSetupCodeWrong(problem);
   const formRef = useRef<HTMLFormElement>(null);
-  useEffect(() => {
-    const field = wrong === null ? null : formRef.current?.elements.namedItem(wrong);
-    if (field instanceof HTMLElement) field.focus();
-  }, [wrong, run.submittedAt]);
+  useFocusOn(formRef, isCodeRefused ? setupCodeName : null, run.submittedAt);
   if (run.data) return <RestoreReady ready={run.data} calls={calls} onBack={() => run.reset()} />;
   const isSent = found !== null || (sent !== null && sent.done === sent.total);
   return (
     <form ref={formRef} noValidate onSubmit={submit} className="space-y-4">
       <p>{t('backup.restore.replaces')}</p>
-      {fields?.draw(problem)}
+      {asksCode && <SetupCodeField problem={problem} fault={isCodeMissing ? t('error.field.required') : null} />}
       {found === null ? (
         <Field
           label={t('backup.restore.file')}
@@ -100,7 +91,7 @@ export function RestoreFlow({ calls, fields }: { calls: RestoreCalls; fields?: R
         maxLength={256}
         fault={missing.passphrase ? t('backup.restore.noPassphrase') : null}
       />
-      {problem && wrong === null && <BackupProblem problem={problem} />}
+      {problem && !isCodeRefused && <BackupProblem problem={problem} />}
       {run.isPending && sent && !isSent && <Bar label={t('backup.restore.sending')} {...sent} />}
       {run.isPending && isSent && <Bar label={t('backup.restore.reading')} done={0} total={0} />}
       <Button kind="primary" type="submit" busy={run.isPending} className="w-full">

@@ -1,17 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { SetupState } from '@station/protocol/rest';
-import { createSend, type Problem } from '../../api/request.ts';
+import { createSend } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
-import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
-import {
-  type RestoreCalls,
-  inspectTimeoutMs,
-  type RestoreFields,
-  RestoreFlow,
-  restoreTimeoutMs,
-} from './restore-flow.tsx';
+import { setupCodeName } from '../../ui/setup-code-field.tsx';
+import { type RestoreCalls, inspectTimeoutMs, RestoreFlow, restoreTimeoutMs } from './restore-flow.tsx';
 
 /** Nobody is logged in, so there is no session. */
 const send = createSend(fetch.bind(globalThis), () => undefined);
@@ -25,13 +19,13 @@ export function SetupRestore({ found, onRestored }: { found: FoundBackup | null;
   const locale = useLocale();
   const calls: RestoreCalls = {
     begin: ({ bytes, name }, form) =>
-      send('POST /api/setup/backup/uploads', { body: { bytes, name, code: textOf(form, 'code').trim() } }),
+      send('POST /api/setup/backup/uploads', { body: { bytes, name, code: textOf(form, setupCodeName).trim() } }),
     found: found && {
       text: t('backup.restore.onStation', {
         place: t(`backup.list.place.${found.place}`),
         time: formatExact(locale, Date.parse(found.madeAt)),
       }),
-      take: (form) => send('POST /api/setup/backup/found', { body: { code: textOf(form, 'code').trim() } }),
+      take: (form) => send('POST /api/setup/backup/found', { body: { code: textOf(form, setupCodeName).trim() } }),
     },
     inspect: (upload, passphrase) =>
       send('POST /api/setup/backup/inspect', { body: { upload, passphrase }, timeoutMs: inspectTimeoutMs }),
@@ -42,27 +36,5 @@ export function SetupRestore({ found, onRestored }: { found: FoundBackup | null;
       return answer;
     },
   };
-  const fields: RestoreFields = {
-    named: (problem) => (codeFault(problem) === null ? null : 'code'),
-    draw: (problem) => {
-      const fault = problem && codeFault(problem);
-      return (
-        <Field
-          label={t('session.setup.code')}
-          help={t('session.setup.codeHelp')}
-          name="code"
-          autoComplete="one-time-code"
-          autoCapitalize="characters"
-          spellCheck={false}
-          fault={fault && t(fault)}
-        />
-      );
-    },
-  };
-  return <RestoreFlow calls={calls} fields={fields} />;
-}
-
-function codeFault({ code, faults }: Problem) {
-  if (code === 'setup_code_invalid') return 'error.setup_code_invalid';
-  return faults.some(({ pointer }) => pointer === '/code') ? 'error.field.required' : null;
+  return <RestoreFlow calls={calls} asksCode />;
 }

@@ -1,11 +1,11 @@
-import { useId, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Capability } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { capabilityName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Card } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
+import { RadioTiles } from '../../ui/fields.tsx';
 import { Comparison } from './history-compare.tsx';
 import { HistoryFigure } from './history-figure.tsx';
 import type { Charted } from './history-reads.ts';
@@ -25,9 +25,10 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
   return (
     <Card title={t('devicePage.history.title')}>
       {charted.length > 1 && (
-        <Choice
+        <RadioTiles
+          isInline
           legend={t('devicePage.history.choose')}
-          options={charted.map((one) => ({ value: one.key, words: capabilityName(t, locale, one) }))}
+          options={charted.map((one) => ({ value: one.key, label: capabilityName(t, locale, one) }))}
           chosen={capability.key}
           onChoose={(key) => {
             choose(key);
@@ -35,9 +36,10 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
           }}
         />
       )}
-      <Choice
+      <RadioTiles
+        isInline
         legend={t('devicePage.history.range')}
-        options={rangeNames.map((value) => ({ value, words: t(`devicePage.history.ranges.${value}`) }))}
+        options={rangeNames.map((value) => ({ value, label: t(`devicePage.history.ranges.${value}`) }))}
         chosen={range}
         onChoose={setRange}
       />
@@ -51,42 +53,3 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
 }
 
 const rangeNames = Object.keys(ranges) as Range[];
-
-function Choice<T extends string>({
-  legend,
-  options,
-  chosen,
-  onChoose,
-}: {
-  legend: string;
-  options: readonly { value: T; words: string }[];
-  chosen: T;
-  onChoose: (value: T) => void;
-}) {
-  const name = useId();
-  return (
-    <fieldset className="mb-4 flex flex-wrap gap-2">
-      <legend className="sr-only">{legend}</legend>
-      {options.map(({ value, words }) => (
-        <label
-          key={value}
-          className={classNames(
-            'flex min-h-11 min-w-11 cursor-pointer items-center justify-center rounded-xl border px-3 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
-            value === chosen
-              ? 'border-accent bg-accent-soft font-strong text-accent'
-              : 'border-line-strong hover:bg-sunken',
-          )}
-        >
-          <input
-            type="radio"
-            name={name}
-            className="sr-only"
-            checked={value === chosen}
-            onChange={() => onChoose(value)}
-          />
-          {words}
-        </label>
-      ))}
-    </fieldset>
-  );
-}

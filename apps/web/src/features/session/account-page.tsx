@@ -57,7 +57,6 @@ function ThemeCard() {
     <Card title={t('appearance.title')}>
       <RadioTiles
         legend={t('appearance.title')}
-        name="theme"
         options={themes.map((value) => ({ value, label: t(`appearance.${value}`) }))}
         chosen={theme}
         onChoose={(next) => {

@@ -1,13 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type FormEvent, type ReactNode, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
-import { asProblem } from '../../api/request.ts';
+import { asProblem, type Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { type FormFaults, textOf, useFormFaults } from '../../ui/form.ts';
+import { type FormFaults, textOf, useFocusOn, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { isSetupCodeWrong, SetupCodeField, setupCodeName } from '../../ui/setup-code-field.tsx';
 import { Entrance } from './entrance.tsx';
 
 /** First run: the code the station shows, and the owner's account. `note`: what to know before. `children`: what else can be done. */
@@ -26,16 +27,13 @@ export function SetupPage({ note, children }: { note: ReactNode; children: React
   };
   const problem = setup.error ? asProblem(setup.error) : null;
   const form = useRef<HTMLFormElement>(null);
-  const isCodeWrong = problem?.code === 'setup_code_invalid';
-  useEffect(() => {
-    const code = isCodeWrong ? form.current?.elements.namedItem('code') : null;
-    if (code instanceof HTMLElement) code.focus();
-  }, [isCodeWrong, setup.submittedAt]);
+  const isCodeWrong = isSetupCodeWrong(problem);
+  useFocusOn(form, isCodeWrong ? setupCodeName : null, setup.submittedAt);
   return (
     <Entrance title={t('session.setup.title')} lead={t('session.setup.lead')}>
       {note}
       <form ref={form} noValidate onSubmit={submit} className="space-y-4">
-        <SetupFields faults={faults} isCodeWrong={isCodeWrong} />
+        <SetupFields faults={faults} problem={problem} />
         {problem && !isCodeWrong && <ProblemNote problem={problem} />}
         {problem?.code === 'setup_already_done' && (
           <Button className="w-full" onClick={() => void session.start()}>
@@ -51,19 +49,11 @@ export function SetupPage({ note, children }: { note: ReactNode; children: React
   );
 }
 
-function SetupFields({ faults, isCodeWrong }: { faults: FormFaults; isCodeWrong: boolean }) {
+function SetupFields({ faults, problem }: { faults: FormFaults; problem: Problem | null }) {
   const { t } = useTranslation();
   return (
     <>
-      <Field
-        label={t('session.setup.code')}
-        help={t('session.setup.codeHelp')}
-        name="code"
-        autoComplete="one-time-code"
-        autoCapitalize="characters"
-        spellCheck={false}
-        fault={faults.messageOf('code') ?? (isCodeWrong ? t('error.setup_code_invalid') : null)}
-      />
+      <SetupCodeField problem={problem} fault={faults.messageOf(setupCodeName)} />
       <Field
         label={t('session.setup.stationName')}
         help={t('session.setup.stationNameHelp')}
