@@ -12,7 +12,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { newestTime } from './correct-times.ts';
 import { openReportLog, type ReportLog } from './report-log.ts';
-import { writeReports } from './report-store.ts';
+import { type WriteAlong, writeReports } from './report-store.ts';
 
 const isPostgres = process.env['STATION_TEST_POSTGRES'] !== undefined;
 const minute = 60_000;
@@ -26,12 +26,12 @@ async function withDevices(count: number) {
       values (${id}, ${`x-${id}`}, 'climate', ${id}, ${`t-${id}`}, 0)`.execute(store.db);
   }
   let nowMs = 0;
-  const open = (logged = store.logged): Promise<ReportLog> =>
+  const open = (logged = store.logged, writeAlong?: WriteAlong): Promise<ReportLog> =>
     openReportLog({
       store: { ...store, logged },
       trustedTime: alwaysTrusted,
       newId: createEventIds(Date.now),
-      writeAlong: undefined,
+      writeAlong,
       clock: { monotonic: () => nowMs },
       logger: recordedLog(),
     });
@@ -76,6 +76,23 @@ describe('the log of reports', { skip: isPostgres && 'the log is for SQLite' }, 
     // Nothing is left to be moved by a later start.
     await open(createLoggedReports());
     assert.deepEqual(await valuesOf(store), [20, 21]);
+  });
+
+  it('loses nothing when the disk becomes full while reports are moved one by one', async () => {
+    await using all = await withDevices(1);
+    const { store, open } = all;
+    const full = Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    // The move of all, the first report, the second.
+    const ends: (Error | null)[] = [new Error('refused'), null, full];
+    const log = await open(store.logged, async () => {
+      const end = ends.shift() ?? null;
+      if (end !== null) throw end;
+    });
+    for (const [at, temperature] of [20, 21, 22].entries()) await log.take([waits('d0', at * minute, { temperature })]);
+    await log.write([]);
+    await assert.rejects(store.logged.settle(), full);
+    await open(createLoggedReports());
+    assert.deepEqual(await valuesOf(store), [20, 21, 22]);
   });
 
   it('tells of a value that may wait at once, and has it in the tables when somebody needs them', async () => {
