@@ -166,7 +166,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await fill(firstPassword);
     await see(/^Пароль змінено/, phone);
     await look(phone, '36-account-uk');
-    await phone.getByRole('button', { name: 'Вийти' }).click();
+    await phone.getByRole('button', { name: 'Вийти', exact: true }).click();
     await headlineIs('Вхід', phone);
     await logInAsMaria(maria.password);
     await headlineIs('Maria', phone);
