@@ -13,6 +13,7 @@ import { startReferenceCloud } from './reference-cloud.ts';
 const running = new AsyncDisposableStack();
 let backend: RunningBackend;
 let context: CheckContext;
+let ownerToken: string;
 const checks = new Map<string, Check>();
 
 describe('the conformance checks', () => {
@@ -33,6 +34,7 @@ describe('the conformance checks', () => {
     // A station connects to the cloud before it is completely ready.
     running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
     const { accessToken } = await backend.setUp();
+    ownerToken = accessToken;
     const { backend: inside } = backend;
     const login = await addDevice(inside.db, 'porch', 'pir');
     const device: TestDevice = running.use(await connectDevice(inside.mqttAddress ?? '', login));
@@ -40,6 +42,7 @@ describe('the conformance checks', () => {
     const commands = () => device.received.filter(({ topic }) => topic.endsWith('/command')).map(({ body }) => body);
     const home: Home = {
       ...homeOf(() => backend, accessToken),
+      device: login.externalId,
       deviceCommands: () => Promise.resolve(commands() as { action: string }[]),
       publishEvent: async (data) => void (await device.publish('event', { event: 'device_event', data })),
     };
@@ -89,6 +92,8 @@ describe('the conformance checks', () => {
     'device.command',
     'devices.snapshot',
     'device_types.list',
+    'scenes.list',
+    'scene.run',
     'station.setActiveChannels',
     'identity_sync',
     'station_renamed',
@@ -103,6 +108,31 @@ describe('the conformance checks', () => {
     const named = [...Object.keys(cloudMethods), ...legacyMessageTypes].sort();
     assert.deepEqual([...checks.keys()].sort(), named);
     assert.deepEqual([...rows].sort(), named);
+  });
+
+  test('a scene of the household is run once under its key', async () => {
+    const { backend: inside, http } = backend;
+    const light = await addDevice(inside.db, 'lamp', 'light');
+    await using lamp = await connectDevice(inside.mqttAddress ?? '', light);
+    await lamp.publish('heartbeat', { status: 'online' });
+    const headers = bearer(ownerToken);
+    const isOnline = async () => {
+      const devices = (await http.inject({ url: '/api/devices', headers })).json<{ id: string; status: string }[]>();
+      return devices.some(({ id, status }) => id === light.id && status === 'online');
+    };
+    await until('the lamp is online', isOnline);
+    const payload = { name: 'Evening', commands: [{ deviceId: light.id, action: 'turn_on' }] };
+    const added = await http.inject({ method: 'POST', url: '/api/scenes', headers, payload });
+    assert.equal(added.statusCode, 201, added.body);
+    const sceneId = added.json<{ id: string }>().id;
+
+    const link = await context.cloud.connection();
+    assert.deepEqual(await link.call('scenes.list'), { scenes: [added.json()] });
+    const run = () => link.call('scene.run', { sceneId, idempotencyKey: 'evening-1' });
+    assert.deepEqual(await run(), { sent: [light.id], failed: [] });
+    assert.deepEqual(await run(), { sent: [light.id], failed: [], repeated: true });
+    await until('the lamp has the command', () => lamp.received.some(({ body }) => body['action'] === 'turn_on'));
+    assert.equal(lamp.received.filter(({ body }) => body['action'] === 'turn_on').length, 1);
   });
 
   for (const name of rows) test(name, () => checks.get(name)!.run(context));

@@ -93,6 +93,21 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
       },
     },
     {
+      name: 'scenes.list',
+      run: async ({ cloud }) => {
+        const { scenes } = (await (await cloud.connection()).call('scenes.list')) as { scenes: unknown[] };
+        expect(Array.isArray(scenes), 'scenes is a list');
+      },
+    },
+    {
+      name: 'scene.run',
+      run: async ({ cloud }) => {
+        const link = await cloud.connection();
+        await expectRefusal(link.call('scene.run', { sceneId: 'nothing' }), -32006);
+        await expectRefusal(link.call('scene.run', {}), -32602);
+      },
+    },
+    {
       name: 'station.setActiveChannels',
       usesDevice: true,
       run: async ({ cloud, home }) => {

@@ -135,13 +135,6 @@ async function openFeatures(
     devices,
     types,
   });
-  const cloud = await add(cloudModule, {
-    config: cloudSettings(config, budgetBytes),
-    household: { devices, types, commands, publish: mqtt.publishCommand, box },
-    tap,
-    others: replicas,
-    hooks: { onReset: hooks.onReset, ...(hooks.cloudTuning && { tuning: hooks.cloudTuning }) },
-  });
   await add(provisioningModule, {
     config,
     expecting,
@@ -162,7 +155,15 @@ async function openFeatures(
     broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },
   });
   await add(zonesModule, { onRemoved: recheck });
-  await add(scenesModule, { devices, types, commands, onScenesChanged: recheck });
+  const scenes = await add(scenesModule, { devices, types, commands, onScenesChanged: recheck });
+  const cloud = await add(cloudModule, {
+    config: cloudSettings(config, budgetBytes),
+    household: { devices, types, commands, publish: mqtt.publishCommand, box },
+    scenes,
+    tap,
+    others: replicas,
+    hooks: { onReset: hooks.onReset, ...(hooks.cloudTuning && { tuning: hooks.cloudTuning }) },
+  });
   await add(systemModule, {
     version,
     time: foundations.stationTime,

@@ -3,6 +3,7 @@ import { EventChannel, type EventChannel as Channel } from './cloud.ts';
 import { Device } from './devices.ts';
 import { DeviceTypes } from './device-types.ts';
 import { Time } from './rest.ts';
+import { SceneRun, Scenes } from './scenes.ts';
 
 /** JSON-RPC 2.0 between station and cloud (specification, "Cloud JSON-RPC methods" and "Cloud notifications"; contracts, section 12). */
 
@@ -16,6 +17,7 @@ export const rpcErrors = {
   outcomeUnknown: -32003,
   unknownDevice: -32004,
   deviceOffline: -32005,
+  unknownScene: -32006,
   invalidRequest: -32600,
   unknownMethod: -32601,
   badParams: -32602,
@@ -25,28 +27,36 @@ export const rpcErrors = {
 /** Maximum number of calls in one batch; a larger batch gets one error. */
 export const maxBatchCalls = 100;
 
+const IdempotencyKey = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description:
+      'A key that is repeated within 24 h has no second effect. Without it a call repeats one with the same id and content on the same connection within 15 s.',
+  }),
+);
+const Repeated = Type.Optional(
+  Type.Literal(true, { description: 'This call did nothing: an earlier one with its id or key has this result.' }),
+);
+
 export const DeviceCommandParams = Type.Object({
   deviceId: Type.String({ minLength: 1, maxLength: 128 }),
   command: Type.Object(
     { action: Type.String({ minLength: 1, maxLength: 64 }) },
     { additionalProperties: true, description: 'Further keys are the parameters of the action.' },
   ),
-  idempotencyKey: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        'A key that is repeated within 24 h has no second effect. Without it a call repeats one with the same id and command on the same connection within 15 s.',
-    }),
-  ),
+  idempotencyKey: IdempotencyKey,
 });
 export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
-const DeviceCommandResult = Type.Object({
-  status: Type.Literal('ok'),
-  repeated: Type.Optional(
-    Type.Literal(true, { description: 'This call did nothing: an earlier one with its id or key has this result.' }),
-  ),
+const DeviceCommandResult = Type.Object({ status: Type.Literal('ok'), repeated: Repeated });
+
+/** Every device of the scene, as `POST /api/scenes/:id/run`: a device that is offline does not stop the others. */
+export const SceneRunParams = Type.Object({
+  sceneId: Type.String({ minLength: 1, maxLength: 128 }),
+  idempotencyKey: IdempotencyKey,
 });
+export type SceneRunParams = Static<typeof SceneRunParams>;
+const SceneRunResult = Type.Object({ ...SceneRun.properties, repeated: Repeated });
 const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
 const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
 
@@ -55,6 +65,8 @@ export const cloudMethods = {
   'device.command': { params: DeviceCommandParams, result: DeviceCommandResult },
   'devices.snapshot': { params: NoParams, result: Type.Object({ devices: Type.Array(Device) }) },
   'device_types.list': { params: NoParams, result: Type.Object({ deviceTypes: DeviceTypes }) },
+  'scenes.list': { params: NoParams, result: Type.Object({ scenes: Scenes }) },
+  'scene.run': { params: SceneRunParams, result: SceneRunResult },
   'station.setActiveChannels': { params: SetActiveChannelsParams, result: Type.Object({ ok: Type.Literal(true) }) },
 } as const satisfies Record<string, { params: TSchema; result: TSchema }>;
 export type CloudMethod = keyof typeof cloudMethods;

@@ -6,7 +6,14 @@ import { cloudMessages, legacyMessageTypes } from './cloud-messages.ts';
 import { cloudMethods, cloudNotifications } from './cloud-rpc.ts';
 
 test('has the four methods and seven legacy messages of the specification', () => {
-  const methods = ['device.command', 'devices.snapshot', 'device_types.list', 'station.setActiveChannels'];
+  const methods = [
+    'device.command',
+    'devices.snapshot',
+    'device_types.list',
+    'scenes.list',
+    'scene.run',
+    'station.setActiveChannels',
+  ];
   assert.deepEqual(Object.keys(cloudMethods), methods);
   assert.equal(new Set(legacyMessageTypes).size, 7);
   for (const type of legacyMessageTypes) assert.ok(Object.hasOwn(cloudMessages, type));

@@ -61,7 +61,8 @@ export async function benchStation(
       if (settings === null) throw new Error('CLOUD_HOST was not accepted');
       const tap = createBroadcastTap();
       const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
-      const alone = { leadership, others: null };
+      const scenes = { list: async () => [], run: async () => ({ sent: [], failed: [] }) };
+      const alone = { leadership, others: null, scenes };
       const usual: StationActions = {
         commands: { send: async () => ({ kind: 'unknown_device' }) },
         publish: async () => undefined,

@@ -77,6 +77,7 @@ async function setUp() {
         devices: createDeviceStore({ db: store.db, clock }),
         types: builtInTypes,
         commands: { send: async () => ({ kind: 'unknown_device' }) },
+        scenes: { list: async () => [], run: async () => ({ sent: [], failed: [] }) },
         publish: async () => undefined,
         events: createDeviceEvents(logger),
         hub: tap.on(createSocketHub()),

@@ -27,7 +27,7 @@ import { createIdentity } from './identity.ts';
 import { type ApplyLegacy, createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
 import { createReconnect, type Reconnect } from './link-decide.ts';
 import { createLink, startLinkKeeper, type CloudLeadership, type Link, type LinkKeeper } from './link.ts';
-import { createMethods } from './methods.ts';
+import { type CloudScenes, createMethods } from './methods.ts';
 import { followEvents, type BroadcastTap } from './outgoing-events.ts';
 import { createOutboxStore, startOutboxKeeper, type OutboxStore } from './outbox-store.ts';
 import type { IgnoredReason } from './peer.ts';
@@ -65,6 +65,7 @@ export type CloudParts = {
   devices: DeviceStore;
   types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
+  scenes: CloudScenes;
   publish: PublishCommand;
   events: DeviceEvents;
   hub: Pick<SocketHub, 'broadcast' | 'replay'>;
@@ -232,7 +233,18 @@ function deliveryOf({ parts, config, outbox, deadLetters, channels, signals }: B
 
 async function linkPartsOf(base: Base) {
   const { parts, config, channels, record, run, failed, signals } = base;
-  const { settings, store, devices, commands, trustedTime = alwaysTrusted, clock, logger, tuning = {} } = parts;
+  const {
+    settings,
+    store,
+    devices,
+    types,
+    commands,
+    scenes,
+    trustedTime = alwaysTrusted,
+    clock,
+    logger,
+    tuning = {},
+  } = parts;
   const onFault = failed('remembering a command of the cloud');
   const remembered = createRememberedCommands({ db: store.db, onFault, trustedTime, clock });
   const setChannels = (wanted: readonly EventChannel[]): Promise<void> =>
@@ -246,7 +258,7 @@ async function linkPartsOf(base: Base) {
     host: settings.host,
     open: tuning.open ?? (await openerOf(parts)),
     reconnect: tuning.reconnect ?? createReconnect(parts.random),
-    methods: noteCalls(createMethods({ devices, types: parts.types, commands, remembered, setChannels }), record),
+    methods: noteCalls(createMethods({ devices, types, commands, scenes, remembered, setChannels }), record),
     ignored: createRateLimitedCounter<IgnoredReason>({
       clock,
       report: ({ key: reason, total: count }) => logger.event('cloud_message_ignored', { reason, count }),

@@ -33,6 +33,7 @@ async function deviceCommand(publish: PublishCommand) {
     devices,
     types: builtInTypes,
     commands,
+    scenes: { list: async () => [], run: async () => ({ sent: [], failed: [] }) },
     remembered,
     setChannels: async () => undefined,
   });

@@ -1,22 +1,38 @@
 import type { EventChannel } from '@station/protocol/cloud';
-import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
+import {
+  type CloudMethod,
+  cloudMethods,
+  type DeviceCommandParams,
+  rpcErrors,
+  type SceneRunParams,
+} from '@station/protocol/cloud-rpc';
+import { StationError } from '@station/kit/station-error';
+import type { Scene, SceneRun } from '@station/protocol/scenes';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
 import { announcedBody, type DeviceTypes } from '../core/type-registry.ts';
 import { toDevice, type DeviceStore } from '../store/device-store.ts';
 import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
-import { commandKey, type RememberedCommands } from './remembered-commands.ts';
+import { type CommandKey, commandKey, type RememberedCommands } from './remembered-commands.ts';
+
+/** The scenes of the household; the cloud sees all of them. */
+export type CloudScenes = {
+  list(): Promise<Scene[]>;
+  /** @throws {StationError} `not_found` */
+  run(id: string): Promise<SceneRun>;
+};
 
 export type MethodParts = {
   devices: Pick<DeviceStore, 'list' | 'findById'>;
   types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
+  scenes: CloudScenes;
   remembered: RememberedCommands;
   setChannels(channels: readonly EventChannel[]): Promise<void>;
 };
 
 /** Methods that the cloud may call (specification, "Cloud JSON-RPC methods"). */
 export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod> {
-  const { devices, types, remembered } = parts;
+  const { devices, types, scenes, remembered } = parts;
   return {
     'device.command': {
       params: cloudMethods['device.command'].params,
@@ -28,10 +44,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
         const checked = checkCommand(types.of(device), action, params);
         if (checked.kind !== 'good') throw refusalOf(checked);
         const key = commandKey(idempotencyKey, id, { deviceId, command }, connectionId);
-        let isRepeated = false;
-        const send = () => sendCommand(parts, { deviceId, action, params });
-        const result = await remembered.once(key, send, () => (isRepeated = true));
-        return isRepeated ? { ...result, repeated: true } : result;
+        return onceOf(remembered, key, () => sendCommand(parts, { deviceId, action, params }));
       },
     },
     'devices.snapshot': {
@@ -42,6 +55,17 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
       params: cloudMethods['device_types.list'].params,
       run: async () => ({ deviceTypes: [...types.list(), ...types.announced().map(announcedBody)] }),
     },
+    'scenes.list': {
+      params: cloudMethods['scenes.list'].params,
+      run: async () => ({ scenes: await scenes.list() }),
+    },
+    'scene.run': {
+      params: cloudMethods['scene.run'].params,
+      run: async ({ sceneId, idempotencyKey }: SceneRunParams, id: CallId, connectionId: string) => {
+        const key = commandKey(idempotencyKey, id, { sceneId }, connectionId);
+        return onceOf(remembered, key, () => runScene(scenes, sceneId));
+      },
+    },
     'station.setActiveChannels': {
       params: cloudMethods['station.setActiveChannels'].params,
       run: async ({ channels }: { channels: EventChannel[] }) => {
@@ -50,6 +74,27 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
       },
     },
   };
+}
+
+/** The outcome of an earlier run says that it is one. */
+async function onceOf<T extends object>(
+  remembered: RememberedCommands,
+  key: CommandKey | null,
+  action: () => Promise<T>,
+): Promise<T & { repeated?: true }> {
+  let isRepeated = false;
+  const result = await remembered.once(key, action, () => (isRepeated = true));
+  return isRepeated ? { ...result, repeated: true } : result;
+}
+
+async function runScene(scenes: CloudScenes, id: string): Promise<SceneRun> {
+  try {
+    return await scenes.run(id);
+  } catch (error) {
+    if (error instanceof StationError && error.code === 'not_found')
+      throw new RpcError(rpcErrors.unknownScene, 'There is no such scene.');
+    throw error;
+  }
 }
 
 async function sendCommand(

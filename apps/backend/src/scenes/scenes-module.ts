@@ -1,4 +1,6 @@
 import { isoTime } from '@station/kit/clock';
+import type { Scene, SceneRun } from '@station/protocol/scenes';
+import { wholeStation } from '../core/sight.ts';
 import { sightOf, userOf } from '../http/access.ts';
 import { pageOf } from '../http/pages.ts';
 import { serve } from '../http/serve.ts';
@@ -11,14 +13,21 @@ type ScenesNeeds = Pick<ScenesParts, 'devices' | 'types' | 'commands'> & {
   onScenesChanged: () => Promise<void>;
 };
 
-export const scenesModule: Module<ScenesNeeds, null> = {
+/** For whoever sees the whole station and is no person of it: the cloud. */
+type ScenesDoor = { list(): Promise<Scene[]>; run(id: string): Promise<SceneRun> };
+
+export const scenesModule: Module<ScenesNeeds, ScenesDoor> = {
   open: async ({ host: { clock }, store: { db }, hub }, { onScenesChanged, ...needs }) => {
     const onChanged = async (): Promise<void> => {
       await onScenesChanged();
       hub.broadcast({ type: 'scenes_changed', at: isoTime(clock.now()) }, 'scenes_changed');
     };
     const scenes = createScenes({ ...needs, db, onChanged, clock });
-    return opened(null, null, { serve: ({ app }) => registerRoutes(app, scenes) });
+    const door: ScenesDoor = {
+      list: () => scenes.list(wholeStation),
+      run: (id) => scenes.run(id, wholeStation, null),
+    };
+    return opened(null, door, { serve: ({ app }) => registerRoutes(app, scenes) });
   },
 };
 

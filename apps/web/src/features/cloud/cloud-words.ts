@@ -49,6 +49,8 @@ const requestKeys = {
   'device.command': 'cloud.request.command',
   'devices.snapshot': 'cloud.request.snapshot',
   'device_types.list': 'cloud.request.types',
+  'scenes.list': 'cloud.request.scenes',
+  'scene.run': 'cloud.request.scene',
   'station.setActiveChannels': 'cloud.request.channels',
   identity_sync: 'cloud.request.people',
   station_renamed: 'cloud.request.renamed',

@@ -135,6 +135,8 @@ export const cloud = {
     someDevice: 'ein Gerät, das es hier nicht gibt',
     snapshot: 'Alle Geräte und ihre Werte',
     types: 'Die Gerätetypen',
+    scenes: 'Alle Szenen',
+    scene: 'Eine Szene wurde gestartet',
     channels: 'Hat gewählt, was sie bekommt',
     people: 'Hat die Liste der Personen gesendet',
     renamed: 'Hat die Station umbenannt',

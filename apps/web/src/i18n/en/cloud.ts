@@ -133,6 +133,8 @@ export const cloud = {
     someDevice: 'a device that is not here',
     snapshot: 'All devices and their values',
     types: 'The device types',
+    scenes: 'All scenes',
+    scene: 'A scene was started',
     channels: 'Chose what it receives',
     people: 'Sent the list of people',
     renamed: 'Renamed the station',

@@ -145,6 +145,8 @@ export const cloud = {
     someDevice: 'urządzenie, którego tu nie ma',
     snapshot: 'Wszystkie urządzenia i ich wartości',
     types: 'Typy urządzeń',
+    scenes: 'Wszystkie sceny',
+    scene: 'Uruchomiono scenę',
     channels: 'Wybór odbieranych danych',
     people: 'Wysłanie listy użytkowników',
     renamed: 'Zmiana nazwy stacji',
