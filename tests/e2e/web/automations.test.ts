@@ -168,10 +168,23 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     assert.equal(await page.locator(`[id="${active}"]`).innerText(), 'Sunrise or sunset');
     await page.keyboard.press('Enter');
     await see(/^The station does not know where it is\./);
-    // Leaving with changes asks.
+    // Nothing is lost when the page is left: the draft waits, also over a reload.
     await page.getByRole('link', { name: 'Set its place in Settings' }).click();
-    const leaving = page.getByRole('dialog', { name: 'Leave without saving?' });
-    await leaving.getByRole('button', { name: 'Leave', exact: true }).click();
+    await headlineIs('Settings');
+    await page.reload();
+    await go('Automations');
+    await see('You began an automation that is not saved.');
+    await look(page, '43a-unsaved');
+    await page.getByRole('link', { name: 'Continue editing' }).click();
+    await see('These changes are not saved yet.');
+    assert.equal(await picker('Trigger 1').inputValue(), 'Sunrise or sunset');
+    await press('Discard changes');
+    await page.getByText('These changes are not saved yet.').waitFor({ state: 'detached' });
+    assert.equal(await picker('Trigger 1').inputValue(), 'Choose…');
+    await go('Automations');
+    await page.getByRole('link', { name: 'New automation' }).waitFor();
+    assert.equal(await page.getByText('You began an automation that is not saved.').count(), 0);
+    await go('Settings');
     await headlineIs('Settings');
   });
 

@@ -113,14 +113,19 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
     await page.getByRole('button', { name: 'Night', exact: true }).waitFor();
     await go('Home');
     await lampIs(false);
-    // Changed and left without saving: the page asks.
+    // Changed and left without saving: it waits there, and can be given up.
     await goBySettings(page, 'Scenes');
     await page.getByRole('link', { name: 'Change scene Night' }).click();
     await line.getByLabel('What', { exact: true }).selectOption({ label: 'turn on' });
     await go('Home');
-    const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
-    await dialog.getByRole('button', { name: 'Leave' }).click();
     await lampIs(false);
+    await goBySettings(page, 'Scenes');
+    await page.getByRole('link', { name: 'Change scene Night' }).click();
+    await page.getByText('These changes are not saved yet.').waitFor();
+    assert.equal(await line.getByLabel('What', { exact: true }).locator('option:checked').innerText(), 'turn on');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByText('These changes are not saved yet.').waitFor({ state: 'detached' });
+    assert.equal(await line.getByLabel('What', { exact: true }).locator('option:checked').innerText(), 'turn off');
   });
 
   it('somebody removes the scene that I change: what I typed stays, and saving creates it again', async () => {

@@ -8,7 +8,8 @@ type MemoryKey =
   | 'read-join'
   | 'refresh-lease'
   | 'tiles'
-  | 'theme';
+  | 'theme'
+  | 'drafts';
 
 /** Storage may be forbidden or full: then the page works without saved values. */
 export function createMemory(storage: () => Storage): Memory {

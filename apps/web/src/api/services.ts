@@ -2,14 +2,12 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { Device } from '@station/protocol/devices';
 import type { User } from '@station/protocol/rest';
+import type { Drafts } from './drafts.ts';
 import type { LiveService } from './live.ts';
 import type { Memory } from './memory.ts';
 import type { SessionService } from './session.ts';
 import type { StationClock } from './station-clock.ts';
 import type { KeyedStore, Store, WritableStore } from './store.ts';
-
-/** Asks before a page with unsaved changes is left; `go` leaves it. */
-export type AskToLeave = (go: () => void) => void;
 
 export type TileSize = 'large' | 'compact';
 
@@ -24,8 +22,7 @@ export type Services = {
   memory: Memory;
   /** Id of the latest operation whose result was read in this browser. */
   readResult: WritableStore<string | null>;
-  /** Asks before the page is left; null: it has nothing to lose. */
-  leaving: WritableStore<AskToLeave | null>;
+  drafts: Drafts;
   /** How devices are shown at home in this browser. With many devices they are compact in any case. */
   tiles: WritableStore<TileSize>;
   /** Whether the search of the app is open. */

@@ -24,10 +24,8 @@ export function App({ services }: { services: AppServices }) {
               <Router
                 aroundNav={(navigate, to, options) => {
                   // A page of the previous release becomes the new one at the next navigation.
-                  const go = (): void => (services.outdated.get() ? location.assign(to) : navigate(to, options));
-                  const ask = services.leaving.get();
-                  if (ask) ask(go);
-                  else go();
+                  if (services.outdated.get()) location.assign(to);
+                  else navigate(to, options);
                 }}
               >
                 <Switch>

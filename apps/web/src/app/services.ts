@@ -4,7 +4,8 @@ import type { Device } from '@station/protocol/devices';
 import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
 import { followScenes } from '../api/scenes.ts';
-import type { AskToLeave, Services, TileSize } from '../api/services.ts';
+import { createDrafts } from '../api/drafts.ts';
+import type { Services, TileSize } from '../api/services.ts';
 import { followAgent, followConditions, followOperationFile } from '../api/station.ts';
 import { createKeyedStore, createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
@@ -74,7 +75,6 @@ export function createServices({ clock, memory, session }: Early): AppServices {
     // Then the browser has most of what it is to keep.
     await load([keepOnce]);
   };
-  const leaving = createStore<AskToLeave | null>(null);
   const tiles = createStore<TileSize>(memory.get('tiles') === 'compact' ? 'compact' : 'large');
   tiles.subscribe(() => memory.set('tiles', tiles.get()));
   const finding = createStore(false);
@@ -87,7 +87,7 @@ export function createServices({ clock, memory, session }: Early): AppServices {
     clock,
     memory,
     readResult,
-    leaving,
+    drafts: createDrafts(memory),
     tiles,
     finding,
     outdated,
@@ -97,14 +97,16 @@ export function createServices({ clock, memory, session }: Early): AppServices {
 
 /** Starts what runs as long as the page is open. */
 export function startServices(services: AppServices): void {
-  const { session, live, control, queries } = services;
+  const { session, live, control, queries, drafts } = services;
   const follow = (): void => {
-    const { kind } = session.state.get();
-    if (kind === 'signed_in') live.open();
-    if (kind === 'unreachable') void showLastKnown(services);
-    if (kind !== 'signed_out' && kind !== 'setup_needed') return;
+    const state = session.state.get();
+    if (state.kind === 'signed_in') live.open();
+    if (state.kind === 'unreachable') void showLastKnown(services);
+    if (state.kind !== 'signed_out' && state.kind !== 'setup_needed') return;
     void forgetLastKnown();
     live.close();
+    // Whose session has expired logs in again and goes on.
+    if (state.kind === 'signed_out' && state.because === 'left') drafts.clear();
     // The next person who logs in here must not see this person's data.
     queries.clear();
     control.clear();

@@ -31,6 +31,7 @@ import {
 import { RunsCard } from './runs-card.tsx';
 import { sentenceOf } from './sentence.ts';
 import { TestButton } from './test-button.tsx';
+import { UnsavedLine } from './unsaved-line.tsx';
 
 /** One automation: what it does, what can be done with it, and what it has done. */
 export function AutomationPage({ id }: { id: string }) {
@@ -108,6 +109,7 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
     <Card title={t('automations.page.does')}>
       <div className="space-y-3">
         <AutomationSentence flow={flow} around={around} />
+        <UnsavedLine id={automation.id} />
         {hasUnpublishedChanges && (
           <div className="rounded-xl bg-sunken p-3 text-small">
             <p className="font-strong">{t('automations.status.edited')}</p>

@@ -17,6 +17,7 @@ import { automationConditionWords, sentenceWords, titleOf } from './automation-w
 import { statusOfRun, toneOfRun } from './run-words.ts';
 import { sentenceOf } from './sentence.ts';
 import { type Surroundings, useAutomations, useDetails, useSurroundings } from './automations.ts';
+import { UnsavedLine } from './unsaved-line.tsx';
 
 /** What the station does automatically, each in a sentence. */
 export function AutomationsPage() {
@@ -67,7 +68,8 @@ function Shown({
           {automations.length > 0 && make}
         </div>
       </PageHead>
-      <Dimmable stale={stale}>
+      <Dimmable stale={stale} className="space-y-4">
+        {mayManage && <UnsavedLine id={null} />}
         {automations.length === 0 ? (
           <EmptyNote
             icon={Workflow}
@@ -83,7 +85,7 @@ function Shown({
             ))}
           </ul>
         )}
-        {!mayManage && automations.length > 0 && <p className="mt-4 text-ink-soft">{t('automations.readOnly')}</p>}
+        {!mayManage && automations.length > 0 && <p className="text-ink-soft">{t('automations.readOnly')}</p>}
       </Dimmable>
     </>
   );

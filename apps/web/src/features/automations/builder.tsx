@@ -4,36 +4,82 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { InstantCondition, TriggerData } from '@station/protocol/automation-flow';
 import type { Automation, RunMode } from '@station/protocol/automations';
-import { useLeaveGuard } from '../../api/leave-guard.ts';
+import { useKeeping, useKeptDraft } from '../../api/drafts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
-import { LeaveDialog } from '../../ui/leave-dialog.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UnsavedNote } from '../../ui/unsaved-note.tsx';
 import { sentenceWords } from './automation-words.ts';
 import { type Surroundings, useSave } from './automations.ts';
 import type { RowProps } from './part-row.tsx';
 import { ActionRow, ConditionRow, TriggerRow } from './part-rows.tsx';
-import { type Draft, movesOf, type Part, type PartsOf, sentenceIn, shownParts, useDraft } from './draft.ts';
-import { flowOf, isGone, type PartFault, partFault, sentenceOf, type StepData } from './sentence.ts';
+import {
+  type Draft,
+  movesOf,
+  type Part,
+  type PartsOf,
+  placeOfDraft,
+  sentenceIn,
+  shownParts,
+  useDraft,
+} from './draft.ts';
+import { flowOf, isGone, type PartFault, partFault, type Sentence, sentenceOf, type StepData } from './sentence.ts';
 import { TestButton } from './test-button.tsx';
 
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
 const longestName = 100;
 
-/** Edits an automation as a sentence: when any of these, only if all of those, do one after another. */
-export function Builder({ automation, around }: { automation: Automation | null; around: Surroundings }) {
+type BuilderProps = { automation: Automation | null; around: Surroundings };
+
+/** Edits an automation as a sentence: when any of these, only if all of those, do one after another. What is not saved is kept. */
+export function Builder(props: BuilderProps) {
+  const [round, setRound] = useState(0);
+  return <BuilderForm key={round} {...props} onDiscarded={() => setRound(round + 1)} />;
+}
+
+/** `revision`: what was changed; null for a new one. */
+type Changes = { sentence: Sentence; name: string; mode: RunMode; revision: number | null };
+
+function areChanges(kept: unknown): kept is Changes {
+  const { sentence, name, mode } = (kept ?? {}) as Partial<Changes>;
+  if (sentence === undefined || typeof name !== 'string' || !modes.some((one) => one === mode)) return false;
+  try {
+    return sentenceOf(flowOf(sentence)) !== null;
+  } catch {
+    return false;
+  }
+}
+
+const empty: Sentence = { triggers: [], conditions: [], actions: [], otherwise: [] };
+
+const textOf = ({ triggers, conditions, actions, otherwise }: Sentence, name: string, mode: RunMode): string =>
+  JSON.stringify([triggers, conditions, actions, otherwise, name, mode]);
+
+function BuilderForm({ automation, around, onDiscarded }: BuilderProps & { onDiscarded: () => void }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const form = useRef<HTMLFormElement>(null);
-  const draft = useDraft(automation === null ? null : sentenceOf(automation.flow));
-  const [name, setName] = useState(automation?.name ?? '');
-  const [mode, setMode] = useState<RunMode>(automation?.mode ?? 'restart');
+  const kept = useKeptDraft(placeOfDraft(automation?.id ?? null), areChanges);
+  const [saved] = useState<Changes>(() => ({
+    sentence: (automation && sentenceOf(automation.flow)) ?? empty,
+    name: automation?.name ?? '',
+    mode: automation?.mode ?? 'restart',
+    revision: automation?.revision ?? null,
+  }));
+  const [start] = useState(kept.found ?? saved);
+  const draft = useDraft(start.sentence);
+  const [name, setName] = useState(start.name);
+  const [mode, setMode] = useState(start.mode);
   const [checked, setChecked] = useState(false);
-  const save = useSave(automation);
+  const save = useSave(automation && { ...automation, revision: start.revision ?? automation.revision });
   const sentence = sentenceIn(draft);
-  const [initial] = useState(() => JSON.stringify({ sentence, name, mode }));
-  const guard = useLeaveGuard(JSON.stringify({ sentence, name, mode }) !== initial);
+  const isChanged = textOf(sentence, name, mode) !== textOf(saved.sentence, saved.name, saved.mode);
+  useKeeping(kept, { sentence, name, mode, revision: start.revision }, isChanged);
+  const discard = (): void => {
+    kept.end();
+    onDiscarded();
+  };
   /** Marks what is missing, and leads there. True when nothing is. */
   const check = (): boolean => {
     setChecked(true);
@@ -46,7 +92,7 @@ export function Builder({ automation, around }: { automation: Automation | null;
     if (save.isPending || !check()) return;
     const change = { name: name.trim(), mode, flow: flowOf(sentence) };
     const onSuccess = ({ id }: Automation): void => {
-      guard.release();
+      kept.end();
       navigate(`/automations/${id}`);
     };
     save.mutate({ change, publish }, { onSuccess });
@@ -62,6 +108,7 @@ export function Builder({ automation, around }: { automation: Automation | null;
       onSubmit={onSubmit}
       className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
     >
+      {kept.found !== null && isChanged && <UnsavedNote onDiscard={discard} />}
       <SentenceCards draft={draft} around={around} checked={checked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
         <Card title={t('automations.build.preview')}>
@@ -73,7 +120,7 @@ export function Builder({ automation, around }: { automation: Automation | null;
         <DetailsCard name={name} mode={mode} onName={setName} onMode={setMode} />
         <div className="grid gap-3">
           {save.error?.code === 'conflict' && automation !== null ? (
-            <Conflict />
+            <Conflict onReload={kept.end} />
           ) : (
             save.error && <ProblemNote problem={save.error} />
           )}
@@ -85,7 +132,6 @@ export function Builder({ automation, around }: { automation: Automation | null;
           </Button>
         </div>
       </div>
-      {guard.leave && <LeaveDialog onLeave={guard.leave} onStay={guard.stay} />}
     </form>
   );
 }
@@ -130,12 +176,20 @@ function DetailsCard({
   );
 }
 
-function Conflict() {
+/** @param onReload what is edited here is given up. */
+function Conflict({ onReload }: { onReload: () => void }) {
   const { t } = useTranslation();
   return (
     <div role="alert" className="space-y-3 rounded-xl bg-fault-soft p-3">
       <p>{t('automations.build.conflict')}</p>
-      <Button onClick={() => location.reload()}>{t('automations.build.reload')}</Button>
+      <Button
+        onClick={() => {
+          onReload();
+          location.reload();
+        }}
+      >
+        {t('automations.build.reload')}
+      </Button>
     </div>
   );
 }

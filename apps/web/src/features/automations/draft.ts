@@ -4,6 +4,9 @@ import type { Sentence, StepData } from './sentence.ts';
 
 /* A sentence that is being built. */
 
+/** Where what is not saved is kept. @param id null: a new automation. */
+export const placeOfDraft = (id: string | null): string => `automation/${id ?? 'new'}`;
+
 /** A part that may not be chosen yet; its key stays the same when it moves. */
 export type Part<Data> = { key: number; data: Data | null };
 export type PartsOf<Data> = {

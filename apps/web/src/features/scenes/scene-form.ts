@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
-import type { Scene, SceneCommand } from '@station/protocol/scenes';
+import type { SceneCommand } from '@station/protocol/scenes';
 
 /** A command of the scene that is being made; null: nothing was chosen yet. */
 type SceneLine = { key: number; command: SceneCommand | null };
@@ -19,14 +19,25 @@ export type SceneForm = {
   isChanged: boolean;
 };
 
-/** A new scene begins with an empty line. */
-export function useSceneForm(scene: Scene | null): SceneForm {
+/** What is kept of a scene that is not saved. */
+export type SceneDraft = { name: string; commands: readonly SceneCommand[] };
+
+export function isSceneDraft(kept: unknown): kept is SceneDraft {
+  const { name, commands } = (kept ?? {}) as Partial<SceneDraft>;
+  const isCommand = (one: Partial<SceneCommand> | null): boolean =>
+    typeof one?.deviceId === 'string' && typeof one.action === 'string';
+  return typeof name === 'string' && Array.isArray(commands) && commands.every(isCommand);
+}
+
+/** A new scene begins with an empty line. @param start `saved`, or what was kept. */
+export function useSceneForm(saved: SceneDraft, start: SceneDraft): SceneForm {
   const keys = useRef(0);
   const line = (command: SceneCommand | null): SceneLine => ({ key: ++keys.current, command });
-  const [name, rename] = useState(scene?.name ?? '');
-  const [lines, setLines] = useState<readonly SceneLine[]>(() => (scene?.commands ?? [null]).map(line));
+  const [name, rename] = useState(start.name);
+  const [lines, setLines] = useState<readonly SceneLine[]>(() =>
+    (start.commands.length === 0 ? [null] : start.commands).map(line),
+  );
   const commands = lines.flatMap(({ command }) => command ?? []);
-  const [initial] = useState(() => JSON.stringify([name, commands]));
   return {
     name,
     rename,
@@ -36,7 +47,7 @@ export function useSceneForm(scene: Scene | null): SceneForm {
     remove: (key) => setLines(lines.filter((one) => one.key !== key)),
     takeOver: (states) => setLines([...linesWithout(lines, states), ...commandsOf(states).map(line)]),
     commands,
-    isChanged: JSON.stringify([name, commands]) !== initial,
+    isChanged: JSON.stringify([name, commands]) !== JSON.stringify([saved.name, saved.commands]),
   };
 }
 

@@ -6,21 +6,21 @@ import { useLocation } from 'wouter';
 import { isManager } from '@station/protocol/roles';
 import type { Scene, SceneCommand } from '@station/protocol/scenes';
 import { useDevices } from '../../api/devices.ts';
-import { useLeaveGuard } from '../../api/leave-guard.ts';
+import { useKeeping, useKeptDraft } from '../../api/drafts.ts';
 import { useScenes } from '../../api/scenes.ts';
 import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { LeaveDialog } from '../../ui/leave-dialog.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
+import { UnsavedNote } from '../../ui/unsaved-note.tsx';
 import { UsedBy } from '../../ui/used-by.tsx';
 import { PresentStateDialog, type StateCommands } from './present-state-dialog.tsx';
 import { runWords } from './scene-bar.tsx';
-import { type SceneForm, useSceneForm } from './scene-form.ts';
+import { isSceneDraft, type SceneDraft, type SceneForm, useSceneForm } from './scene-form.ts';
 import { useRemoveScene, useSaveScene, useTryScene } from './scenes.ts';
 
 /** What scenes show of other features; handed in. */
@@ -49,6 +49,7 @@ export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests
   const mayManage = isManager(useUser().role);
   const scene = scenes?.find((one) => one.id === id) ?? null;
   const title = id === null ? t('scenes.new') : scene === null ? t('scenes.title') : t('scenes.changeNamed', scene);
+  const [round, setRound] = useState(0);
   const [openedId, setOpenedId] = useState<string | null>(null);
   if (scene !== null && openedId !== id) setOpenedId(id);
   const isGone = id !== null && scenes !== null && scene === null;
@@ -71,7 +72,8 @@ export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests
       ) : (
         // Changes by other people do not overwrite what is being edited.
         <Editor
-          key={id}
+          key={`${id} ${round}`}
+          onDiscarded={() => setRound(round + 1)}
           scene={scene}
           {...guests}
           commands={commands}
@@ -82,21 +84,29 @@ export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests
   );
 }
 
-type EditorProps = SceneGuests & { scene: Scene | null; commands: CommandParts; usable: boolean };
+type EditorProps = SceneGuests & {
+  scene: Scene | null;
+  commands: CommandParts;
+  usable: boolean;
+  /** What was not saved was given up. */
+  onDiscarded: () => void;
+};
 
-function Editor({ scene, commands, stateCommands, usable }: EditorProps) {
+function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const page = useRef<HTMLFormElement>(null);
-  const form = useSceneForm(scene);
+  const kept = useKeptDraft(`scene/${scene?.id ?? 'new'}`, isSceneDraft);
+  const [saved] = useState<SceneDraft>(() => ({ name: scene?.name ?? '', commands: scene?.commands ?? [] }));
+  const form = useSceneForm(saved, kept.found ?? saved);
+  useKeeping(kept, { name: form.name, commands: form.commands }, form.isChanged);
   const save = useSaveScene(scene?.id ?? null);
   const attempt = useTryScene();
-  const guard = useLeaveGuard(form.isChanged);
   const [isChecked, setChecked] = useState(false);
   const [isNameChecked, setNameChecked] = useState(false);
   const [isRemoving, setRemoving] = useState(false);
   const leave = (): void => {
-    guard.release();
+    kept.end();
     navigate('/scenes');
   };
   /** Marks what is missing, and leads there. True when nothing is. */
@@ -125,6 +135,14 @@ function Editor({ scene, commands, stateCommands, usable }: EditorProps) {
       onSubmit={onSubmit}
       className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
     >
+      {kept.found !== null && form.isChanged && (
+        <UnsavedNote
+          onDiscard={() => {
+            kept.end();
+            onDiscarded();
+          }}
+        />
+      )}
       <LinesCard form={form} commands={commands} stateCommands={stateCommands} isChecked={isChecked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
         <Card title={t('scenes.details')}>
@@ -154,7 +172,6 @@ function Editor({ scene, commands, stateCommands, usable }: EditorProps) {
         </div>
       </div>
       {scene && isRemoving && <RemoveDialog scene={scene} onRemoved={leave} onClose={() => setRemoving(false)} />}
-      {guard.leave && <LeaveDialog onLeave={guard.leave} onStay={guard.stay} />}
     </form>
   );
 }

@@ -3,11 +3,10 @@ export const automations = {
   title: 'Automationen',
   used_one: 'Diese Automation funktioniert dann nicht mehr:',
   used_other: 'Diese Automationen funktionieren dann nicht mehr:',
-  leave: {
-    title: 'Ohne Speichern verlassen?',
-    help: 'Deine Änderungen an dieser Automation gehen verloren.',
-    confirm: 'Verlassen',
-    keep: 'Weiter bearbeiten',
+  unsaved: {
+    changes: 'Du hast Änderungen, die nicht gespeichert sind.',
+    begun: 'Du hast eine Automation begonnen, die nicht gespeichert ist.',
+    open: 'Weiter bearbeiten',
   },
   lead: 'Was die Station automatisch tut.',
   fault: 'Die Automationen konnten nicht gelesen werden',

@@ -24,6 +24,7 @@ import { unknownDevices } from './unknown-devices.ts';
 
 /** German texts of the pages that are fetched after the first one. */
 export const later = {
+  draft: { found: 'Diese Änderungen sind noch nicht gespeichert.', discard: 'Änderungen verwerfen' },
   activityLog,
   members: {
     title: 'Mitglieder',

@@ -3,11 +3,10 @@ export const automations = {
   title: 'Automations',
   used_one: 'This automation stops working then:',
   used_other: 'These automations stop working then:',
-  leave: {
-    title: 'Leave without saving?',
-    help: 'Your changes are lost.',
-    confirm: 'Leave',
-    keep: 'Keep editing',
+  unsaved: {
+    changes: 'You have changes that are not saved.',
+    begun: 'You began an automation that is not saved.',
+    open: 'Continue editing',
   },
   lead: 'What the station does automatically.',
   fault: 'The automations could not be read',

@@ -24,6 +24,7 @@ import { unknownDevices } from './unknown-devices.ts';
 
 /** English texts of the pages that are fetched after the first one. */
 export const later = {
+  draft: { found: 'These changes are not saved yet.', discard: 'Discard changes' },
   members: {
     title: 'Members',
     count_one: 'One person has access to this station.',

@@ -5,11 +5,10 @@ export const automations = {
   used_few: 'Te automatyzacje przestaną działać:',
   used_many: 'Te automatyzacje przestaną działać:',
   used_other: 'Te automatyzacje przestaną działać:',
-  leave: {
-    title: 'Wyjść bez zapisywania?',
-    help: 'Twoje zmiany w tej automatyzacji przepadną.',
-    confirm: 'Wyjdź',
-    keep: 'Edytuj dalej',
+  unsaved: {
+    changes: 'Masz niezapisane zmiany.',
+    begun: 'Masz rozpoczętą, niezapisaną automatyzację.',
+    open: 'Wróć do edycji',
   },
   lead: 'Co stacja robi automatycznie.',
   fault: 'Nie udało się odczytać automatyzacji',

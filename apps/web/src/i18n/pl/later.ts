@@ -24,6 +24,7 @@ import { unknownDevices } from './unknown-devices.ts';
 
 /** Polish texts of the pages that are fetched after the first one. */
 export const later = {
+  draft: { found: 'Te zmiany nie są jeszcze zapisane.', discard: 'Odrzuć zmiany' },
   activityLog,
   members: {
     title: 'Użytkownicy',

@@ -24,6 +24,7 @@ import { unknownDevices } from './unknown-devices.ts';
 
 /** Ukrainian texts of the pages that are fetched after the first one. */
 export const later = {
+  draft: { found: 'Ці зміни ще не збережено.', discard: 'Скасувати зміни' },
   members: {
     title: 'Учасники',
     count_one: 'Доступ до станції має {{count}} особа.',
