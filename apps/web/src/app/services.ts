@@ -123,6 +123,10 @@ export function startServices(services: AppServices): void {
   followDevicesWifi(live, queries);
   followScenes(live, queries);
   live.onMessage(control.onMessage);
+  live.state.subscribe(() => {
+    const { silence, link } = live.state.get();
+    if (silence !== null || link === 'down') control.doubt();
+  });
   addEventListener('online', live.nudge);
   addEventListener('offline', live.doubt);
   document.addEventListener('visibilitychange', () => {

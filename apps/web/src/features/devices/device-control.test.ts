@@ -174,3 +174,26 @@ test('of two commands in a row the later one counts, whatever the result of the 
   report('c2', 'confirmed');
   assert.equal(shown(), undefined);
 });
+
+test('when the station becomes silent, a command that it has not answered is not shown as done any more', async () => {
+  const all = withControl();
+  const done = all.control.send('lamp', turnOn, { on: true });
+  assert.deepEqual(all.shown(), { values: { on: true }, refusal: null });
+  all.control.doubt();
+  assert.deepEqual(all.shown(), { values: {}, refusal: { because: 'no_answer' } });
+  assert.equal(all.timers.size, 0);
+  // It comes back and has done it after all.
+  all.sent[0]?.resolve(all.command('1', 'pending'));
+  await done;
+  all.report('1', 'confirmed');
+  assert.equal(all.shown(), undefined);
+});
+
+test('what the station has taken waits for the device, also while the page does not hear of it', async () => {
+  const all = withControl();
+  const done = all.control.send('lamp', turnOn, { on: true });
+  all.sent[0]?.resolve(all.command('1', 'pending'));
+  await done;
+  all.control.doubt();
+  assert.deepEqual(all.shown(), { values: { on: true }, refusal: null });
+});

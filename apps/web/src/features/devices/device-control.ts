@@ -32,6 +32,8 @@ export type DeviceControl = {
   onMessage(message: ServerMessage): void;
   /** The known state of the devices, from any source: a command that took effect needs no other confirmation. */
   onDevices(devices: readonly Device[]): void;
+  /** The station has become silent: a command that it has not answered is no longer shown as done. It may still have worked. */
+  doubt(): void;
   clear(): void;
 };
 
@@ -76,6 +78,10 @@ export function createDeviceControl(parts: ControlParts): DeviceControl {
     },
     onDevices: (devices) => {
       for (const device of devices) noteState(control, device);
+    },
+    doubt: () => {
+      for (const [deviceId, { commandId }] of control.current)
+        if (commandId === null) settle(control, deviceId, { because: 'no_answer' });
     },
     clear: () => {
       for (const sent of control.current.values()) sent.stop();
