@@ -8,6 +8,7 @@ import {
   formatBytes,
   mountOf,
   wearOf,
+  writtenOf,
 } from './machine-decide.ts';
 
 const MB = 1e6;
@@ -31,8 +32,22 @@ test('space is judged by a share of the disk, within limits', () => {
   assert.deepEqual(codes(decideDiskSpace([noFiles])), ['disk_files_used_up']);
 });
 
+test('what was written is counted in sectors of 512 bytes, and unknown where the kernel does not count', () => {
+  const stat = ' 1515924   122120 63047082  3153970 18073850  6384194 1222917952 10833345        0  2034740 15090516\n';
+  assert.equal(writtenOf(stat), 1222917952 * 512);
+  // Kernels before 4.18 have 11 numbers, a partition of early ones four.
+  for (const text of [null, '', '1 2 3 4']) assert.equal(writtenOf(text), null);
+});
+
 test('errors, wear and a read-only mount are found, once for two folders on one disk', () => {
-  const good: DiskHealth = { folder: '/a', device: 'mmcblk0p2', isReadOnly: false, errors: null, wear: null };
+  const good: DiskHealth = {
+    folder: '/a',
+    device: 'mmcblk0p2',
+    isReadOnly: false,
+    errors: null,
+    wear: null,
+    writtenBytes: null,
+  };
   const table: { facts: Partial<DiskHealth>; expected: string[] }[] = [
     { facts: {}, expected: [] },
     { facts: { isReadOnly: true }, expected: ['disk_read_only'] },

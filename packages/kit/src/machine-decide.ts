@@ -48,6 +48,8 @@ export type DiskHealth = {
   errors: { count: number; firstAt: number; lastAt: number } | null;
   /** Null: the disk does not say. */
   wear: DiskWear | null;
+  /** To the whole disk, by everybody, since the machine was started; null: it is no block device. */
+  writtenBytes: number | null;
 };
 
 /** Of an eMMC (JEDEC 84-B51, EXT_CSD registers 267 to 269). */
@@ -155,6 +157,15 @@ export function mountOf(mountinfo: string, path: string): Mount | null {
     best = { point, majorMinor, type, source, isReadOnly };
   }
   return best;
+}
+
+/**
+ * Bytes written since the machine was started, from /sys/block/NAME/stat (Documentation/block/stat.rst): the seventh number, in sectors of
+ * 512 bytes on every disk. Null: it is not there.
+ */
+export function writtenOf(stat: string | null): number | null {
+  const sectors = Number(stat?.trim().split(/\s+/)[6]);
+  return Number.isFinite(sectors) ? sectors * 512 : null;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFile, realpath, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type DiskHealth, type DiskSpace, type Lookup, mountOf, wearOf } from './machine-decide.ts';
+import { type DiskHealth, type DiskSpace, type Lookup, mountOf, wearOf, writtenOf } from './machine-decide.ts';
 import { isIP } from './node-tables.ts';
 
 /** Where the kernel shows its files; other ones in tests. */
@@ -16,24 +16,26 @@ export async function readDiskSpace(folder: string): Promise<DiskSpace> {
 
 /**
  * What the kernel says about the disk of a folder: mount, errors counted by ext4 (Documentation/ABI/testing/sysfs-fs-ext4), wear of
- * an eMMC (Documentation/driver-api/mmc/mmc-dev-attrs.rst). What it does not say is null.
+ * an eMMC (Documentation/driver-api/mmc/mmc-dev-attrs.rst), and how much was written. What it does not say is null.
  */
 export async function readDiskHealth(folder: string, { sys, proc }: KernelFiles = kernelFiles): Promise<DiskHealth> {
   const path = await realpath(await nearest(folder));
   const mount = mountOf((await readKernel(join(proc, 'self/mountinfo'))) ?? '', path);
   const block = mount && (await realpath(join(sys, 'dev/block', mount.majorMinor)).catch(() => null));
   const health = { folder, device: block && basename(block), isReadOnly: mount?.isReadOnly ?? false };
-  if (!block) return { ...health, errors: null, wear: null };
+  if (!block) return { ...health, errors: null, wear: null, writtenBytes: null };
   const isPartition = (await readKernel(join(block, 'partition'))) !== null;
   const disk = isPartition ? dirname(block) : block;
-  const [lifeTime, reserve] = await Promise.all([
+  const [lifeTime, reserve, stat] = await Promise.all([
     readKernel(join(disk, 'device/life_time')),
     readKernel(join(disk, 'device/pre_eol_info')),
+    readKernel(join(disk, 'stat')),
   ]);
   return {
     ...health,
     errors: await readExt4Errors(join(sys, 'fs/ext4', basename(block))),
     wear: wearOf(lifeTime, reserve),
+    writtenBytes: writtenOf(stat),
   };
 }
 

@@ -7,6 +7,17 @@ const Disk = Type.Object({
   path: Type.String({ description: 'A folder on it.' }),
   totalBytes: Type.Number(),
   freeBytes: Type.Number({ description: 'For programs that are not root.' }),
+  writtenBytesPerDay: Nullable(
+    Type.Number({
+      description:
+        'By everybody, the mean since the machine was started; null: that was less than an hour ago, or it is no disk.',
+    }),
+  ),
+  lifeUsedPercent: Nullable(
+    Type.Integer({
+      description: 'Used share of its life, in steps of 10, more than 100 beyond it; null: the card does not say.',
+    }),
+  ),
 });
 
 /** What a Raspberry Pi says about its power. `before`: since it was switched on. */

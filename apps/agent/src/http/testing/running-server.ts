@@ -210,7 +210,15 @@ const exampleMachine: Machine = {
   cores: 4,
   load: [0.5, 0.4, 0.3],
   memory: { totalBytes: 4_000_000_000, availableBytes: 2_000_000_000 },
-  disks: [{ path: '/', totalBytes: 32_000_000_000, freeBytes: 20_000_000_000 }],
+  disks: [
+    {
+      path: '/',
+      totalBytes: 32_000_000_000,
+      freeBytes: 20_000_000_000,
+      writtenBytesPerDay: null,
+      lifeUsedPercent: null,
+    },
+  ],
   temperature: 48.3,
   power: null,
   uptimeSeconds: 3600,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, statfs, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -52,6 +52,24 @@ describe('the facts of the machine', () => {
       [folder],
     );
     await rm(folder, { recursive: true });
+  });
+
+  it('say what is written a day and what of its life a card has used', async () => {
+    const card = 'sys/devices/platform/mmc0/block/mmcblk0';
+    await using machine = await kernelOf({
+      'proc/self/mountinfo': '25 1 179:2 / / rw,noatime shared:1 - ext4 /dev/mmcblk0p2 rw\n',
+      [`${card}/stat`]: '1 2 3 4 5 6 2048000 8\n',
+      [`${card}/device/life_time`]: '0x02 0x01\n',
+      [`${card}/mmcblk0p2/partition`]: '2\n',
+      [`${card}/mmcblk0p2/stat`]: '1 1 1 1 1 1 1 1\n',
+    });
+    await mkdir(join(machine.kernel.sys, 'dev/block'), { recursive: true });
+    const partition = join(machine.kernel.sys, '..', card, 'mmcblk0p2');
+    await symlink(partition, join(machine.kernel.sys, 'dev/block/179:2'));
+    const { disks, uptimeSeconds } = await readMachine(['/'], machine.kernel, systemClock);
+    // The first hour says nothing of a day.
+    const aDay = uptimeSeconds < 3600 ? null : Math.round(((2048000 * 512) / uptimeSeconds) * 86_400);
+    assert.deepEqual([disks[0]?.writtenBytesPerDay, disks[0]?.lifeUsedPercent], [aDay, 20]);
   });
 
   it('are absent where the machine has none', async () => {

@@ -2,6 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { availableParallelism, networkInterfaces, uptime } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '@station/kit/clock';
+import { readDiskHealth } from '@station/kit/machine-facts';
 import type { Machine } from '@station/protocol/agent-machine';
 import type { NetworkLink } from '@station/protocol/agent-network';
 import { content, type KernelPaths, names } from '../../core/adapters/kernel-files.ts';
@@ -17,11 +18,12 @@ export async function readMachine(
   { sys, proc }: KernelPaths,
   clock: Clock,
 ): Promise<MachineFacts> {
+  const uptimeSeconds = Math.floor(uptime());
   const [model, load, memory, disks, temperature, power] = await Promise.all([
     content(join(proc, 'device-tree/model')),
     content(join(proc, 'loadavg')),
     content(join(proc, 'meminfo')),
-    readDisks(folders),
+    readDisks(folders, { sys, proc }, uptimeSeconds),
     readTemperature(sys),
     readPower(sys),
   ]);
@@ -34,7 +36,7 @@ export async function readMachine(
     disks,
     temperature,
     power,
-    uptimeSeconds: Math.floor(uptime()),
+    uptimeSeconds,
     now: isoTime(clock.now()),
   };
 }
@@ -46,14 +48,30 @@ function memoryOf(text: string): Machine['memory'] {
   return Number.isFinite(memory.totalBytes) && Number.isFinite(memory.availableBytes) ? memory : null;
 }
 
-async function readDisks(folders: readonly string[]): Promise<Machine['disks']> {
+/** The start of a machine writes more than a usual hour. */
+const leastUptimeSeconds = 3600;
+const secondsOfDay = 24 * 3600;
+
+async function readDisks(
+  folders: readonly string[],
+  kernel: KernelPaths,
+  uptimeSeconds: number,
+): Promise<Machine['disks']> {
   const disks = new Map<number, Machine['disks'][number]>();
   for (const path of folders) {
     try {
       const { dev } = await stat(path);
       if (disks.has(dev)) continue;
       const { bavail, blocks, bsize } = await statfs(path);
-      disks.set(dev, { path, totalBytes: blocks * bsize, freeBytes: bavail * bsize });
+      const { writtenBytes, wear } = await readDiskHealth(path, kernel);
+      const isLong = writtenBytes !== null && uptimeSeconds >= leastUptimeSeconds;
+      disks.set(dev, {
+        path,
+        totalBytes: blocks * bsize,
+        freeBytes: bavail * bsize,
+        writtenBytesPerDay: isLong ? Math.round((writtenBytes / uptimeSeconds) * secondsOfDay) : null,
+        lifeUsedPercent: wear?.usedPercent ?? null,
+      });
     } catch {
       // It is not there, or not yet.
     }

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Machine } from '@station/protocol/agent-machine';
@@ -13,7 +14,15 @@ import { Card, Skeleton } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
-import { judgeClock, judgeDisk, judgeLoad, judgeMemory, judgePower, judgeTemperature } from './machine-view.ts';
+import {
+  judgeClock,
+  judgeDisk,
+  judgeLoad,
+  judgeMemory,
+  judgePower,
+  judgeTemperature,
+  judgeWear,
+} from './machine-view.ts';
 
 const machineKey = ['machine'];
 
@@ -79,6 +88,8 @@ function useFacts(machine: Machine): Fact[] {
     const of = { free: formatBytes(locale, disk.freeBytes), total: formatBytes(locale, disk.totalBytes) };
     const name = disks.length === 1 ? t('machine.disk.name') : t('machine.disk.nameOf', { path: disk.path });
     facts.push({ key: disk.path, name, value: t('machine.disk.value', of), tone, help: t(`machine.disk.${word}`) });
+    const wear = wearOf(t, locale, disk);
+    if (wear !== null) facts.push({ key: `wear of ${disk.path}`, name: t('machine.wear.name'), ...wear });
   }
   if (temperature !== null) {
     const { tone, word } = judgeTemperature(temperature);
@@ -99,6 +110,22 @@ function useFacts(machine: Machine): Fact[] {
   const value = t('machine.uptime.value', { duration });
   facts.push({ key: 'uptime', name: t('machine.uptime.name'), value, tone: 'ok', help: '' });
   return facts;
+}
+
+/** What is written a day, and what of the life of the card is used. Null: neither is known. */
+function wearOf(
+  t: TFunction,
+  locale: string,
+  { writtenBytesPerDay, lifeUsedPercent }: Machine['disks'][number],
+): Pick<Fact, 'value' | 'tone' | 'help'> | null {
+  if (writtenBytesPerDay === null && lifeUsedPercent === null) return null;
+  const { tone, word } = judgeWear(lifeUsedPercent);
+  const size = writtenBytesPerDay === null ? null : formatBytes(locale, writtenBytesPerDay);
+  return {
+    value: size && t('machine.wear.value', { size }),
+    tone,
+    help: t(`machine.wear.${word}`, { percent: lifeUsedPercent }),
+  };
 }
 
 function RestartMachine({ usable }: { usable: boolean }) {

@@ -8,6 +8,7 @@ import {
   judgeMemory,
   judgePower,
   judgeTemperature,
+  judgeWear,
   stopsWith,
 } from './machine-view.ts';
 
@@ -25,7 +26,13 @@ const machine = (changes: Partial<Machine>): Machine => ({
   ...changes,
 });
 const gigabyte = 1e9;
-const disk = (freeBytes: number, totalBytes = 32 * gigabyte) => ({ path: '/', totalBytes, freeBytes });
+const disk = (freeBytes: number, totalBytes = 32 * gigabyte) => ({
+  path: '/',
+  totalBytes,
+  freeBytes,
+  writtenBytesPerDay: null,
+  lifeUsedPercent: null,
+});
 const calm = { isLow: false, wasLow: false, isSlowed: false, wasSlowed: false };
 
 for (const [what, judged, word] of [
@@ -38,6 +45,9 @@ for (const [what, judged, word] of [
   ['a disk that is nearly full', judgeDisk(disk(2 * gigabyte)), 'low'],
   ['a large disk with much left, though little of it', judgeDisk(disk(50 * gigabyte, 1000 * gigabyte)), 'good'],
   ['a full disk', judgeDisk(disk(0.1 * gigabyte)), 'full'],
+  ['a card with life left', judgeWear(80), 'good'],
+  ['a card near its end', judgeWear(90), 'worn'],
+  ['a card beyond it', judgeWear(110), 'over'],
   ['a cool board', judgeTemperature(69.9), 'good'],
   ['a warm board', judgeTemperature(70), 'warm'],
   ['a hot board', judgeTemperature(80), 'hot'],
@@ -54,6 +64,10 @@ for (const [what, judged, word] of [
     assert.equal(judged.tone === 'ok', word === 'good');
   });
 }
+
+test('a card that does not say how worn it is makes nobody worry', () => {
+  assert.deepEqual(judgeWear(null), { tone: 'ok', word: 'unknown' });
+});
 
 test('each service says what stops with it', () => {
   assert.deepEqual(['backend', 'mqtt', 'somebody'].map(stopsWith), ['backend', 'mqtt', 'other']);

@@ -24,6 +24,13 @@ export function judgeDisk({ totalBytes, freeBytes }: Machine['disks'][number]): 
   return share < 0.1 && freeBytes < 10 * gigabyte ? { tone: 'attention', word: 'low' } : { tone: 'ok', word: 'good' };
 }
 
+/** Flash memory fails soon after the life that its maker expects. */
+export function judgeWear(lifeUsedPercent: number | null): Judged<'good' | 'worn' | 'over' | 'unknown'> {
+  if (lifeUsedPercent === null) return { tone: 'ok', word: 'unknown' };
+  if (lifeUsedPercent > 100) return { tone: 'fault', word: 'over' };
+  return lifeUsedPercent >= 90 ? { tone: 'attention', word: 'worn' } : { tone: 'ok', word: 'good' };
+}
+
 /** A Raspberry Pi slows down from 80 °C on. */
 export function judgeTemperature(celsius: number): Judged<'good' | 'warm' | 'hot'> {
   if (celsius >= 80) return { tone: 'fault', word: 'hot' };

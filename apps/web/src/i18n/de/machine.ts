@@ -23,6 +23,14 @@ export const machine = {
     low: 'Es ist wenig frei. Updates brauchen Platz; entferne Dateien, die nicht zur Station gehören.',
     full: 'Es ist fast nichts frei. Die Station kann neue Daten verlieren.',
   },
+  wear: {
+    name: 'Abnutzung',
+    value: '{{size}} am Tag geschrieben',
+    good: '{{percent}} % der erwarteten Lebensdauer sind verbraucht.',
+    worn: '{{percent}} % der erwarteten Lebensdauer sind verbraucht. Mache ein Backup, und tausche sie bald aus.',
+    over: 'Die erwartete Lebensdauer ist überschritten. Mache ein Backup, und tausche sie jetzt aus.',
+    unknown: 'Diese Karte oder Festplatte sagt nicht, wie abgenutzt sie ist.',
+  },
   temperature: {
     name: 'Temperatur',
     good: 'Im normalen Bereich.',

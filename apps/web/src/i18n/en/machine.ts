@@ -23,6 +23,14 @@ export const machine = {
     low: 'Little is free. Updates need space; remove files that do not belong to the station.',
     full: 'Hardly anything is free. The station may lose new data.',
   },
+  wear: {
+    name: 'Wear',
+    value: '{{size}} written a day',
+    good: '{{percent}} % of its expected life is used.',
+    worn: '{{percent}} % of its expected life is used. Make a backup, and replace it soon.',
+    over: 'It is past its expected life. Make a backup, and replace it now.',
+    unknown: 'This card or disk does not say how worn it is.',
+  },
   temperature: {
     name: 'Temperature',
     good: 'In the normal range.',

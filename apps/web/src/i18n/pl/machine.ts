@@ -25,6 +25,14 @@ export const machine = {
     low: 'Wolnego miejsca jest mało. Aktualizacje go potrzebują; usuń pliki, które nie należą do stacji.',
     full: 'Prawie nie ma wolnego miejsca. Stacja może utracić nowe dane.',
   },
+  wear: {
+    name: 'Zużycie',
+    value: 'zapis {{size}} dziennie',
+    good: 'Zużyto {{percent}} % przewidywanej trwałości.',
+    worn: 'Zużyto {{percent}} % przewidywanej trwałości. Zrób kopię zapasową i wkrótce wymień nośnik.',
+    over: 'Nośnik przekroczył przewidywaną trwałość. Zrób kopię zapasową i wymień go teraz.',
+    unknown: 'Ta karta lub dysk nie podaje swojego zużycia.',
+  },
   temperature: {
     name: 'Temperatura',
     good: 'W normie.',
