@@ -1,88 +1,135 @@
-import { type RefObject, useEffect, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { type RefObject, type SubmitEvent, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ownValue, setOwnValue } from '@station/protocol/own-value';
-import type { FieldFault } from '../api/request.ts';
-
-/** What is wrong with a field, as a key of `error.field`. */
-type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };
-type Rule = 'filled' | 'email' | 'new_password' | 'free';
-
-/** The backend's limit (protocol, `NewPassword`). */
-const shortestPassword = 10;
+import { ownValue } from '@station/protocol/own-value';
+import { longestText, shortestText, type TextBody, type TextFault, textFault } from '@station/protocol/text-fields';
+import { asProblem, type FieldFault, type Problem } from '../api/request.ts';
 
 export const textOf = (form: FormData, name: string): string => {
   const value = form.get(name);
   return typeof value === 'string' ? value : '';
 };
 
-/** Checks fields in the browser, so that an empty field is reported without a request. */
-export function checkForm(
-  values: Readonly<Record<string, string>>,
-  rules: Readonly<Record<string, Rule>>,
-): FieldFaults {
-  const faults: Record<string, FieldFaults[string]> = {};
-  for (const [name, rule] of Object.entries(rules)) {
-    const value = ownValue(values, name) ?? '';
-    if (rule === 'free') continue;
-    if (value.trim() === '') setOwnValue(faults, name, 'required');
-    else if (rule === 'email' && !/^[^\s@]+@[^\s@]+$/.test(value)) setOwnValue(faults, name, 'email');
-    else if (rule === 'new_password' && value.length < shortestPassword) setOwnValue(faults, name, 'short');
-  }
-  return faults;
-}
+/** The texts of the fields; passwords as they are, all others without the spaces around them. */
+export type Texts<Name extends string> = Readonly<Record<Name, string>>;
 
-/** The fields a 400 points at: "/email" → email. */
-export const refusedFields = (faults: readonly FieldFault[]): FieldFaults =>
-  Object.fromEntries(faults.map((fault) => [fault.pointer.split('/')[1] ?? '', 'refused' as const]));
+/** A fault as a key of `error.field`, or in words of its own. */
+type Fault = TextFault | { words: string };
 
-export type FormFaults = {
-  /** Checks the values and marks the faulty fields; puts the cursor into the first of them. True when there is none. */
-  check(
-    form: HTMLFormElement,
-    values: Readonly<Record<string, string>>,
-    rules: Readonly<Record<string, Rule>>,
-  ): boolean;
-  /** Marks the fields that the station has refused. */
-  showRefused(faults: readonly FieldFault[]): void;
-  /** The text for a field; null: nothing is wrong with it. */
-  messageOf(name: string): string | null;
+type Options<Body extends TextBody, Name extends string, Answer> = {
+  /** What the fields become: the station's own limits are checked before it is asked. */
+  body: Body;
+  fields: readonly Name[];
+  /** Fields that may stay empty. */
+  mayBeEmpty?: readonly Name[];
+  /** What else must be right. It is asked in any case, so that all faults are shown at once. */
+  check?: (texts: Texts<Name>) => boolean;
+  send: (texts: Texts<Name>) => Promise<Answer>;
+  onDone?: (answer: Answer) => void;
+  /** Codes that are about one field, with its words. */
+  wrong?: Partial<Record<Problem['code'], { field: Name; words: string }>>;
+  usable?: boolean;
 };
 
-/** What is wrong with the fields of a form. */
-export function useFormFaults(): FormFaults {
+export type Form<Name extends string, Answer> = {
+  /** Of the `<form>`. */
+  props: {
+    id: string;
+    ref: RefObject<HTMLFormElement | null>;
+    noValidate: true;
+    onSubmit: (event: SubmitEvent<HTMLFormElement>) => void;
+  };
+  /** Of a `<Field>`. */
+  field(name: Name): { name: Name; maxLength: number | undefined; fault: string | null };
+  isBusy: boolean;
+  /** What went wrong; null also when it is told at a field. */
+  problem: Problem | null;
+  answer: Answer | undefined;
+  isDone: boolean;
+  /** Forgets how the last try ended. */
+  reset(): void;
+};
+
+/** A form of text fields that becomes a request. What is wrong is marked, with the cursor in the first such field. */
+export function useForm<Body extends TextBody, Name extends keyof Body['properties'] & string, Answer>({
+  body,
+  fields,
+  mayBeEmpty = [],
+  check = () => true,
+  send,
+  onDone,
+  wrong = {},
+  usable = true,
+}: Options<Body, Name, Answer>): Form<Name, Answer> {
   const { t } = useTranslation();
-  const [faults, setFaults] = useState<FieldFaults>({});
+  const id = useId();
+  const ref = useRef<HTMLFormElement>(null);
+  const [faults, setFaults] = useState<ReadonlyMap<string, Fault>>(new Map());
+  const show = (found: ReadonlyMap<string, Fault>): void => {
+    setFaults(found);
+    const first = fields.find((name) => found.has(name));
+    const field = first === undefined ? null : ref.current?.elements.namedItem(first);
+    if (field instanceof HTMLElement) field.focus();
+  };
+  const act = useMutation({
+    mutationFn: send,
+    onSuccess: (answer) => onDone?.(answer),
+    onError: (error) => {
+      const { code, faults: refused } = asProblem(error);
+      const known = ownValue(wrong, code);
+      show(known ? new Map([[known.field, { words: known.words }]]) : refusedFields(refused));
+    },
+    // It may be a password.
+    gcTime: 0,
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const texts = textsOf(event.currentTarget, fields);
+    const found = faultsOf(body, texts, mayBeEmpty);
+    show(found);
+    const isRight = check(texts) && found.size === 0;
+    if (isRight && usable && !act.isPending) act.mutate(texts);
+  };
+  const problem = act.error ? asProblem(act.error) : null;
   return {
-    check: (form, values, rules) => {
-      const found = checkForm(values, rules);
-      setFaults(found);
-      const isGood = Object.keys(found).length === 0;
-      if (!isGood) focusFirst(form, found);
-      return isGood;
+    props: { id, ref, noValidate: true, onSubmit: submit },
+    field: (name) => {
+      const fault = faults.get(name);
+      const words = typeof fault === 'string' ? t(`error.field.${fault}`, { min: shortestText(body, name) }) : null;
+      return { name, maxLength: longestText(body, name), fault: typeof fault === 'object' ? fault.words : words };
     },
-    showRefused: (refused) => setFaults(refusedFields(refused)),
-    messageOf: (name) => {
-      const fault = ownValue(faults, name);
-      return fault ? t(`error.field.${fault}`, { min: shortestPassword }) : null;
-    },
+    isBusy: act.isPending,
+    problem: problem && ownValue(wrong, problem.code) ? null : problem,
+    answer: act.data,
+    isDone: act.isSuccess,
+    reset: act.reset,
   };
 }
 
-/**
- * Puts the cursor into the field that a refusal is about.
- * @param name null: none. @param submittedAt of the last try: the same field may be refused again.
- */
-export function useFocusOn(form: RefObject<HTMLFormElement | null>, name: string | null, submittedAt: number): void {
-  useEffect(() => {
-    const field = name === null ? null : form.current?.elements.namedItem(name);
-    if (field instanceof HTMLElement) field.focus();
-  }, [form, name, submittedAt]);
+function textsOf<Name extends string>(form: HTMLFormElement, fields: readonly Name[]): Texts<Name> {
+  const data = new FormData(form);
+  const read = (name: Name): string => {
+    const field = form.elements.namedItem(name);
+    const text = textOf(data, name);
+    return field instanceof HTMLInputElement && field.autocomplete.endsWith('-password') ? text : text.trim();
+  };
+  return Object.fromEntries(fields.map((name) => [name, read(name)])) as Texts<Name>;
 }
 
-/** Puts the cursor where something is to be corrected. */
-function focusFirst(form: HTMLFormElement, faults: FieldFaults): void {
-  const first = [...form.elements].find(
-    (element) => element instanceof HTMLInputElement && ownValue(faults, element.name),
-  );
-  if (first instanceof HTMLElement) first.focus();
+/** The fields that the station would refuse, with the reason. */
+export function faultsOf(
+  body: TextBody,
+  texts: Texts<string>,
+  mayBeEmpty: readonly string[] = [],
+): ReadonlyMap<string, TextFault> {
+  const found = new Map<string, TextFault>();
+  for (const [name, text] of Object.entries(texts)) {
+    const fault = text === '' && mayBeEmpty.includes(name) ? null : textFault(body, name, text);
+    if (fault !== null) found.set(name, fault);
+  }
+  return found;
 }
+
+/** The fields a 400 points at: "/email" → email. */
+export const refusedFields = (faults: readonly FieldFault[]): ReadonlyMap<string, TextFault> =>
+  new Map(faults.map((fault) => [fault.pointer.split('/')[1] ?? '', 'refused' as const]));

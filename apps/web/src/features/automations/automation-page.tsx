@@ -9,7 +9,7 @@ import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { BackLink, LinkButton } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
@@ -263,35 +263,22 @@ function Duplicate({ automation, usable }: { automation: Automation; usable: boo
 
 function ToDraft({ id, name, usable }: { id: string; name: string; usable: boolean }) {
   const { t } = useTranslation();
-  const [asking, setAsking] = useState(false);
   const draft = useSwitch(id, 'draft');
+  const [question, ask] = useConfirm();
+  const askToSwitchOff = (): void =>
+    ask({
+      title: t('automations.page.draftTitle', { name }),
+      text: <p>{t('automations.page.draftHelp')}</p>,
+      confirm: t('automations.page.draftConfirm'),
+      run: () => draft.mutateAsync(),
+    });
   return (
     <>
-      <Button busy={draft.isPending} disabled={!usable} onClick={() => setAsking(true)}>
+      <Button busy={draft.isPending} disabled={!usable} onClick={askToSwitchOff}>
         <Undo2 aria-hidden className="size-5" />
         {t('automations.page.toDraft')}
       </Button>
-      {asking && (
-        <Dialog
-          title={t('automations.page.draftTitle', { name })}
-          onClose={() => setAsking(false)}
-          actions={
-            <>
-              <Button
-                kind="danger"
-                busy={draft.isPending}
-                onClick={() => draft.mutate(undefined, { onSuccess: () => setAsking(false) })}
-              >
-                {t('automations.page.draftConfirm')}
-              </Button>
-              <Button onClick={() => setAsking(false)}>{t('action.cancel')}</Button>
-            </>
-          }
-        >
-          <p>{t('automations.page.draftHelp')}</p>
-          {draft.error && <ProblemNote problem={draft.error} />}
-        </Dialog>
-      )}
+      {question}
     </>
   );
 }
@@ -299,35 +286,26 @@ function ToDraft({ id, name, usable }: { id: string; name: string; usable: boole
 function Remove({ id, name, usable }: { id: string; name: string; usable: boolean }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const [asking, setAsking] = useState(false);
   const remove = useDelete(id);
+  const [question, ask] = useConfirm();
+  const askToRemove = (): void =>
+    ask({
+      title: t('automations.page.removeTitle', { name }),
+      text: <p>{t('automations.page.removeHelp')}</p>,
+      confirm: t('automations.page.removeConfirm'),
+      keep: t('automations.page.keep'),
+      run: async () => {
+        await remove.mutateAsync();
+        navigate('/automations');
+      },
+    });
   return (
     <>
-      <Button disabled={!usable} onClick={() => setAsking(true)}>
+      <Button disabled={!usable} onClick={askToRemove}>
         <Trash2 aria-hidden className="size-5" />
         {t('automations.page.remove')}
       </Button>
-      {asking && (
-        <Dialog
-          title={t('automations.page.removeTitle', { name })}
-          onClose={() => setAsking(false)}
-          actions={
-            <>
-              <Button
-                kind="danger"
-                busy={remove.isPending}
-                onClick={() => remove.mutate(undefined, { onSuccess: () => navigate('/automations') })}
-              >
-                {t('automations.page.removeConfirm')}
-              </Button>
-              <Button onClick={() => setAsking(false)}>{t('automations.page.keep')}</Button>
-            </>
-          }
-        >
-          <p>{t('automations.page.removeHelp')}</p>
-          {remove.error && <ProblemNote problem={remove.error} />}
-        </Dialog>
-      )}
+      {question}
     </>
   );
 }

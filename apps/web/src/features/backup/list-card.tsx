@@ -9,18 +9,31 @@ import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { BackupProblem } from './backup-parts.tsx';
 import { RestoreFacts } from './restore-confirm.tsx';
 import { inspectTimeoutMs, RestoreEnd, restoreTimeoutMs } from './restore-flow.tsx';
 
-type Asked = { what: 'delete' | 'restore'; backup: StoredBackupView };
-
 /** The stored backups of all places, newest first. */
 export function ListCard({ view, usable }: { view: BackupView; usable: boolean }) {
   const { t } = useTranslation();
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const locale = useLocale();
+  const { session, queries } = useServices();
+  const [restoring, setRestoring] = useState<StoredBackupView | null>(null);
+  const [question, ask] = useConfirm();
+  const askToDelete = ({ id, madeAt }: StoredBackupView): void =>
+    ask({
+      title: t('backup.remove.title'),
+      text: <p>{t('backup.remove.text', { time: formatExact(locale, Date.parse(madeAt)) })}</p>,
+      confirm: t('backup.remove.submit'),
+      run: async () => {
+        await session.call('DELETE /api/backup/:id', { params: { id } });
+        await queries.invalidateQueries({ queryKey: ['backup'] });
+      },
+      ProblemWords: BackupProblem,
+    });
   const { backups, faults } = view;
   return (
     <Card title={t('backup.list.title')}>
@@ -34,15 +47,21 @@ export function ListCard({ view, usable }: { view: BackupView; usable: boolean }
       ) : (
         <ul className="-my-2 divide-y divide-line">
           {backups.map((backup) => (
-            <Row key={backup.id} backup={backup} usable={usable} onAsk={(what) => setAsked({ what, backup })} />
+            <Row
+              key={backup.id}
+              backup={backup}
+              usable={usable}
+              onRestore={() => setRestoring(backup)}
+              onDelete={() => askToDelete(backup)}
+            />
           ))}
         </ul>
       )}
       {backups.length > 0 && backups.every(({ place }) => place === 'station') && (
         <p className="mt-4 text-small text-ink-soft">{t('backup.list.ownDisk')}</p>
       )}
-      {asked?.what === 'delete' && <DeleteDialog backup={asked.backup} onClose={() => setAsked(null)} />}
-      {asked?.what === 'restore' && <RestoreDialog backup={asked.backup} onClose={() => setAsked(null)} />}
+      {question}
+      {restoring && <RestoreDialog backup={restoring} onClose={() => setRestoring(null)} />}
     </Card>
   );
 }
@@ -50,11 +69,13 @@ export function ListCard({ view, usable }: { view: BackupView; usable: boolean }
 function Row({
   backup,
   usable,
-  onAsk,
+  onRestore,
+  onDelete,
 }: {
   backup: StoredBackupView;
   usable: boolean;
-  onAsk: (what: Asked['what']) => void;
+  onRestore: () => void;
+  onDelete: () => void;
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -78,45 +99,15 @@ function Row({
         <Button kind="quiet" busy={download.isPending} disabled={!usable} onClick={() => download.mutate()}>
           {t('backup.list.download')}
         </Button>
-        <Button kind="quiet" disabled={!usable} onClick={() => onAsk('restore')}>
+        <Button kind="quiet" disabled={!usable} onClick={onRestore}>
           {t('backup.list.restore')}
         </Button>
-        <Button kind="quiet" disabled={!usable} onClick={() => onAsk('delete')}>
+        <Button kind="quiet" disabled={!usable} onClick={onDelete}>
           {t('backup.list.delete')}
         </Button>
       </div>
       {download.error && <BackupProblem problem={asProblem(download.error)} />}
     </li>
-  );
-}
-
-function DeleteDialog({ backup, onClose }: { backup: StoredBackupView; onClose: () => void }) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  const { session, queries } = useServices();
-  const remove = useMutation({
-    mutationFn: () => session.call('DELETE /api/backup/:id', { params: { id: backup.id } }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['backup'] });
-      onClose();
-    },
-  });
-  return (
-    <Dialog
-      title={t('backup.remove.title')}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-            {t('backup.remove.submit')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <p>{t('backup.remove.text', { time: formatExact(locale, Date.parse(backup.madeAt)) })}</p>
-      {remove.error && <BackupProblem problem={asProblem(remove.error)} />}
-    </Dialog>
   );
 }
 

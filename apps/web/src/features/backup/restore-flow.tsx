@@ -2,12 +2,12 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { BackupInspection, RestoreAnswer, UploadStarted } from '@station/protocol/backup-api';
-import { asProblem, pathOf } from '../../api/request.ts';
+import { asProblem, pathOf, type Problem } from '../../api/request.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { textOf, useFocusOn } from '../../ui/form.ts';
+import { textOf } from '../../ui/form.ts';
 import { isSetupCodeWrong, SetupCodeField, setupCodeName } from '../../ui/setup-code-field.tsx';
 import { BackupProblem, Bar } from './backup-parts.tsx';
 import { RestoreFacts } from './restore-confirm.tsx';
@@ -37,6 +37,7 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
   const [sent, setSent] = useState<{ done: number; total: number } | null>(null);
   const [missing, setMissing] = useState({ file: false, passphrase: false });
   const { found = null } = calls;
+  const formRef = useRef<HTMLFormElement>(null);
   const send = async (form: FormData): Promise<string> => {
     const file = form.get('file') as File;
     setSent({ done: 0, total: file.size });
@@ -44,6 +45,11 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
     return uploadFile({ file, begin, onProgress: (done) => setSent({ done, total: file.size }) });
   };
   const run = useMutation({
+    onError: (error) => {
+      const refused = asProblem(error);
+      const code = formRef.current?.elements.namedItem(setupCodeName);
+      if (code instanceof HTMLElement && (isCodeMissing(refused) || isSetupCodeWrong(refused))) code.focus();
+    },
     mutationFn: async (form: FormData) => {
       const upload = found === null ? await send(form) : (await found.take(form)).id;
       const passphrase = textOf(form, 'passphrase');
@@ -62,16 +68,15 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
     if (!without.file && !without.passphrase && !run.isPending) run.mutate(form);
   };
   const problem = run.error ? asProblem(run.error) : null;
-  const isCodeMissing = problem?.faults.some(({ pointer }) => pointer === `/${setupCodeName}`) === true;
-  const isCodeRefused = isCodeMissing || isSetupCodeWrong(problem);
-  const formRef = useRef<HTMLFormElement>(null);
-  useFocusOn(formRef, isCodeRefused ? setupCodeName : null, run.submittedAt);
+  const isCodeRefused = isCodeMissing(problem) || isSetupCodeWrong(problem);
   if (run.data) return <RestoreReady ready={run.data} calls={calls} onBack={() => run.reset()} />;
   const isSent = found !== null || (sent !== null && sent.done === sent.total);
   return (
     <form ref={formRef} noValidate onSubmit={submit} className="space-y-4">
       <p>{t('backup.restore.replaces')}</p>
-      {asksCode && <SetupCodeField problem={problem} fault={isCodeMissing ? t('error.field.required') : null} />}
+      {asksCode && (
+        <SetupCodeField problem={problem} fault={isCodeMissing(problem) ? t('error.field.required') : null} />
+      )}
       {found === null ? (
         <Field
           label={t('backup.restore.file')}
@@ -100,6 +105,9 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
     </form>
   );
 }
+
+const isCodeMissing = (problem: Problem | null): boolean =>
+  problem?.faults.some(({ pointer }) => pointer === `/${setupCodeName}`) === true;
 
 /** Shows what was uploaded; nothing is replaced before it is confirmed. */
 function RestoreReady({ ready, calls, onBack }: { ready: Ready; calls: RestoreCalls; onBack: () => void }) {

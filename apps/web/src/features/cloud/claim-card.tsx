@@ -6,9 +6,9 @@ import { useUser } from '../../api/services.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/copy-text.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
 import { QrCode } from '../../ui/qr-code.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { mayConnect, useClaim, useUnclaim } from './cloud-link.ts';
@@ -98,7 +98,18 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
   const { t } = useTranslation();
   const lines = useRef<HTMLDListElement>(null);
   const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
-  const [renewing, setRenewing] = useState(false);
+  const renew = useUnclaim();
+  const [question, ask] = useConfirm();
+  /** In case the current one was seen by the wrong person. */
+  const askToRenew = (): void =>
+    ask({
+      kind: 'primary',
+      title: t('cloud.claim.renewTitle'),
+      text: <p>{t('cloud.claim.renewHelp')}</p>,
+      confirm: t('cloud.claim.renewConfirm'),
+      keep: t('cloud.claim.renewKeep'),
+      run: () => renew.mutateAsync(),
+    });
   const facts = [
     { name: t('cloud.claim.station'), value: claim.chipId, look: 'font-mono break-all select-all' },
     { name: t('cloud.claim.code'), value: claim.claimSecret, look: 'font-mono text-title font-strong select-all' },
@@ -124,7 +135,7 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
           {copied === 'yes' ? <Check aria-hidden className="size-5" /> : <Copy aria-hidden className="size-5" />}
           {t(copied === 'yes' ? 'cloud.claim.copied' : 'cloud.claim.copy')}
         </Button>
-        <Button kind="quiet" disabled={!usable} onClick={() => setRenewing(true)}>
+        <Button kind="quiet" disabled={!usable} onClick={askToRenew}>
           <RefreshCw aria-hidden className="size-5" />
           {t('cloud.claim.renew')}
         </Button>
@@ -133,30 +144,7 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
         {copied === 'refused' && t('cloud.claim.notCopied')}
         {copied === 'yes' && <span className="sr-only">{t('cloud.claim.copied')}</span>}
       </p>
-      {renewing && <RenewDialog onClose={() => setRenewing(false)} />}
+      {question}
     </div>
-  );
-}
-
-/** Makes a new code, in case the current one was seen by the wrong person. */
-function RenewDialog({ onClose }: { onClose: () => void }) {
-  const { t } = useTranslation();
-  const renew = useUnclaim();
-  return (
-    <Dialog
-      title={t('cloud.claim.renewTitle')}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" busy={renew.isPending} onClick={() => renew.mutate(undefined, { onSuccess: onClose })}>
-            {t('cloud.claim.renewConfirm')}
-          </Button>
-          <Button onClick={onClose}>{t('cloud.claim.renewKeep')}</Button>
-        </>
-      }
-    >
-      <p>{t('cloud.claim.renewHelp')}</p>
-      {renew.error && <ProblemNote problem={renew.error} />}
-    </Dialog>
   );
 }

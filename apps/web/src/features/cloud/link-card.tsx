@@ -1,5 +1,5 @@
 import { Unlink } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { useServices, useTick, useUser } from '../../api/services.ts';
@@ -7,8 +7,8 @@ import { formatClock, formatDuration } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DetailsNote, ProblemNote } from '../../ui/problem.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
+import { DetailsNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { mayConnect, useUnclaim } from './cloud-link.ts';
 
@@ -16,9 +16,27 @@ import { mayConnect, useUnclaim } from './cloud-link.ts';
 export function LinkCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const mayLeave = mayConnect(useUser());
-  const [leaving, setLeaving] = useState(false);
+  const unclaim = useUnclaim();
+  const [question, ask] = useConfirm();
   const { state, isHeldHere, connectedSince, lastHeardAt, claimedAt, host, lastError } = status;
   const isUp = state === 'authenticated';
+  const lost = status.outbox.pending + status.outbox.deadLetters;
+  /** What ends with remote access, and what does not. */
+  const askToLeave = (): void =>
+    ask({
+      title: t('cloud.unclaim.title', { host: host ?? '' }),
+      text: (
+        <>
+          <p>{t('cloud.unclaim.away')}</p>
+          {lost > 0 && <p>{t('cloud.unclaim.waiting', { count: lost })}</p>}
+          <p>{t('cloud.unclaim.people')}</p>
+          <p>{t('cloud.unclaim.there')}</p>
+        </>
+      ),
+      confirm: t('cloud.unclaim.confirm'),
+      keep: t('cloud.unclaim.keep'),
+      run: () => unclaim.mutateAsync(),
+    });
   return (
     <Card title={t('cloud.link.title')}>
       <p className="text-value font-strong">{t(`cloud.link.state.${stateKey(status)}`)}</p>
@@ -51,7 +69,7 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
       </dl>
       <div className="mt-6 border-t border-line pt-4">
         {mayLeave ? (
-          <Button disabled={!usable} onClick={() => setLeaving(true)}>
+          <Button disabled={!usable} onClick={askToLeave}>
             <Unlink aria-hidden className="size-5 max-sm:hidden" />
             {t('cloud.link.leave')}
           </Button>
@@ -59,7 +77,7 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
           <p className="text-ink-soft">{t('cloud.link.ownerOnly')}</p>
         )}
       </div>
-      {leaving && <UnclaimDialog status={status} onClose={() => setLeaving(false)} />}
+      {question}
     </Card>
   );
 }
@@ -76,37 +94,6 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dt className="text-small text-ink-soft">{name}</dt>
       <dd className="break-words first-letter:uppercase">{children}</dd>
     </div>
-  );
-}
-
-/** What ends with remote access, and what does not. */
-function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudStatus; onClose: () => void }) {
-  const { t } = useTranslation();
-  const unclaim = useUnclaim();
-  const lost = outbox.pending + outbox.deadLetters;
-  return (
-    <Dialog
-      title={t('cloud.unclaim.title', { host: host ?? '' })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button
-            kind="danger"
-            busy={unclaim.isPending}
-            onClick={() => unclaim.mutate(undefined, { onSuccess: onClose })}
-          >
-            {t('cloud.unclaim.confirm')}
-          </Button>
-          <Button onClick={onClose}>{t('cloud.unclaim.keep')}</Button>
-        </>
-      }
-    >
-      <p>{t('cloud.unclaim.away')}</p>
-      {lost > 0 && <p>{t('cloud.unclaim.waiting', { count: lost })}</p>}
-      <p>{t('cloud.unclaim.people')}</p>
-      <p>{t('cloud.unclaim.there')}</p>
-      {unclaim.error && <ProblemNote problem={unclaim.error} />}
-    </Dialog>
   );
 }
 

@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import type { Device, DevicePatch } from '@station/protocol/devices';
+import { type Device, DevicePatch } from '@station/protocol/devices';
 import { devicesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -11,8 +11,9 @@ import { useLocale } from '../../i18n/i18n.ts';
 import { useTypeName } from '../../i18n/use-type-name.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { UsedBy } from '../../ui/used-by.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
@@ -25,10 +26,13 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
   const [typed, setTyped] = useState<string | null>(null);
   const name = typed ?? device.name;
   const zone = useZoneChoice(device.zoneId);
-  const [isNameMissing, setIsNameMissing] = useState(false);
-  const save = useMutation({
-    mutationFn: async () => {
-      const body: DevicePatch = { name, zoneId: await zone.resolve() };
+  const form = useForm({
+    body: DevicePatch,
+    fields: ['name'],
+    check: zone.check,
+    usable,
+    send: async (texts) => {
+      const body: DevicePatch = { ...texts, zoneId: await zone.resolve() };
       const changed = await session.call('PATCH /api/devices/:id', { params: { id: device.id }, body });
       queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
         all?.map((one) => (one.id === device.id ? { ...one, name: changed.name, zoneId: changed.zoneId } : one)),
@@ -37,32 +41,24 @@ export function SettingsCard({ device, usable }: { device: Device; usable: boole
       zone.choose(null);
     },
   });
-  const touched = (): void => save.reset();
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const nameless = name.trim() === '';
-    setIsNameMissing(nameless);
-    if (zone.check() && !nameless && usable && !save.isPending) save.mutate();
-  };
   return (
     <Card title={t('devicePage.settings.title')}>
-      <form noValidate onSubmit={submit} onChange={touched} className="space-y-4">
+      <form {...form.props} onChange={form.reset} className="space-y-4">
         <Field
           label={t('devicePage.settings.name')}
+          {...form.field('name')}
           value={name}
-          maxLength={100}
           autoComplete="off"
           onChange={(event) => setTyped(event.target.value)}
-          fault={isNameMissing ? t('error.field.required') : null}
         />
         <ZoneField choice={zone} />
-        {save.error && <ProblemNote problem={asProblem(save.error)} />}
+        {form.problem && <ProblemNote problem={form.problem} />}
         <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
+          <Button type="submit" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
             {t('devicePage.settings.save')}
           </Button>
           <p role="status" className="text-small text-ok">
-            {save.isSuccess && t('devicePage.settings.saved')}
+            {form.isDone && t('devicePage.settings.saved')}
           </p>
         </div>
       </form>
@@ -118,7 +114,7 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries, clock } = useServices();
   const [, navigate] = useLocation();
-  const [asking, setAsking] = useState(false);
+  const [question, ask] = useConfirm();
   const locale = useLocale();
   const until = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' }).format(clock.now() + loginKeptMs);
   const remove = useMutation({
@@ -128,32 +124,11 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
       queries.setQueryData<readonly Device[]>(devicesKey, (all) => all?.filter(({ id }) => id !== device.id));
     },
   });
-  return (
-    <div className="mt-4 space-y-3 border-t border-line pt-4">
-      <Button busy={remove.isPending} disabled={!usable} className="w-full" onClick={() => setAsking(true)}>
-        <Trash2 aria-hidden className="size-5" />
-        {t('devicePage.remove.button')}
-      </Button>
-      {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
-      {asking && (
-        <Dialog
-          title={t('devicePage.remove.title', { name: device.name })}
-          onClose={() => setAsking(false)}
-          actions={
-            <>
-              <Button
-                kind="danger"
-                onClick={() => {
-                  setAsking(false);
-                  remove.mutate();
-                }}
-              >
-                {t('devicePage.remove.confirm')}
-              </Button>
-              <Button onClick={() => setAsking(false)}>{t('devicePage.remove.keep')}</Button>
-            </>
-          }
-        >
+  const askToRemove = (): void =>
+    ask({
+      title: t('devicePage.remove.title', { name: device.name }),
+      text: (
+        <>
           <p>{t('devicePage.remove.history')}</p>
           <p>
             {device.status === 'online'
@@ -162,8 +137,20 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
           </p>
           <UsedBy ids={[device.id]} />
           <p>{t('devicePage.remove.again')}</p>
-        </Dialog>
-      )}
+        </>
+      ),
+      confirm: t('devicePage.remove.confirm'),
+      keep: t('devicePage.remove.keep'),
+      run: () => remove.mutate(),
+    });
+  return (
+    <div className="mt-4 space-y-3 border-t border-line pt-4">
+      <Button busy={remove.isPending} disabled={!usable} className="w-full" onClick={askToRemove}>
+        <Trash2 aria-hidden className="size-5" />
+        {t('devicePage.remove.button')}
+      </Button>
+      {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
+      {question}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Inbox } from 'lucide-react';
-import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { UnknownDevice } from '@station/protocol/unknown-devices';
+import { AcceptUnknownDevice, type UnknownDevice } from '@station/protocol/unknown-devices';
 import { isManager } from '@station/protocol/roles';
 import { useDeviceTypes } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
@@ -13,6 +13,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
 import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
@@ -211,26 +212,23 @@ function AcceptDialog({
   const { t } = useTranslation();
   const zone = useZoneChoice(null);
   const accept = useAccept(device.externalId, zone.resolve);
-  const [wanted, setWanted] = useState(device.type === null ? '' : name);
-  const [missing, setMissing] = useState(false);
-  const submit = (event?: SubmitEvent<HTMLFormElement>): void => {
-    event?.preventDefault();
-    setMissing(wanted.trim() === '');
-    const isZoneNamed = zone.check();
-    if (wanted.trim() === '' || !isZoneNamed || accept.isPending) return;
-    // Not by the mutation's own callback: the list may come first, and with it this dialog goes.
-    void accept.mutateAsync(wanted.trim()).then(
-      () => onAccepted(wanted.trim()),
-      () => undefined,
-    );
-  };
+  const form = useForm({
+    body: AcceptUnknownDevice,
+    fields: ['name'],
+    check: zone.check,
+    // Not by `onDone`: the list may come first, and with it this dialog goes.
+    send: async (texts) => {
+      await accept(texts.name);
+      onAccepted(texts.name);
+    },
+  });
   return (
     <Dialog
       title={t('unknownDevices.dialog.title')}
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={accept.isPending} onClick={() => submit()}>
+          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
             {t('unknownDevices.dialog.confirm')}
           </Button>
           <Button onClick={onClose}>{t('action.cancel')}</Button>
@@ -239,24 +237,22 @@ function AcceptDialog({
     >
       <p>{t('unknownDevices.dialog.help')}</p>
       <p className="text-small break-words text-ink-soft">{device.externalId}</p>
-      <form noValidate onSubmit={submit} className="space-y-4">
+      <form {...form.props} className="space-y-4">
         <Field
           label={t('unknownDevices.dialog.name')}
-          value={wanted}
-          maxLength={100}
+          {...form.field('name')}
+          defaultValue={device.type === null ? '' : name}
           autoComplete="off"
           autoFocus
-          onChange={({ target }) => setWanted(target.value)}
-          fault={missing ? t('error.field.required') : null}
         />
         <ZoneField choice={zone} />
       </form>
-      {accept.error?.code === 'conflict' ? (
+      {form.problem?.code === 'conflict' ? (
         <p role="alert" className="text-fault">
           {t('unknownDevices.dialog.conflict')}
         </p>
       ) : (
-        accept.error && <ProblemNote problem={accept.error} />
+        form.problem && <ProblemNote problem={form.problem} />
       )}
     </Dialog>
   );

@@ -34,18 +34,19 @@ type Command<Input = void> = UseMutationResult<unknown, Problem, Input>;
  * Adds it to the station, at once or as soon as it logs in again. Takes the name of the device.
  * @param resolveZone its zone, which may have to be created first.
  */
-export function useAccept(externalId: string, resolveZone: () => Promise<string | null>): Command<string> {
+export function useAccept(
+  externalId: string,
+  resolveZone: () => Promise<string | null>,
+): (name: string) => Promise<void> {
   const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: async (name: string) => {
-      const body = { name, zoneId: await resolveZone() };
-      return session.call('POST /api/unknown-devices/:externalId/accept', { params: { externalId }, body });
-    },
-    onSettled: () =>
-      Promise.all(
-        [unknownDevicesKey, devicesKey].map((queryKey) => queries.invalidateQueries({ queryKey: [...queryKey] })),
-      ),
-  });
+  return async (name) => {
+    const body = { name, zoneId: await resolveZone() };
+    try {
+      await session.call('POST /api/unknown-devices/:externalId/accept', { params: { externalId }, body });
+    } finally {
+      for (const queryKey of [unknownDevicesKey, devicesKey]) void queries.invalidateQueries({ queryKey });
+    }
+  };
 }
 
 const routes = {

@@ -10,7 +10,7 @@ import { useTypeName } from '../../i18n/use-type-name.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { DetailsNote, ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
@@ -54,10 +54,27 @@ export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; 
 /** Approve, pause, resume, stop: what can be done in the state it is in. */
 function RolloutActions({ rollout, usable }: { rollout: Rollout; usable: boolean }) {
   const { t } = useTranslation();
-  const [asking, setAsking] = useState(false);
+  const nameOf = useTypeName();
+  const [question, ask] = useConfirm();
   const act = useRolloutAction(rollout.id);
   const busy = act.isPending;
   const isWaiting = rollout.state === 'waiting_approval';
+  const askToStop = (): void =>
+    ask({
+      title: t(isWaiting ? 'firmware.rollout.stopDialog.rejectTitle' : 'firmware.rollout.stopDialog.title', {
+        version: rollout.version,
+        type: nameOf(rollout.type),
+      }),
+      text: (
+        <>
+          <p>{t(isWaiting ? 'firmware.rollout.stopDialog.nothing' : 'firmware.rollout.stopDialog.underWay')}</p>
+          <p>{t('firmware.rollout.stopDialog.again')}</p>
+        </>
+      ),
+      confirm: t(isWaiting ? 'firmware.rollout.stopDialog.rejectConfirm' : 'firmware.rollout.stopDialog.confirm'),
+      keep: t(isWaiting ? 'firmware.rollout.stopDialog.rejectKeep' : 'firmware.rollout.stopDialog.keep'),
+      run: () => act.mutateAsync('abort'),
+    });
   const name = useTypeName()(rollout.type);
   return (
     <section
@@ -82,58 +99,17 @@ function RolloutActions({ rollout, usable }: { rollout: Rollout; usable: boolean
           {t('firmware.rollout.resume')}
         </Button>
       )}
-      <Button disabled={!usable || busy} onClick={() => setAsking(true)}>
+      <Button disabled={!usable || busy} onClick={askToStop}>
         <CircleStop aria-hidden className="size-5" />
         {t(isWaiting ? 'firmware.rollout.reject' : 'firmware.rollout.stop')}
       </Button>
-      {act.error && !asking && (
+      {act.error && !question && (
         <div className="basis-full">
           <ProblemNote problem={act.error} />
         </div>
       )}
-      {asking && (
-        <StopDialog rollout={rollout} name={name} isWaiting={isWaiting} act={act} onClose={() => setAsking(false)} />
-      )}
+      {question}
     </section>
-  );
-}
-
-function StopDialog({
-  rollout: { version },
-  name,
-  isWaiting,
-  act,
-  onClose,
-}: {
-  rollout: Rollout;
-  name: string;
-  isWaiting: boolean;
-  act: ReturnType<typeof useRolloutAction>;
-  onClose: () => void;
-}) {
-  const { t } = useTranslation();
-  return (
-    <Dialog
-      title={t(isWaiting ? 'firmware.rollout.stopDialog.rejectTitle' : 'firmware.rollout.stopDialog.title', {
-        version,
-        type: name,
-      })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="danger" busy={act.isPending} onClick={() => act.mutate('abort', { onSuccess: onClose })}>
-            {t(isWaiting ? 'firmware.rollout.stopDialog.rejectConfirm' : 'firmware.rollout.stopDialog.confirm')}
-          </Button>
-          <Button onClick={onClose}>
-            {t(isWaiting ? 'firmware.rollout.stopDialog.rejectKeep' : 'firmware.rollout.stopDialog.keep')}
-          </Button>
-        </>
-      }
-    >
-      <p>{t(isWaiting ? 'firmware.rollout.stopDialog.nothing' : 'firmware.rollout.stopDialog.underWay')}</p>
-      <p>{t('firmware.rollout.stopDialog.again')}</p>
-      {act.error && <ProblemNote problem={act.error} />}
-    </Dialog>
   );
 }
 

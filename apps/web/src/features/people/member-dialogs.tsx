@@ -1,15 +1,16 @@
 import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import { Check, Copy, KeyRound, Trash2 } from 'lucide-react';
-import { type ReactNode, type SubmitEvent, useId, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { AddedMember, MadePassword, Member, MemberPatch, NewMember } from '@station/protocol/rest';
-import { asProblem, type Problem } from '../../api/request.ts';
+import { type MadePassword, type Member, type MemberPatch, NewMember } from '@station/protocol/rest';
+import type { Problem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/copy-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { textOf, useFormFaults } from '../../ui/form.ts';
+import { useForm } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import {
   type ChosenRights,
@@ -24,12 +25,26 @@ import {
 /** Changes the role or the password of a member, or removes it; never oneself and never the owner. */
 export function MemberDialog({ member, onClose }: { member: Member; onClose: () => void }) {
   const { t } = useTranslation();
-  const [removing, setRemoving] = useState(false);
+  const remove = useRemoveMember(member.userId);
+  const [question, ask] = useConfirm();
   const password = useMakePassword(member.userId);
   const { name, email } = member;
   // Closed meanwhile, it would never show the password.
   const close = (): void => void (password.isPending || onClose());
-  if (removing) return <RemoveDialog member={member} onKeep={() => setRemoving(false)} />;
+  const askToRemove = (): void =>
+    ask({
+      title: t('members.remove.title', { name }),
+      text: (
+        <>
+          <p>{t('members.remove.help', { name })}</p>
+          <p>{t('members.remove.stays')}</p>
+        </>
+      ),
+      confirm: t('members.remove.confirm'),
+      keep: t('members.remove.keep'),
+      run: () => remove.mutateAsync().then(onClose),
+    });
+  if (question) return question;
   if (password.data) {
     return (
       <PasswordDialog
@@ -52,7 +67,7 @@ export function MemberDialog({ member, onClose }: { member: Member; onClose: () 
           <p className="mt-1 text-small text-ink-soft">{t('members.dialog.newPasswordHelp', { name })}</p>
         </div>
         {password.error && <ProblemNote problem={password.error} />}
-        <Button className="w-full" onClick={() => setRemoving(true)}>
+        <Button className="w-full" onClick={askToRemove}>
           <Trash2 aria-hidden className="size-5" />
           {t('members.dialog.remove')}
         </Button>
@@ -90,95 +105,61 @@ function ChangeDialog({ member, onClose, children }: { member: Member; onClose: 
   );
 }
 
-function RemoveDialog({ member, onKeep }: { member: Member; onKeep: () => void }) {
-  const { t } = useTranslation();
-  const remove = useRemoveMember(member.userId);
-  const { name } = member;
-  return (
-    <Dialog
-      key="remove"
-      title={t('members.remove.title', { name })}
-      onClose={onKeep}
-      actions={
-        <>
-          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-            {t('members.remove.confirm')}
-          </Button>
-          <Button onClick={onKeep}>{t('members.remove.keep')}</Button>
-        </>
-      }
-    >
-      <p>{t('members.remove.help', { name })}</p>
-      <p>{t('members.remove.stays')}</p>
-      {remove.error && <ProblemNote problem={remove.error} />}
-    </Dialog>
-  );
-}
-
 /** Asks for the new member, then shows the password once. */
 export function AddDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const form = useId();
-  const add = useAddMember();
+  const { session, queries } = useServices();
   const rights = useRights(usualRights);
-  const faults = useFormFaults();
-  if (add.data) {
+  const form = useForm({
+    body: NewMember,
+    fields: ['name', 'email'],
+    check: () => rights.request() !== null,
+    send: (texts) => {
+      const given = rights.request();
+      if (given === null) throw new Error('rights were checked');
+      return session.call('POST /api/station/members', { body: { ...texts, ...given } });
+    },
+    onDone: () => void queries.invalidateQueries({ queryKey: membersKey }),
+    wrong: { conflict: { field: 'email', words: t('members.dialog.exists') } },
+  });
+  if (form.answer) {
     return (
       <PasswordDialog
-        title={t('members.made.added', { name: add.data.name })}
-        email={add.data.email}
-        password={add.data.firstPassword ?? ''}
+        title={t('members.made.added', { name: form.answer.name })}
+        email={form.answer.email}
+        password={form.answer.firstPassword ?? ''}
         onClose={onClose}
       />
     );
   }
   // As in the dialog of a member.
-  const close = (): void => void (add.isPending || onClose());
-  const problem = add.error ? asProblem(add.error) : null;
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const values = { name: textOf(data, 'name').trim(), email: textOf(data, 'email').trim() };
-    const isGood = faults.check(event.currentTarget, values, { name: 'filled', email: 'email' });
-    const given = rights.request();
-    if (isGood && given !== null && !add.isPending)
-      add.mutate({ ...values, ...given }, { onError: (error) => faults.showRefused(error.faults) });
-  };
-  const isTaken = problem?.code === 'conflict';
+  const close = (): void => void (form.isBusy || onClose());
   return (
     <Dialog
       title={t('members.dialog.add')}
       onClose={close}
       actions={
         <>
-          <Button kind="primary" type="submit" form={form} busy={add.isPending} onClick={() => undefined}>
+          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
             {t('members.dialog.submit')}
           </Button>
           <Button onClick={close}>{t('action.cancel')}</Button>
         </>
       }
     >
-      <form id={form} noValidate onSubmit={submit} className="space-y-4">
-        <Field
-          label={t('members.dialog.name')}
-          name="name"
-          autoComplete="off"
-          maxLength={100}
-          fault={faults.messageOf('name')}
-        />
+      <form {...form.props} className="space-y-4">
+        <Field label={t('members.dialog.name')} {...form.field('name')} autoComplete="off" />
         <Field
           label={t('members.dialog.email')}
           help={t('members.dialog.emailHelp')}
-          name="email"
+          {...form.field('email')}
           type="email"
           autoComplete="off"
           autoCapitalize="none"
-          maxLength={254}
-          fault={isTaken ? t('members.dialog.exists') : faults.messageOf('email')}
         />
         <RightsFields {...rights.fields} />
         <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
-        {problem && !isTaken && <ProblemNote problem={problem} />}
+        {form.problem && <ProblemNote problem={form.problem} />}
       </form>
     </Dialog>
   );
@@ -268,14 +249,6 @@ function useRights(first: ChosenRights) {
 const membersKey = ['members'];
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
-
-function useAddMember(): Command<AddedMember, NewMember> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (body) => session.call('POST /api/station/members', { body }),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: membersKey }),
-  });
-}
 
 function useChangeRights(userId: string): Command<Member, MemberPatch> {
   const { session, queries } = useServices();

@@ -11,7 +11,7 @@ import { useScenes } from '../../api/scenes.ts';
 import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
@@ -104,11 +104,27 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
   const attempt = useTryScene();
   const [isChecked, setChecked] = useState(false);
   const [isNameChecked, setNameChecked] = useState(false);
-  const [isRemoving, setRemoving] = useState(false);
+  const remove = useRemoveScene();
+  const [question, ask] = useConfirm();
   const leave = (): void => {
     kept.end();
     navigate('/scenes');
   };
+  const askToRemove = ({ id, name }: Scene): void =>
+    ask({
+      title: t('scenes.removeAsk', { name }),
+      text: (
+        <>
+          <p>{t('scenes.removeHelp')}</p>
+          <UsedBy ids={[id]} />
+        </>
+      ),
+      confirm: t('scenes.remove'),
+      run: async () => {
+        await remove.mutateAsync(id);
+        leave();
+      },
+    });
   /** Marks what is missing, and leads there. True when nothing is. */
   const check = (withName: boolean): boolean => {
     setChecked(true);
@@ -168,10 +184,10 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
           <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
             {t('scenes.save')}
           </Button>
-          {scene && <Button onClick={() => setRemoving(true)}>{t('scenes.remove')}</Button>}
+          {scene && <Button onClick={() => askToRemove(scene)}>{t('scenes.remove')}</Button>}
         </div>
       </div>
-      {scene && isRemoving && <RemoveDialog scene={scene} onRemoved={leave} onClose={() => setRemoving(false)} />}
+      {question}
     </form>
   );
 }
@@ -230,33 +246,5 @@ function LinesCard({
         <PresentStateDialog stateCommands={stateCommands} onTake={form.takeOver} onClose={() => setTaking(false)} />
       )}
     </Card>
-  );
-}
-
-function RemoveDialog({ scene, onRemoved, onClose }: { scene: Scene; onRemoved: () => void; onClose: () => void }) {
-  const { t } = useTranslation();
-  const remove = useRemoveScene();
-  return (
-    <Dialog
-      title={t('scenes.removeAsk', { name: scene.name })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button
-            kind="danger"
-            busy={remove.isPending}
-            // Not by the mutation's own callback: the list may come first, and with it this dialog goes.
-            onClick={() => void remove.mutateAsync(scene.id).then(onRemoved, () => undefined)}
-          >
-            {t('scenes.remove')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <p>{t('scenes.removeHelp')}</p>
-      <UsedBy ids={[scene.id]} />
-      {remove.error && <ProblemNote problem={remove.error} />}
-    </Dialog>
   );
 }

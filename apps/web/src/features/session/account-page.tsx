@@ -1,13 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
-import { type SubmitEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PasswordChange } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, LanguageChoice, RadioTiles } from '../../ui/fields.tsx';
-import { textOf, useFormFaults } from '../../ui/form.ts';
+import { useForm } from '../../ui/form.ts';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { chooseTheme, readTheme, themes } from '../../ui/theme.ts';
@@ -73,54 +74,41 @@ function ThemeCard() {
 export function PasswordCard({ email }: { email: string }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const form = useRef<HTMLFormElement>(null);
-  const faults = useFormFaults();
-  const change = useMutation({
-    mutationFn: (body: { currentPassword: string; newPassword: string }) =>
-      session.call('POST /api/auth/password', { body }),
-    onSuccess: () => form.current?.reset(),
+  const form = useForm({
+    body: PasswordChange,
+    fields: ['currentPassword', 'newPassword'],
+    send: (body) => session.call('POST /api/auth/password', { body }),
+    onDone: () => form.props.ref.current?.reset(),
+    wrong: {
+      invalid_credentials: { field: 'currentPassword', words: t('password.wrong') },
+      conflict: { field: 'newPassword', words: t('password.same') },
+    },
   });
-  const problem = change.error ? asProblem(change.error) : null;
-  const isWrong = problem?.code === 'invalid_credentials';
-  const isSame = problem?.code === 'conflict';
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const values = { currentPassword: textOf(data, 'currentPassword'), newPassword: textOf(data, 'newPassword') };
-    const isGood = faults.check(event.currentTarget, values, {
-      currentPassword: 'filled',
-      newPassword: 'new_password',
-    });
-    if (isGood && !change.isPending) change.mutate(values);
-  };
   return (
     <Card title={t('password.title')}>
-      <form ref={form} noValidate onSubmit={submit} className="space-y-4">
+      <form {...form.props} className="space-y-4">
         {/* Password managers tie the new password to this. */}
         <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
         <Field
           label={t('password.current')}
-          name="currentPassword"
+          {...form.field('currentPassword')}
           type="password"
           autoComplete="current-password"
-          fault={faults.messageOf('currentPassword') ?? (isWrong ? t('password.wrong') : null)}
         />
         <Field
           label={t('password.next')}
           help={t('session.passwordHelp')}
-          name="newPassword"
+          {...form.field('newPassword')}
           type="password"
           autoComplete="new-password"
-          maxLength={256}
-          fault={faults.messageOf('newPassword') ?? (isSame ? t('password.same') : null)}
         />
-        {problem && !isWrong && !isSame && <ProblemNote problem={problem} />}
+        {form.problem && <ProblemNote problem={form.problem} />}
         <div className="space-y-2">
-          <Button type="submit" busy={change.isPending} onClick={() => undefined}>
+          <Button type="submit" busy={form.isBusy} onClick={() => undefined}>
             {t('password.submit')}
           </Button>
           <p role="status" className="text-small text-ok">
-            {change.isSuccess && t('password.changed')}
+            {form.isDone && t('password.changed')}
           </p>
         </div>
       </form>

@@ -1,11 +1,11 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, lazy, Suspense } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { asProblem } from '../../api/request.ts';
+import { LoginRequest } from '@station/protocol/rest';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { textOf, useFormFaults } from '../../ui/form.ts';
+import { useForm } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 import { passkeyPlace } from './passkey-place.ts';
@@ -15,41 +15,32 @@ const PasskeyLogin = lazy(async () => ({ default: (await import('./passkey-login
 export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left' }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const faults = useFormFaults();
   const name = useQuery({ queryKey: ['station-name'], queryFn: session.stationName });
-  const login = useMutation({ mutationFn: session.logIn });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const request = { email: textOf(form, 'email').trim(), password: textOf(form, 'password') };
-    if (faults.check(event.currentTarget, request, { email: 'email', password: 'filled' })) login.mutate(request);
-  };
+  const form = useForm({ body: LoginRequest, fields: ['email', 'password'], send: session.logIn });
   return (
     <Entrance
       title={t('session.login.title')}
       lead={name.isPending ? '\u00a0' : t('session.login.lead', { name: name.data ?? location.host })}
     >
-      <form noValidate onSubmit={submit} className="space-y-4">
-        {because === 'expired' && !login.error && <p role="status">{t('session.login.expired')}</p>}
-        {because === 'left' && !login.error && <p role="status">{t('session.login.left')}</p>}
-        {login.error && <ProblemNote problem={asProblem(login.error)} />}
+      <form {...form.props} className="space-y-4">
+        {because === 'expired' && !form.problem && <p role="status">{t('session.login.expired')}</p>}
+        {because === 'left' && !form.problem && <p role="status">{t('session.login.left')}</p>}
+        {form.problem && <ProblemNote problem={form.problem} />}
         <Field
           label={t('session.email')}
-          name="email"
+          {...form.field('email')}
           type="email"
           autoComplete="username webauthn"
           autoCapitalize="none"
-          fault={faults.messageOf('email')}
         />
         <Field
           label={t('session.password')}
-          name="password"
+          {...form.field('password')}
           type="password"
           autoComplete="current-password"
-          fault={faults.messageOf('password')}
         />
-        <Button kind="primary" type="submit" busy={login.isPending} className="w-full">
-          {login.isPending ? t('session.busy') : t('session.login.submit')}
+        <Button kind="primary" type="submit" busy={form.isBusy} className="w-full">
+          {form.isBusy ? t('session.busy') : t('session.login.submit')}
         </Button>
       </form>
       {passkeyPlace(location, window) === 'possible' && (

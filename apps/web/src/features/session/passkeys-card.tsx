@@ -1,17 +1,17 @@
-import { useMutation } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
-import type { Passkey } from '@station/protocol/passkeys';
+import { type Passkey, PasskeyPatch } from '@station/protocol/passkeys';
 import { useReading } from '../../api/reading.ts';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { useStatus } from '../../api/station.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { passkeyPlace } from './passkey-place.ts';
@@ -89,8 +89,21 @@ function Missing({ what }: { what: 'no_https' | 'no_name' | 'no_browser' }) {
 
 function Row({ passkey, usable }: { passkey: Passkey; usable: boolean }) {
   const { t } = useTranslation();
-  const [open, setOpen] = useState<'rename' | 'remove' | null>(null);
-  const { name, host, usedAt } = passkey;
+  const { session, queries } = useServices();
+  const [isRenaming, setRenaming] = useState(false);
+  const [question, ask] = useConfirm();
+  const { id, name, host, usedAt } = passkey;
+  const askToRemove = (): void =>
+    ask({
+      title: t('passkeys.ask', { name }),
+      text: <p>{t('passkeys.askHelp')}</p>,
+      confirm: t('passkeys.remove'),
+      run: async () => {
+        await session
+          .call('DELETE /api/auth/passkeys/:id', { params: { id } })
+          .finally(() => void queries.invalidateQueries({ queryKey: passkeysKey }));
+      },
+    });
   return (
     <li className="flex flex-wrap items-center gap-x-4 py-3">
       <div className="min-w-0 flex-1">
@@ -109,21 +122,16 @@ function Row({ passkey, usable }: { passkey: Passkey; usable: boolean }) {
           kind="quiet"
           disabled={!usable}
           aria-label={t('passkeys.renameNamed', { name })}
-          onClick={() => setOpen('rename')}
+          onClick={() => setRenaming(true)}
         >
           {t('passkeys.rename')}
         </Button>
-        <Button
-          kind="quiet"
-          disabled={!usable}
-          aria-label={t('passkeys.removeNamed', { name })}
-          onClick={() => setOpen('remove')}
-        >
+        <Button kind="quiet" disabled={!usable} aria-label={t('passkeys.removeNamed', { name })} onClick={askToRemove}>
           {t('passkeys.remove')}
         </Button>
       </div>
-      {open === 'rename' && <RenameDialog passkey={passkey} onClose={() => setOpen(null)} />}
-      {open === 'remove' && <RemoveDialog passkey={passkey} onClose={() => setOpen(null)} />}
+      {isRenaming && <RenameDialog passkey={passkey} onClose={() => setRenaming(false)} />}
+      {question}
     </li>
   );
 }
@@ -131,76 +139,38 @@ function Row({ passkey, usable }: { passkey: Passkey; usable: boolean }) {
 function RenameDialog({ passkey: { id, name: before }, onClose }: { passkey: Passkey; onClose: () => void }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [name, setName] = useState(before);
-  const [isChecked, setChecked] = useState(false);
-  const isEmpty = name.trim() === '';
-  const rename = useMutation({
-    mutationFn: () => session.call('PATCH /api/auth/passkeys/:id', { params: { id }, body: { name: name.trim() } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: passkeysKey }),
-    onSuccess: onClose,
+  const form = useForm({
+    body: PasskeyPatch,
+    fields: ['name'],
+    send: (body) =>
+      session
+        .call('PATCH /api/auth/passkeys/:id', { params: { id }, body })
+        .finally(() => void queries.invalidateQueries({ queryKey: passkeysKey })),
+    onDone: onClose,
   });
-  const submit = (): void => {
-    setChecked(true);
-    if (!isEmpty && !rename.isPending) rename.mutate();
-  };
   return (
     <Dialog
       title={t('passkeys.renameAsk', { name: before })}
       onClose={onClose}
       actions={
         <>
-          <Button kind="primary" busy={rename.isPending} onClick={submit}>
+          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
             {t('passkeys.rename')}
           </Button>
           <Button onClick={onClose}>{t('action.cancel')}</Button>
         </>
       }
     >
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
+      <form {...form.props}>
         <Field
           label={t('passkeys.name')}
           help={t('passkeys.nameHelp')}
-          value={name}
-          maxLength={60}
+          {...form.field('name')}
+          defaultValue={before}
           autoComplete="off"
-          onChange={({ target }) => setName(target.value)}
-          fault={isChecked && isEmpty ? t('error.field.required') : null}
         />
       </form>
-      {rename.error && <ProblemNote problem={asProblem(rename.error)} />}
-    </Dialog>
-  );
-}
-
-function RemoveDialog({ passkey: { id, name }, onClose }: { passkey: Passkey; onClose: () => void }) {
-  const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const remove = useMutation({
-    mutationFn: () => session.call('DELETE /api/auth/passkeys/:id', { params: { id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: passkeysKey }),
-    onSuccess: onClose,
-  });
-  return (
-    <Dialog
-      title={t('passkeys.ask', { name })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="danger" busy={remove.isPending} onClick={() => remove.mutate()}>
-            {t('passkeys.remove')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <p>{t('passkeys.askHelp')}</p>
-      {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
+      {form.problem && <ProblemNote problem={form.problem} />}
     </Dialog>
   );
 }

@@ -1,5 +1,4 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SessionList } from '@station/protocol/rest';
 import { useReading } from '../../api/reading.ts';
@@ -8,7 +7,7 @@ import { useServices } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { deviceNameOf } from '../../i18n/browser-name.ts';
@@ -19,8 +18,17 @@ const sessionsKey = ['sessions'];
 /** Where the user is logged in; each other session can be ended here, or all of them. */
 export function SessionsCard() {
   const { t } = useTranslation();
-  const [asking, setAsking] = useState(false);
+  const { session } = useServices();
+  const [question, ask] = useConfirm();
   const view = useReading(sessionsKey, 'GET /api/auth/sessions');
+  const askToLeave = (): void =>
+    ask({
+      kind: 'primary',
+      title: t('sessions.everywhereAsk'),
+      text: <p>{t('sessions.everywhereHelp')}</p>,
+      confirm: t('sessions.everywhere'),
+      run: () => session.logOut('everywhere'),
+    });
   if (view.kind === 'fault') return <ReadFault title={t('sessions.fault')} {...view} />;
   return (
     <Card title={t('sessions.title')}>
@@ -28,39 +36,16 @@ export function SessionsCard() {
         <Skeleton className="h-12 w-full" />
       ) : (
         <ul className="-my-2 divide-y divide-line">
-          {view.value.sessions.map((session) => (
-            <Row key={session.id} known={session} usable={view.freshness.kind !== 'stale'} />
+          {view.value.sessions.map((known) => (
+            <Row key={known.id} known={known} usable={view.freshness.kind !== 'stale'} />
           ))}
         </ul>
       )}
-      <Button className="mt-4" onClick={() => setAsking(true)}>
+      <Button className="mt-4" onClick={askToLeave}>
         {t('sessions.everywhere')}
       </Button>
-      {asking && <EverywhereDialog onClose={() => setAsking(false)} />}
+      {question}
     </Card>
-  );
-}
-
-function EverywhereDialog({ onClose }: { onClose: () => void }) {
-  const { t } = useTranslation();
-  const { session } = useServices();
-  const leave = useMutation({ mutationFn: () => session.logOut('everywhere') });
-  return (
-    <Dialog
-      title={t('sessions.everywhereAsk')}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" busy={leave.isPending} onClick={() => leave.mutate()}>
-            {t('sessions.everywhere')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <p>{t('sessions.everywhereHelp')}</p>
-      {leave.error && <ProblemNote problem={asProblem(leave.error)} />}
-    </Dialog>
   );
 }
 

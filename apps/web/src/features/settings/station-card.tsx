@@ -1,13 +1,12 @@
-import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Station, StationPatch } from '@station/protocol/rest';
-import { asProblem } from '../../api/request.ts';
+import { type Station, StationPatch } from '@station/protocol/rest';
 import { useServices, useTick } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { cityOf, offsetOf, otherZoneHere, timeIn, zoneGroups } from './settings-form.ts';
 
@@ -38,43 +37,39 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
   // Only what was touched is sent: the rest may have been changed elsewhere.
   const [touched, setTouched] = useState<Pick<StationPatch, 'name' | 'timeZone'>>({});
   const { name, timeZone } = { ...station, ...touched };
-  const [isMissing, setMissing] = useState(false);
-  const save = useMutation({
-    mutationFn: async () =>
+  const form = useForm({
+    body: StationPatch,
+    fields: ['name'],
+    usable,
+    send: async () =>
       Object.keys(touched).length === 0 ? station : session.call('PATCH /api/station', { body: touched }),
-    onSuccess: (changed) => {
+    onDone: (changed) => {
       queries.setQueryData(['station'], changed);
       setTouched({});
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    setMissing(name.trim() === '');
-    if (name.trim() !== '' && usable && !save.isPending) save.mutate();
-  };
   return (
     <Card title={t('settings.station.title')}>
-      <form noValidate onSubmit={submit} onChange={() => save.reset()} className="space-y-4">
+      <form {...form.props} onChange={form.reset} className="space-y-4">
         <Field
           label={t('settings.station.name')}
+          {...form.field('name')}
           value={name}
-          maxLength={100}
           autoComplete="off"
           onChange={(event) => setTouched({ ...touched, name: event.target.value })}
-          fault={isMissing ? t('error.field.required') : null}
         />
         <ZoneChoice
           value={timeZone}
           current={station.timeZone}
           onChange={(zone) => setTouched({ ...touched, timeZone: zone })}
         />
-        {save.error && <ProblemNote problem={asProblem(save.error)} />}
+        {form.problem && <ProblemNote problem={form.problem} />}
         <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
+          <Button type="submit" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
             {t('settings.save')}
           </Button>
           <p role="status" className="text-small text-ok">
-            {save.isSuccess && t('settings.saved')}
+            {form.isDone && t('settings.saved')}
           </p>
         </div>
       </form>

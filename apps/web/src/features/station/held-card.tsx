@@ -1,9 +1,8 @@
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Quarantined, Status } from '@station/protocol/agent-api';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { DetailsNote, ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { type Manage, useUpdate } from './release-commands.ts';
@@ -13,7 +12,30 @@ import { reasonWords } from './station-words.ts';
 export function HeldCard({ status, manage }: { status: Status; manage: Manage }) {
   const { t } = useTranslation();
   const update = useUpdate();
-  const [asked, setAsked] = useState<Quarantined | null>(null);
+  const [question, ask] = useConfirm();
+  const current = status.currentVersion;
+  const askToInstall = (held: Quarantined): void => {
+    const { version } = held;
+    const reason = reasonWords(t, held);
+    const failedBefore = held.code !== 'rolled_back_by_hand';
+    ask({
+      kind: 'primary',
+      title: t('station.install.title', { version }),
+      text: (
+        <>
+          <p>{t('station.install.before', { reason: reason.sentence ?? `“${reason.own ?? ''}”` })}</p>
+          <p>{t('station.install.away')}</p>
+          <p>
+            {current === null
+              ? t(failedBefore ? 'station.install.thenUnknown' : 'station.install.ifUnknown')
+              : t(failedBefore ? 'station.install.then' : 'station.install.if', { current })}
+          </p>
+        </>
+      ),
+      confirm: t('station.install.confirm', { version }),
+      run: () => update.mutate({ version }),
+    });
+  };
   return (
     <Card title={t('station.held.title')}>
       <p className="-mt-2 mb-4 text-ink-soft">{t('station.held.help')}</p>
@@ -31,7 +53,7 @@ export function HeldCard({ status, manage }: { status: Status; manage: Manage })
                 </p>
               </div>
               {manage.allowed && (
-                <Button disabled={!manage.possible} className="w-full sm:w-auto" onClick={() => setAsked(held)}>
+                <Button disabled={!manage.possible} className="w-full sm:w-auto" onClick={() => askToInstall(held)}>
                   {t('station.held.install', { version: held.version })}
                 </Button>
               )}
@@ -44,55 +66,7 @@ export function HeldCard({ status, manage }: { status: Status; manage: Manage })
           <ProblemNote problem={update.error} />
         </div>
       )}
-      {asked && (
-        <InstallDialog
-          held={asked}
-          current={status.currentVersion}
-          onCancel={() => setAsked(null)}
-          onConfirm={() => {
-            update.mutate({ version: asked.version });
-            setAsked(null);
-          }}
-        />
-      )}
+      {question}
     </Card>
-  );
-}
-
-function InstallDialog({
-  held,
-  current,
-  onCancel,
-  onConfirm,
-}: {
-  held: Quarantined;
-  current: string | null;
-  onCancel: () => void;
-  onConfirm: () => void;
-}) {
-  const { t } = useTranslation();
-  const reason = reasonWords(t, held);
-  const failedBefore = held.code !== 'rolled_back_by_hand';
-  return (
-    <Dialog
-      title={t('station.install.title', { version: held.version })}
-      onClose={onCancel}
-      actions={
-        <>
-          <Button kind="primary" onClick={onConfirm}>
-            {t('station.install.confirm', { version: held.version })}
-          </Button>
-          <Button onClick={onCancel}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <p>{t('station.install.before', { reason: reason.sentence ?? `“${reason.own ?? ''}”` })}</p>
-      <p>{t('station.install.away')}</p>
-      <p>
-        {current === null
-          ? t(failedBefore ? 'station.install.thenUnknown' : 'station.install.ifUnknown')
-          : t(failedBefore ? 'station.install.then' : 'station.install.if', { current })}
-      </p>
-    </Dialog>
   );
 }

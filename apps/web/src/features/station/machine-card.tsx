@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Machine } from '@station/protocol/agent-machine';
 import type { Problem } from '../../api/request.ts';
@@ -11,7 +10,7 @@ import { numberFormat } from '../../i18n/formats.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
 import {
@@ -131,36 +130,29 @@ function wearOf(
 function RestartMachine({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const [asking, setAsking] = useState(false);
+  const [question, ask] = useConfirm();
   const restart = useMutation<unknown, Problem>({
     mutationFn: () => session.call('POST /api/system/machine/restart'),
-    onSettled: () => setAsking(false),
   });
+  const askToRestart = (): void =>
+    ask({
+      kind: 'primary',
+      title: t('machine.restart.title'),
+      text: <p>{t('machine.restart.help')}</p>,
+      confirm: t('machine.restart.confirm'),
+      keep: t('machine.restart.keep'),
+      run: () => restart.mutate(),
+    });
   return (
     <div className="mt-4">
-      <Button disabled={!usable || restart.isSuccess} onClick={() => setAsking(true)}>
+      <Button disabled={!usable || restart.isSuccess} onClick={askToRestart}>
         {t('machine.restart.machine')}
       </Button>
       <div role="status" className="mt-2">
         {restart.isSuccess && <p>{t('machine.restart.begun')}</p>}
       </div>
       {restart.error && <ProblemNote problem={restart.error} />}
-      {asking && (
-        <Dialog
-          title={t('machine.restart.title')}
-          onClose={() => setAsking(false)}
-          actions={
-            <>
-              <Button kind="primary" busy={restart.isPending} onClick={() => restart.mutate()}>
-                {t('machine.restart.confirm')}
-              </Button>
-              <Button onClick={() => setAsking(false)}>{t('machine.restart.keep')}</Button>
-            </>
-          }
-        >
-          <p>{t('machine.restart.help')}</p>
-        </Dialog>
-      )}
+      {question}
     </div>
   );
 }

@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
 import { ScrollText } from 'lucide-react';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ServiceRestart, ServiceStatus, Status } from '@station/protocol/agent-api';
 import type { ServiceRestartRequest } from '@station/protocol/agent-machine';
@@ -10,7 +9,7 @@ import { statusKey } from '../../api/station.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
 import { LinkRow } from '../../ui/links.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
@@ -24,14 +23,20 @@ import { serviceName, shortImage } from './station-words.ts';
 export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage: Manage }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [asked, setAsked] = useState<string | null>(null);
+  const [question, ask] = useConfirm();
   const restart = useMutation<unknown, Problem, ServiceRestartRequest>({
     mutationFn: (body) => session.call('POST /api/system/services/restart', { body }),
-    onSettled: () => {
-      setAsked(null);
-      return queries.invalidateQueries({ queryKey: statusKey });
-    },
+    onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
+  const askToRestart = (service: string): void =>
+    ask({
+      kind: 'primary',
+      title: t('machine.restart.serviceTitle', { service: serviceName(t, service) }),
+      text: <p>{t(`machine.restart.stops.${stopsWith(service)}`)}</p>,
+      confirm: t('machine.restart.confirm'),
+      keep: t('machine.restart.keep'),
+      run: () => restart.mutate({ service }),
+    });
   const last = stack.restart ?? null;
   const isRestarting = last?.endedAt === null;
   return (
@@ -49,7 +54,7 @@ export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage
                   className="-my-1 -mr-3 ml-auto shrink-0 self-start"
                   aria-label={t('machine.restart.serviceOf', { service: serviceName(t, service.name) })}
                   disabled={!manage.possible || isRestarting || restart.isPending}
-                  onClick={() => setAsked(service.name)}
+                  onClick={() => askToRestart(service.name)}
                 >
                   {t('machine.restart.service')}
                 </Button>
@@ -68,22 +73,7 @@ export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage
           <LinkRow href="/station/log" icon={ScrollText} title={t('log.open')} />
         </div>
       )}
-      {asked !== null && (
-        <Dialog
-          title={t('machine.restart.serviceTitle', { service: serviceName(t, asked) })}
-          onClose={() => setAsked(null)}
-          actions={
-            <>
-              <Button kind="primary" busy={restart.isPending} onClick={() => restart.mutate({ service: asked })}>
-                {t('machine.restart.confirm')}
-              </Button>
-              <Button onClick={() => setAsked(null)}>{t('machine.restart.keep')}</Button>
-            </>
-          }
-        >
-          <p>{t(`machine.restart.stops.${stopsWith(asked)}`)}</p>
-        </Dialog>
-      )}
+      {question}
     </Card>
   );
 }
