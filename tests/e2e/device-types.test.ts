@@ -166,6 +166,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
 
   it('its values are charted', async () => {
     await page.getByRole('link', { name: 'Rose bed: details' }).click();
+    await page.getByText('Details', { exact: true }).click();
     await page.getByText('Garden valve').first().waitFor({ timeout: timeoutMs });
     await page.locator('label', { hasText: 'Water pressure' }).click();
     await page.locator('canvas').waitFor({ timeout: timeoutMs });
@@ -245,6 +246,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
     const renamed = { ...valveFile, names: { en: 'Water valve', uk: 'Водяний клапан' } };
     await writeFile(file, JSON.stringify(renamed));
     await page.getByRole('link', { name: 'Rose bed: details' }).click();
+    await page.getByText('Details', { exact: true }).click();
     await page.getByText('Water valve').first().waitFor({ timeout: timeoutMs });
     await rm(file);
     await waitFor('the type to be gone', async () => !(await knownTypes()).includes('garden-valve'), timeoutMs);

@@ -363,7 +363,16 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await headlineIs('Automations');
     await page.getByRole('link', { name: 'Both lamps' }).waitFor();
-    assert.equal(await page.getByRole('link', { name: 'Drawn elsewhere' }).count(), 0);
+    const deleted = page.getByRole('link', { name: 'Drawn elsewhere' });
+    assert.equal(await deleted.count(), 0);
+    await press('Undo');
+    await deleted.click();
+    await headlineIs('Drawn elsewhere');
+    await see(/^Off$/);
+    await press('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+    await headlineIs('Automations');
+    await deleted.waitFor({ state: 'detached' });
   });
 
   it('I read it all in Ukrainian', async () => {

@@ -58,6 +58,12 @@ export async function goBySettings(page: Page, name: string, settings = 'Setting
     .click();
 }
 
+/** Chooses an entry of the menu of a page. */
+export async function chooseInMenu(page: Page, entry: string): Promise<void> {
+  await page.getByRole('main').getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: entry }).click();
+}
+
 /** On the first page of a new station: makes the account of its owner. */
 export async function createOwner(
   page: Page,

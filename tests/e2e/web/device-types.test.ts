@@ -119,7 +119,8 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
 
   it('on its page I choose a mode, and see its name, its chart and its events in words', async () => {
     await page.getByRole('link', { name: 'Bedroom fan: details' }).click();
-    await page.getByText('Ceiling fan · online').waitFor();
+    await page.getByText('Details', { exact: true }).click();
+    await see('Ceiling fan');
     const choice = page.getByRole('combobox', { name: 'Mode', exact: true });
     await choice.selectOption({ label: 'High' });
     for (const deadline = Date.now() + timeoutMs; device.state['mode'] !== 'high'; await page.waitForTimeout(50))
@@ -150,7 +151,8 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
     await writeFile(typeFile(), JSON.stringify({ ...fan, names: { en: 'Quiet fan' } }));
     await go('Home');
     await page.getByRole('link', { name: 'Bedroom fan: details' }).click();
-    await see('Quiet fan · online');
+    await page.getByText('Details', { exact: true }).click();
+    await see('Quiet fan');
     await rm(typeFile());
     await go('Home');
     await page.getByRole('link', { name: /^Bedroom fan/ }).waitFor({ timeout: timeoutMs });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { createOwner, look, openBrowser, openPerson, type Person, timeoutMs } from './browser.ts';
+import { chooseInMenu, createOwner, look, openBrowser, openPerson, type Person, timeoutMs } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -23,6 +23,13 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const heading = (name: string | RegExp) =>
     page.getByRole('heading', { name }).first().waitFor({ timeout: timeoutMs });
+
+  const rename = async (on: Page, name: string): Promise<void> => {
+    await chooseInMenu(on, 'Rename');
+    await on.getByRole('dialog').getByLabel('Name', { exact: true }).fill(name);
+    await on.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await on.getByRole('dialog').waitFor({ state: 'detached' });
+  };
 
   before(async () => {
     station = morning.use(await startRunningStation());
@@ -100,12 +107,13 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
   });
 
   it('I give it a better name and a room of its own', async () => {
-    await page.getByLabel('Name', { exact: true }).fill('Night light');
+    await rename(page, 'Night light');
+    await heading('Night light');
+    await chooseInMenu(page, 'Change zone');
     await page.getByLabel('Zone', { exact: true }).selectOption({ label: 'New zone…' });
     await page.getByLabel('Name of the new zone').fill('Study');
     await press('Save');
-    await page.getByText('Saved.').waitFor();
-    await heading('Night light');
+    await page.getByRole('status').getByText('1 device is now in Study.').waitFor();
     await go('Home');
     await heading('Study');
     await theSwitch('Night light').waitFor();
@@ -117,15 +125,15 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByRole('link', { name: `${lamp}: details` }).click();
     const other = await olena.context.newPage();
     await other.goto(page.url());
-    await other.getByLabel('Name', { exact: true }).fill('Reading light');
-    await other.getByRole('button', { name: 'Save', exact: true }).click();
+    await rename(other, 'Reading light');
     await heading('Reading light');
-    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Reading light');
+    await chooseInMenu(page, 'Change zone');
     await press('Save');
-    await page.getByText('Saved.').waitFor();
-    await heading('Reading light');
-    await other.getByLabel('Name', { exact: true }).fill(lamp);
-    await other.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await chooseInMenu(page, 'Rename');
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Reading light');
+    await page.keyboard.press('Escape');
+    await rename(other, lamp);
     await heading(lamp);
     await other.close();
     await go('Home');
@@ -239,13 +247,13 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
   it('I remove a device, after having been asked', async () => {
     await go('Home');
     await page.getByRole('link', { name: `${lamp}: details` }).click();
-    await press('Remove device');
+    await chooseInMenu(page, 'Remove device');
     const dialog = page.getByRole('dialog', { name: `Remove ${lamp}?` });
     await dialog.getByText('It is online, so it is reset at once.').waitFor();
     await look(page, '25-remove');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await press('Remove device');
+    await chooseInMenu(page, 'Remove device');
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await heading(/devices online/);
     assert.equal(await theSwitch(lamp).count(), 0);

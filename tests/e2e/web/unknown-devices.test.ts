@@ -8,7 +8,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import { chooseInMenu, look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -122,8 +122,8 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
     await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
     await go('Home');
     await page.getByRole('link', { name: 'Old lamp: details' }).click({ timeout: timeoutMs });
-    await page.getByText('Light · online').waitFor({ timeout: timeoutMs });
-    await press('Remove device');
+    await page.getByText('online', { exact: true }).waitFor({ timeout: timeoutMs });
+    await chooseInMenu(page, 'Remove device');
     const dialog = page.getByRole('dialog', { name: 'Remove Old lamp?' });
     await dialog.getByText('It is online, so it is reset at once.').waitFor();
     await look(page, '89-remove-online');

@@ -20,14 +20,14 @@ export function useFavourites(): readonly string[] | null {
   return query.data?.deviceIds ?? (hasFailed(query) ? none : null);
 }
 
-/** Makes a device a favourite, the last one, or no favourite any more. Shown at once, and taken back when it fails. */
-export function useSetFavourite(): UseMutationResult<Favourites, Problem, { id: string; isFavourite: boolean }> {
+/** Changes the favourites. Shown at once, and taken back when it fails. */
+export function useChangeFavourites(): UseMutationResult<Favourites, Problem, (ids: readonly string[]) => string[]> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: async ({ id, isFavourite }) => {
-      const before = queries.getQueryData<Favourites>(favouritesKey)?.deviceIds ?? none;
-      const others = before.filter((one) => one !== id);
-      const body: Favourites = { deviceIds: isFavourite ? [...others, id] : others };
+    mutationFn: async (change) => {
+      const body: Favourites = {
+        deviceIds: change(queries.getQueryData<Favourites>(favouritesKey)?.deviceIds ?? none),
+      };
       queries.setQueryData<Favourites>(favouritesKey, body);
       return session.call('PUT /api/favourites', { body });
     },

@@ -9,6 +9,9 @@ import type { SessionService } from './session.ts';
 import type { StationClock } from './station-clock.ts';
 import type { KeyedStore, Store, WritableStore } from './store.ts';
 
+/** What was done, told by the frame. `undo`: takes it back. */
+export type Toast = { words: string; undo: () => Promise<unknown> };
+
 export type TileSize = 'large' | 'compact';
 
 /** The services of all pages; created once, passed down. */
@@ -25,6 +28,8 @@ export type Services = {
   drafts: Drafts;
   /** How devices are shown at home in this browser. With many devices they are compact in any case. */
   tiles: WritableStore<TileSize>;
+  /** What was done last and can be undone. */
+  toast: WritableStore<Toast | null>;
   /** Whether the search of the app is open. */
   finding: WritableStore<boolean>;
   /** True once the station serves a newer page than this one. */

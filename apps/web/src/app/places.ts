@@ -36,19 +36,24 @@ export const places: readonly Place[] = placeMarks.map((mark) => {
 
 const loadDevicePage = () =>
   withTexts(
-    Promise.all([import('../features/devices/device-page.tsx'), import('../features/firmware/device-bar.tsx')]),
+    Promise.all([
+      import('../features/devices/device-page.tsx'),
+      import('../features/firmware/device-bar.tsx'),
+      import('../features/firmware/offers.tsx'),
+    ]),
   );
 
 const Nothing = (): null => null;
 
 /** One device, reached from its tile. Firmware is not for those who see some zones only. */
 export const DevicePage = lazy(async () => {
-  const [{ DevicePage: Page }, { FirmwareCard }] = await loadDevicePage();
+  const [{ DevicePage: Page }, { FirmwareCard }, { FirmwareOffer }] = await loadDevicePage();
   return {
     default: ({ id, role }: { id: string; role: Role }) =>
       createElement(Page, {
         id,
         FirmwareCard: isLimited(role) ? Nothing : FirmwareCard,
+        FirmwareOffer: isLimited(role) ? Nothing : FirmwareOffer,
       }),
   };
 });
@@ -94,6 +99,11 @@ const loadPalette = () => withTexts(import('./palette.tsx'));
 /** The search of the app. */
 export const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
 
+const loadToastNote = () => import('./toast-note.tsx');
+
+/** What was done, with its Undo. */
+export const ToastNote = lazy(async () => ({ default: (await loadToastNote()).ToastNote }));
+
 const loadOperationPin = () => withTexts(import('../features/station/operation-pin.tsx'));
 
 /** Shown on every page while the station is updated. */
@@ -120,6 +130,7 @@ export const preloads: readonly (() => Promise<unknown>)[] = [
   () => import('../features/devices/zone-dialog.tsx'),
   () => import('../features/devices/more-icons.tsx'),
   loadOperationPin,
+  loadToastNote,
   loadUnknownDevicesPage,
   loadAddDevicePage,
   loadAutomationPage,

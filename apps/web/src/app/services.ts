@@ -5,7 +5,7 @@ import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
 import { followScenes } from '../api/scenes.ts';
 import { createDrafts } from '../api/drafts.ts';
-import type { Services, TileSize } from '../api/services.ts';
+import type { Services, TileSize, Toast } from '../api/services.ts';
 import { followAgent, followConditions, followOperationFile } from '../api/station.ts';
 import { createKeyedStore, createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
@@ -78,6 +78,7 @@ export function createServices({ clock, memory, session }: Early): AppServices {
   const tiles = createStore<TileSize>(memory.get('tiles') === 'compact' ? 'compact' : 'large');
   tiles.subscribe(() => memory.set('tiles', tiles.get()));
   const finding = createStore(false);
+  const toast = createStore<Toast | null>(null);
   return {
     session,
     live,
@@ -89,6 +90,7 @@ export function createServices({ clock, memory, session }: Early): AppServices {
     readResult,
     drafts: createDrafts(memory),
     tiles,
+    toast,
     finding,
     outdated,
     fetchAhead,
@@ -111,6 +113,7 @@ export function startServices(services: AppServices): void {
     queries.clear();
     control.clear();
     services.finding.set(false);
+    services.toast.set(null);
   };
   session.state.subscribe(follow);
   followAgent(live, queries);

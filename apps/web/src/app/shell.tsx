@@ -25,6 +25,7 @@ import {
   LogPage,
   NetworkPage,
   NotificationsPage,
+  ToastNote,
   UnknownDevicesPage,
 } from './places.ts';
 
@@ -91,6 +92,7 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
         </ErrorBoundary>
       </main>
       <OutdatedNote />
+      <Toasts />
       <Finder />
       <OperationCorner path={path} />
     </div>
@@ -263,6 +265,22 @@ function OperationCorner({ path }: { path: string }) {
         <OperationPin status={status} isOnStationPage={path === '/station'} />
       </Suspense>
     </ErrorBoundary>
+  );
+}
+
+/** What was done and can be undone: one live region for all pages. */
+function Toasts() {
+  const { toast } = useServices();
+  const shown = useStore(toast);
+  const [close] = useState(() => () => toast.set(null));
+  return (
+    <div role="status">
+      {shown && (
+        <Suspense>
+          <ToastNote key={shown.words} toast={shown} onClose={close} />
+        </Suspense>
+      )}
+    </div>
   );
 }
 

@@ -4,7 +4,7 @@ import { UsedByAutomations } from '../features/automations/used-by-automations.t
 import { UsedByScenes } from '../features/scenes/used-by-scenes.tsx';
 
 /** What uses devices, zones or scenes. */
-export function UsedByAll(props: { ids: readonly string[] }) {
+export function UsedByAll(props: { ids: readonly string[]; isLinked?: boolean }) {
   return isLimited(useUser().role) ? null : (
     <>
       <UsedByAutomations {...props} />

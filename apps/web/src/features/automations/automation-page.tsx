@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import type { Automation } from '@station/protocol/automations';
 import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
-import { useUser } from '../../api/services.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -21,6 +21,7 @@ import { startedWords } from './run-words.ts';
 import {
   hasConditions,
   type Surroundings,
+  useAddAgain,
   useAutomation,
   useDelete,
   useDuplicate,
@@ -222,7 +223,7 @@ export function AutomationActions({
       {mayManage && <TestButton flow={() => automation.flow} around={around} disabled={!usable || !isPublishable} />}
       {mayManage && <Duplicate automation={automation} usable={usable} />}
       {mayManage && isOn && <ToDraft id={id} name={title} usable={usable} />}
-      {mayManage && <Remove id={id} name={title} usable={usable} />}
+      {mayManage && <Remove automation={automation} name={title} usable={usable} />}
       {!mayManage && <p className="col-span-full text-small text-ink-soft">{t('automations.readOnly')}</p>}
       <p role="status" className="text-small text-ink-soft empty:hidden col-span-full">
         {run.data && startedWords(t, run.data)}
@@ -283,10 +284,12 @@ function ToDraft({ id, name, usable }: { id: string; name: string; usable: boole
   );
 }
 
-function Remove({ id, name, usable }: { id: string; name: string; usable: boolean }) {
+function Remove({ automation, name, usable }: { automation: Automation; name: string; usable: boolean }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const remove = useDelete(id);
+  const { toast } = useServices();
+  const remove = useDelete(automation.id);
+  const addAgain = useAddAgain();
   const [question, ask] = useConfirm();
   const askToRemove = (): void =>
     ask({
@@ -297,6 +300,7 @@ function Remove({ id, name, usable }: { id: string; name: string; usable: boolea
       run: async () => {
         await remove.mutateAsync();
         navigate('/automations');
+        toast.set({ words: t('automations.page.removed', { name }), undo: () => addAgain(automation) });
       },
     });
   return (

@@ -143,6 +143,20 @@ export function useDelete(id: string): Command<void> {
   });
 }
 
+/** Adds an automation again that was removed, on if it was on. Its runs are not kept. */
+export function useAddAgain(): (removed: Automation) => Promise<void> {
+  const { session, queries } = useServices();
+  return async ({ name, mode, flow, status, publishedFlow, hasUnpublishedChanges }) => {
+    let added = await session.call('POST /api/automations', { body: { name, mode, flow: publishedFlow ?? flow } });
+    const params = { id: added.id };
+    if (status === 'published') added = await session.call('POST /api/automations/:id/publish', { params });
+    if (hasUnpublishedChanges) {
+      await session.call('PATCH /api/automations/:id', { params, body: { flow, revision: added.revision } });
+    }
+    await queries.invalidateQueries({ queryKey: automationsKey });
+  };
+}
+
 /** What sentences need: the language, and the devices with their names. */
 export type Surroundings = {
   t: TFunction;

@@ -5,14 +5,17 @@ import { titleOf } from './automation-words.ts';
 import { useAutomations, useDetails, useSurroundings } from './automations.ts';
 
 /** The automations that use one of these devices, zones or scenes: what their removal would break. */
-export function UsedByAutomations({ ids }: { ids: readonly string[] }) {
+export function UsedByAutomations({ ids, isLinked = false }: { ids: readonly string[]; isLinked?: boolean }) {
   const { t } = useTranslation();
   const around = useSurroundings();
   const view = useAutomations();
   const details = useDetails(view.kind === 'shown' ? view.value : []);
   if (around === null) return null;
   const used = [...details.values()].filter((one) => uses(one.publishedFlow ?? one.flow, ids));
-  const names = used.map((one) => ({ id: one.id, name: titleOf(around, one) }));
+  const names = used.map((one) => ({
+    name: titleOf(around, one),
+    href: isLinked ? `/automations/${one.id}` : null,
+  }));
   return <UsedList title={t('automations.used', { count: used.length })} names={names} />;
 }
 

@@ -4,30 +4,36 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { isManager, reaches } from '@station/protocol/roles';
+import { isLimited, isManager, reaches } from '@station/protocol/roles';
 import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
-import { useFavourites, useSetFavourite } from '../../api/favourites.ts';
+import { useChangeFavourites, useFavourites } from '../../api/favourites.ts';
 import type { Freshness } from '../../api/reading.ts';
-import { useUser } from '../../api/services.ts';
-import { typeName } from '../../i18n/device-words.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot, problemWords } from '../../i18n/words.ts';
-import { Skeleton } from '../../ui/card.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
+import { UsedBy } from '../../ui/used-by.tsx';
 import { ActivityCard } from './activity-list.tsx';
 import { DeviceIcon } from './device-icon.tsx';
+import { DeviceMenu } from './device-menu.tsx';
 import { useControlledDevice } from './device-view.ts';
+import { FactsCard } from './facts-card.tsx';
 import { NowCard } from './now-card.tsx';
-import { FactsCard, SettingsCard } from './settings-card.tsx';
 
 const HistoryCard = lazy(async () => ({ default: (await import('./history-card.tsx')).HistoryCard }));
 
 /** What other features show of a device, handed in by the app. */
-type Guests = { FirmwareCard: ComponentType<{ device: Device }> };
+type Guests = {
+  /** Its update while it goes on. */
+  FirmwareCard: ComponentType<{ device: Device }>;
+  /** The update that waits for it. */
+  FirmwareOffer: ComponentType<{ device: Device }>;
+};
 
-export function DevicePage({ id, FirmwareCard }: { id: string } & Guests) {
+export function DevicePage({ id, FirmwareCard, FirmwareOffer }: { id: string } & Guests) {
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
@@ -56,6 +62,7 @@ export function DevicePage({ id, FirmwareCard }: { id: string } & Guests) {
       type={types.of(device)}
       freshness={view.freshness}
       firmware={<FirmwareCard device={device} />}
+      offer={<FirmwareOffer device={device} />}
     />
   );
 }
@@ -65,14 +72,15 @@ function Shown({
   type,
   freshness,
   firmware,
+  offer,
 }: {
   device: Device;
   type: DeviceType | undefined;
   freshness: Freshness;
   firmware: ReactNode;
+  offer: ReactNode;
 }) {
   const { t } = useTranslation();
-  const locale = useLocale();
   const zones = useZones();
   const shown = useControlledDevice(device, type);
   const { role } = useUser();
@@ -88,14 +96,15 @@ function Shown({
           <DeviceIcon icon={type?.icon} on={shown.toggle?.value === true && device.status !== 'offline'} />
           <div className="min-w-0">
             <h1 className="text-title font-strong break-words md:text-value">{device.name}</h1>
-            <p className="text-ink-soft">
-              {typeName(locale, device.type, type)}
-              {zone && dot + zone.name}
-              {dot}
+            <p className="text-ink-soft first-letter:uppercase">
+              {zone && zone.name + dot}
               {t(`device.status.${device.status}`)}
             </p>
           </div>
-          <FavouriteButton device={device} usable={!stale} />
+          <div className="ml-auto flex shrink-0 self-start">
+            <FavouriteButton device={device} usable={!stale} />
+            {mayManage && !stale && <DeviceMenu device={device} />}
+          </div>
         </div>
       </PageHead>
       <Dimmable
@@ -115,11 +124,23 @@ function Shown({
           )}
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
-          {mayManage && zones && <SettingsCard device={device} usable={!stale} />}
-          <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
+          {!isLimited(role) && <UsedInCard device={device} />}
+          <FactsCard device={device} firmware={offer} />
         </div>
       </Dimmable>
     </>
+  );
+}
+
+function UsedInCard({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  return (
+    <Card title={t('devicePage.usedIn.title')}>
+      <div className="peer space-y-3 empty:hidden">
+        <UsedBy ids={[device.id]} isLinked />
+      </div>
+      <p className="hidden text-ink-soft peer-empty:block">{t('devicePage.usedIn.nothing')}</p>
+    </Card>
   );
 }
 
@@ -169,12 +190,19 @@ function FavouriteButton({ device: { id, name }, usable }: { device: Device; usa
   const { t } = useTranslation();
   const locale = useLocale();
   const favourites = useFavourites();
-  const set = useSetFavourite();
+  const { toast } = useServices();
+  const change = useChangeFavourites();
   const isFavourite = favourites?.includes(id) ?? false;
+  const toggle = (): void => {
+    if (!usable || favourites === null) return;
+    if (!isFavourite) return change.mutate((ids) => [...ids, id]);
+    change.mutate((ids) => ids.filter((one) => one !== id));
+    toast.set({ words: t('devicePage.unfavoured', { name }), undo: () => change.mutateAsync(() => [...favourites]) });
+  };
   return (
-    <div className="ml-auto flex shrink-0 items-center gap-2">
+    <div className="flex items-center gap-2">
       <span role="alert" className="text-small text-fault">
-        {set.error && problemWords(t, locale, set.error)}
+        {change.error && problemWords(t, locale, change.error)}
       </span>
       <button
         type="button"
@@ -182,7 +210,7 @@ function FavouriteButton({ device: { id, name }, usable }: { device: Device; usa
         aria-label={t('devicePage.favourite', { name })}
         title={t('devicePage.favourite', { name })}
         aria-disabled={!usable || favourites === null || undefined}
-        onClick={() => usable && favourites !== null && set.mutate({ id, isFavourite: !isFavourite })}
+        onClick={toggle}
         className="grid size-11 place-items-center rounded-xl text-ink-soft hover:text-ink"
       >
         <Star aria-hidden className={classNames('size-6', isFavourite && 'fill-glow text-glow')} />

@@ -1,18 +1,11 @@
-import { useMutation } from '@tanstack/react-query';
 import { Cpu, LayoutGrid, Trash2, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
-import { devicesKey } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
 import { UsedBy } from '../../ui/used-by.tsx';
-import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
-import { callForEach, type Failed } from './many-calls.ts';
 import type { Removal } from './use-removal.ts';
+import { FailedNote, ZoneOfDevices } from './zone-of-devices.tsx';
 
 /* What is done with many devices at once. */
 
@@ -59,7 +52,7 @@ export function ManyBar({
         {t('devices.many.remove')}
       </Button>
       {isMoving && (
-        <ZoneOfMany
+        <ZoneOfDevices
           devices={devices}
           onClose={(isDone) => {
             setMoving(false);
@@ -73,62 +66,6 @@ export function ManyBar({
 
 /** On a phone the icon is above its word. */
 const action = 'flex-col gap-0 px-1 text-small md:flex-row md:gap-2 md:px-4 md:text-body';
-
-function ZoneOfMany({ devices, onClose }: { devices: readonly Device[]; onClose: (isDone: boolean) => void }) {
-  const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const [first] = devices;
-  const zone = useZoneChoice(first && devices.every(({ zoneId }) => zoneId === first.zoneId) ? first.zoneId : null);
-  const [done, setDone] = useState(0);
-  const move = useMutation({
-    mutationFn: async (): Promise<Failed | null> => {
-      const zoneId = await zone.resolve();
-      const change = (one: Device): Device => ({ ...one, zoneId });
-      return callForEach(
-        devices.filter((one) => one.zoneId !== zoneId).map(({ id }) => id),
-        async (id) => {
-          await session.call('PATCH /api/devices/:id', { params: { id }, body: { zoneId } });
-          queries.setQueryData<readonly Device[]>(devicesKey, (all) =>
-            all?.map((one) => (one.id === id ? change(one) : one)),
-          );
-        },
-        setDone,
-      );
-    },
-    onSuccess: (failed) => failed === null && onClose(true),
-  });
-  const save = (): void => {
-    if (zone.check() && !move.isPending) move.mutate();
-  };
-  return (
-    <Dialog
-      title={t('devices.many.zoneTitle', { count: devices.length })}
-      onClose={() => onClose(false)}
-      actions={
-        <>
-          <Button kind="primary" busy={move.isPending} onClick={save}>
-            {move.isPending ? t('devices.many.progress', { done, total: devices.length }) : t('devices.many.move')}
-          </Button>
-          <Button onClick={() => onClose(false)}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <ZoneField choice={zone} />
-      {move.data && <FailedNote failed={move.data} />}
-      {move.error && <ProblemNote problem={asProblem(move.error)} />}
-    </Dialog>
-  );
-}
-
-function FailedNote({ failed }: { failed: Failed }) {
-  const { t } = useTranslation();
-  return (
-    <>
-      <p className="font-strong">{t('devices.many.failed', { count: failed.ids.length })}</p>
-      <ProblemNote problem={failed.problem} />
-    </>
-  );
-}
 
 /** The removal that can still be undone, and how it goes after that. */
 export function RemovalNote({ removal, nameOf }: { removal: Removal; nameOf: (id: string) => string }) {
@@ -180,7 +117,7 @@ export function RemovalNote({ removal, nameOf }: { removal: Removal; nameOf: (id
         <UsedBy ids={ids} />
         <div className="mt-3 flex flex-wrap items-center gap-2">
           <Button kind="primary" onClick={removal.undo}>
-            {t('devices.removal.undo')}
+            {t('action.undo')}
           </Button>
           <Button onClick={removal.commit}>{t('devices.removal.now')}</Button>
           <p aria-hidden className="ml-auto text-small text-ink-soft tabular-nums">

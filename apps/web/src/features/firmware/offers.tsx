@@ -1,4 +1,4 @@
-import { useCallback, useMemo } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
 import { normalizeChip } from '@station/protocol/firmware-image';
@@ -31,6 +31,22 @@ export function useFirmwareOffers(): (device: OfferedTo) => string | null {
   const types = view.kind === 'shown' ? view.value : null;
   const byType = useMemo(() => new Map((types ?? []).map((one) => [one.type, one] as const)), [types]);
   return useCallback((device) => offerFor(device, byType.get(device.type)), [byType]);
+}
+
+/** The update that waits for one device. */
+export function FirmwareOffer({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const version = useFirmwareOffers()(device);
+  const [isOpen, setOpen] = useState(false);
+  if (version === null) return null;
+  return (
+    <>
+      <Button className="mt-4" onClick={() => setOpen(true)}>
+        {t('firmware.device.offered', { version })}
+      </Button>
+      {isOpen && <FirmwareDialog devices={[device]} onClose={() => setOpen(false)} />}
+    </>
+  );
 }
 
 /** Starts the rollouts that the chosen devices need: firmware goes to all devices of a type, in waves. */

@@ -249,6 +249,7 @@ export const automations = {
     removeTitle: '{{name}} löschen?',
     removeHelp: 'Auch die Liste ihrer Ausführungen wird gelöscht. Ihre Geräte bleiben, wie sie sind.',
     removeConfirm: 'Löschen',
+    removed: '„{{name}}“ wurde entfernt.',
     keep: 'Behalten',
     draftTitle: '{{name}} ausschalten?',
     draftHelp: 'Sie startet nicht mehr automatisch. Laufende Ausführungen werden abgebrochen.',

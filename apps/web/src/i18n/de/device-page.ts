@@ -1,6 +1,12 @@
 /** The page of one device. */
 export const devicePage = {
   favourite: 'Favorit: {{name}}',
+  unfavoured: '{{name}} ist kein Favorit mehr.',
+  more: 'Weitere Aktionen',
+  rename: 'Umbenennen',
+  renameTitle: '{{name}} umbenennen',
+  move: 'Bereich ändern',
+  usedIn: { title: 'Wird verwendet in', nothing: 'Keine Automation und keine Szene verwendet es.' },
   now: 'Jetzt',
   noState: 'Das Gerät hat noch nichts gemeldet. Seine Werte erscheinen hier, sobald es das tut.',
   gone: {
@@ -40,17 +46,15 @@ export const devicePage = {
     drop: 'Aus dem Diagramm entfernen: {{name}}',
   },
   settings: {
-    title: 'Name und Bereich',
     name: 'Name',
     zone: 'Bereich',
     noZone: 'Keiner',
     newZone: 'Neuer Bereich…',
     zoneName: 'Name des neuen Bereichs',
     save: 'Speichern',
-    saved: 'Gespeichert.',
   },
   facts: {
-    title: 'Über das Gerät',
+    title: 'Einzelheiten',
     type: 'Typ',
     firmware: 'Firmware',
     chip: 'Chip',

@@ -151,6 +151,7 @@ export const firmware = {
     empty: 'Noch ist kein Update von Geräten beendet.',
   },
   device: {
+    offered: 'Auf {{version}} aktualisieren',
     title: 'Firmware-Update',
     to: 'Von {{from}} auf {{version}}',
     toFirst: 'Auf {{version}}',

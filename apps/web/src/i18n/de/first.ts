@@ -43,6 +43,8 @@ export const first = {
   },
   action: {
     cancel: 'Abbrechen',
+    undo: 'Rückgängig',
+    dismiss: 'Schließen',
     retry: 'Erneut versuchen',
     gotIt: 'Verstanden',
     showAll: 'Alle anzeigen',

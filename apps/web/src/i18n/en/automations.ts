@@ -247,6 +247,7 @@ export const automations = {
     removeTitle: 'Delete {{name}}?',
     removeHelp: 'The list of its runs is deleted too. Its devices stay as they are.',
     removeConfirm: 'Delete',
+    removed: '“{{name}}” was removed.',
     keep: 'Keep',
     draftTitle: 'Turn off {{name}}?',
     draftHelp: 'It no longer starts automatically. Running ones are stopped.',

@@ -1,6 +1,12 @@
 /** The page of one device. */
 export const devicePage = {
   favourite: 'Favourite: {{name}}',
+  unfavoured: '{{name}} is no longer a favourite.',
+  more: 'More actions',
+  rename: 'Rename',
+  renameTitle: 'Rename {{name}}',
+  move: 'Change zone',
+  usedIn: { title: 'Used in', nothing: 'No automation and no scene uses it.' },
   now: 'Now',
   noState: 'It has not reported anything yet. Its values appear here as soon as it does.',
   gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
@@ -37,17 +43,15 @@ export const devicePage = {
     drop: 'Remove from the chart: {{name}}',
   },
   settings: {
-    title: 'Name and zone',
     name: 'Name',
     zone: 'Zone',
     noZone: 'None',
     newZone: 'New zone…',
     zoneName: 'Name of the new zone',
     save: 'Save',
-    saved: 'Saved.',
   },
   facts: {
-    title: 'About the device',
+    title: 'Details',
     type: 'Type',
     firmware: 'Firmware',
     chip: 'Chip',

@@ -151,6 +151,7 @@ export const firmware = {
     empty: 'No update of devices has ended yet.',
   },
   device: {
+    offered: 'Update to {{version}}',
     title: 'Firmware update',
     to: 'From {{from}} to {{version}}',
     toFirst: 'To {{version}}',

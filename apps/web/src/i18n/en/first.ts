@@ -39,6 +39,8 @@ export const first = {
   },
   action: {
     cancel: 'Cancel',
+    undo: 'Undo',
+    dismiss: 'Dismiss',
     retry: 'Try again',
     gotIt: 'Got it',
     showAll: 'Show all',

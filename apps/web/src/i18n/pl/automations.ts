@@ -251,6 +251,7 @@ export const automations = {
     removeTitle: 'Usunąć {{name}}?',
     removeHelp: 'Lista jej uruchomień też zostanie usunięta. Urządzenia zostaną bez zmian.',
     removeConfirm: 'Usuń',
+    removed: 'Usunięto „{{name}}”.',
     keep: 'Zostaw',
     draftTitle: 'Wyłączyć {{name}}?',
     draftHelp: 'Nie będzie się już uruchamiać automatycznie. Trwające uruchomienia zostaną zatrzymane.',

@@ -1,6 +1,12 @@
 /** The page of one device. */
 export const devicePage = {
   favourite: 'Ulubione: {{name}}',
+  unfavoured: '{{name}} nie należy już do ulubionych.',
+  more: 'Więcej działań',
+  rename: 'Zmień nazwę',
+  renameTitle: 'Zmień nazwę: {{name}}',
+  move: 'Zmień strefę',
+  usedIn: { title: 'Używane w', nothing: 'Nie używa go żadna automatyzacja ani scena.' },
   now: 'Teraz',
   noState: 'Nie zgłosiło jeszcze żadnych danych. Gdy tylko zgłosi, pojawią się tu.',
   gone: { title: 'Tego urządzenia już tu nie ma', help: 'Zostało usunięte albo adres jest błędny.' },
@@ -41,17 +47,15 @@ export const devicePage = {
     drop: 'Usuń z wykresu: {{name}}',
   },
   settings: {
-    title: 'Nazwa i strefa',
     name: 'Nazwa',
     zone: 'Strefa',
     noZone: 'Brak',
     newZone: 'Nowa strefa…',
     zoneName: 'Nazwa nowej strefy',
     save: 'Zapisz',
-    saved: 'Zapisano.',
   },
   facts: {
-    title: 'O urządzeniu',
+    title: 'Szczegóły',
     type: 'Typ',
     firmware: 'Firmware',
     chip: 'Układ',

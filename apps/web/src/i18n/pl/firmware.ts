@@ -177,6 +177,7 @@ export const firmware = {
     empty: 'Żadna aktualizacja urządzeń jeszcze się nie zakończyła.',
   },
   device: {
+    offered: 'Zaktualizuj do {{version}}',
     title: 'Aktualizacja firmware’u',
     to: 'Z {{from}} do {{version}}',
     toFirst: 'Do {{version}}',

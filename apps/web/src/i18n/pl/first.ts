@@ -43,6 +43,8 @@ export const first = {
   },
   action: {
     cancel: 'Anuluj',
+    undo: 'Cofnij',
+    dismiss: 'Zamknij',
     retry: 'Spróbuj ponownie',
     gotIt: 'Rozumiem',
     showAll: 'Pokaż wszystko',

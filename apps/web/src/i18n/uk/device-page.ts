@@ -1,6 +1,12 @@
 /** The page of one device. */
 export const devicePage = {
   favourite: 'Обране: {{name}}',
+  unfavoured: '{{name}} більше не в обраному.',
+  more: 'Інші дії',
+  rename: 'Перейменувати',
+  renameTitle: 'Перейменувати: {{name}}',
+  move: 'Змінити зону',
+  usedIn: { title: 'Використовується в', nothing: 'Жодна автоматизація чи сцена його не використовує.' },
   now: 'Зараз',
   noState: 'Пристрій ще нічого не повідомив. Його дані з’являться тут, щойно це станеться.',
   gone: { title: 'Цього пристрою тут уже немає', help: 'Його вилучено, або в адресі помилка.' },
@@ -41,17 +47,15 @@ export const devicePage = {
     drop: 'Прибрати з графіка: {{name}}',
   },
   settings: {
-    title: 'Назва і зона',
     name: 'Назва',
     zone: 'Зона',
     noZone: 'Без зони',
     newZone: 'Нова зона…',
     zoneName: 'Назва нової зони',
     save: 'Зберегти',
-    saved: 'Збережено.',
   },
   facts: {
-    title: 'Про пристрій',
+    title: 'Подробиці',
     type: 'Тип',
     firmware: 'Прошивка',
     chip: 'Чип',

@@ -177,6 +177,7 @@ export const firmware = {
     empty: 'Жодне оновлення пристроїв ще не завершилося.',
   },
   device: {
+    offered: 'Оновити до {{version}}',
     title: 'Оновлення прошивки',
     to: 'З {{from}} на {{version}}',
     toFirst: 'На {{version}}',

@@ -43,6 +43,8 @@ export const first = {
   },
   action: {
     cancel: 'Скасувати',
+    undo: 'Повернути',
+    dismiss: 'Закрити',
     retry: 'Спробувати ще раз',
     gotIt: 'Зрозуміло',
     showAll: 'Показати все',
