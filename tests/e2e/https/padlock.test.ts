@@ -93,13 +93,14 @@ describe('from the first page over HTTP to the padlock', { timeout: 900_000 }, (
 
   /** Opens `url` and reads what the browser shows of its security. */
   async function padlockOf(page: Page, url: string): Promise<Padlock> {
+    await page.goto(url);
+    // Not before: Chromium exchanges the page behind an error, and its tools are not attached meanwhile.
     const session = await page.context().newCDPSession(page);
     let seen: Padlock | null = null;
     session.on('Security.visibleSecurityStateChanged', (event) => {
       seen = event.visibleSecurityState as unknown as Padlock;
     });
     await session.send('Security.enable');
-    await page.goto(url);
     const shown = await waitFor('the security state', () => seen !== null && seen.securityState !== 'unknown' && seen);
     await session.detach();
     return shown;

@@ -123,7 +123,7 @@ function wearOf(
   return {
     value: size && t('machine.wear.value', { size }),
     tone,
-    help: t(`machine.wear.${word}`, { percent: lifeUsedPercent }),
+    help: t(`machine.wear.${word}`, { percent: lifeUsedPercent ?? 0 }),
   };
 }
 
