@@ -32,7 +32,7 @@ export default defineConfig(({ mode }) => {
         firstBytes: 120_000,
         pageBytes: 30_000,
         alwaysBeside: (id) => /\/i18n\/[a-z]+\/first\.ts$/.test(id),
-        pages: (id) => /-page\.tsx$/.test(id),
+        pages: (id) => /-(page|place)\.tsx$/.test(id),
       }),
     ],
     build: {

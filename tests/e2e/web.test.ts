@@ -40,7 +40,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
   after(() => evening.disposeAsync());
 
   it('I set my station up with the code it shows, by keyboard alone, after mistyping it once', async () => {
-    await page.goto('/station');
+    await page.goto('/settings/updates');
     await headlineIs('Set up this station');
     await look(page, '1-set-up');
     await page.getByLabel('Set-up code').focus();
@@ -54,7 +54,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await page.getByLabel('Set-up code').fill(station.setupCode.toLowerCase().replaceAll('-', ' '));
     await page.keyboard.press('Enter');
     await headlineIs('All good: Everything is fine');
-    assert.match(page.url(), /\/station$/, 'I land where I wanted to go');
+    assert.match(page.url(), /\/settings\/updates$/, 'I land where I wanted to go');
     await see('Kyiv flat');
   });
 
@@ -188,7 +188,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await page.getByText('Українська').click();
     await page.getByRole('heading', { level: 2, name: 'Мова' }).waitFor();
     await look(page, '12-account');
-    await goBySettings(page, 'Станція', 'Налаштування');
+    await goBySettings(page, 'Оновлення', 'Налаштування');
     await see(/випуск 1\.0\.0/i);
     await look(page, '13-station-uk');
     await page.reload();
@@ -222,9 +222,9 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     // As over HTTP: no service worker has the files.
     await using visitor = await openPerson(browser, station.url, 'en-GB', { serviceWorkers: 'block' });
     const other = visitor.page;
-    await other.route(/firmware-page/, (route) => route.abort());
+    await other.route(/updates-place/, (route) => route.abort());
     const missing = other.waitForEvent('requestfailed', {
-      predicate: (request) => /firmware-page/.test(request.url()),
+      predicate: (request) => /updates-place/.test(request.url()),
     });
     await logIn(other, owner);
     await other.getByRole('navigation').getByRole('link', { name: 'Home' }).waitFor();
@@ -235,14 +235,14 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
       `(async () => { for (let i = 0; i < 5; i++) await fetch('/', { cache: 'no-store' }); return window.isSamePage; })()`,
     );
     assert.equal(isSamePage, true, 'the page was not loaded again');
-    await other.unroute(/firmware-page/);
-    await goBySettings(other, 'Firmware');
-    await other.getByRole('heading', { level: 1, name: /firmware/i }).waitFor();
+    await other.unroute(/updates-place/);
+    await goBySettings(other, 'Updates');
+    await other.getByRole('heading', { name: 'Firmware of devices' }).waitFor();
   });
 
   it('I log out in one tab and am out in the other; a wrong password is told, the right one lets me back in', async () => {
     const other = await olena.context.newPage();
-    await other.goto('/station');
+    await other.goto('/settings/updates');
     await other
       .getByText(/release 1\.0\.0/i)
       .first()
@@ -274,7 +274,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
       await using visitor = await openPerson(browser, station.url, locale);
       const fetched = new Set<string>();
       visitor.page.on('request', (request) => fetched.add(request.url()));
-      await visitor.page.goto('/station');
+      await visitor.page.goto('/settings/updates');
       await visitor.page.getByRole('heading', { level: 1, name: heading }).waitFor();
       assert.equal(await visitor.page.getByText('1.0.0').count(), 0);
       const texts = [...fetched].filter((url) => /\/assets\/first-(?!load-)/.test(url));

@@ -98,7 +98,7 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 600
   it('I have the station check itself, see what is wrong and how to mend it, and keep a file for support', async () => {
     await using olena = await openPerson(browser, old.url, 'en-GB');
     const { page } = olena;
-    await page.goto('/settings');
+    await page.goto('/settings/diagnostics');
     await logIn(page);
     const card = page.getByRole('region', { name: 'Diagnostics' });
     const secret = join(old.dataDir, 'jwt-secret');

@@ -58,6 +58,15 @@ export async function goBySettings(page: Page, name: string, settings = 'Setting
     .click();
 }
 
+/** Opens the list of scenes, by way of the automations. */
+export async function goToScenes(page: Page): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: 'Automations', exact: true }).click();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^Scenes/ })
+    .click();
+}
+
 /** Chooses an entry of the menu of a page. */
 export async function chooseInMenu(page: Page, entry: string): Promise<void> {
   await page.getByRole('main').getByRole('button', { name: 'More actions' }).click();

@@ -64,10 +64,10 @@ test('an owner sets the clock of a station without internet, in a real Chromium'
   const { page } = person;
   // The station's own clock would be confirmed, not set.
   await page.clock.install({ time: Date.now() + aheadMs });
-  await page.goto('/station');
+  await page.goto('/settings/diagnostics');
   await logIn(page, owner);
   await page.getByRole('navigation').first().waitFor();
-  await page.goto('/station');
+  await page.goto('/settings/diagnostics');
   const card = page.getByRole('region', { name: 'Clock of the station' });
   await card.waitFor();
   await textOn(page, 'The clock may be wrong');

@@ -65,7 +65,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
   after(() => day.disposeAsync());
 
   it('I see how to get remote access, and a camera reads the code', async () => {
-    await goBySettings(page, 'Cloud');
+    await goBySettings(page, 'Remote access');
     await see('Ready to be connected');
     await see(`Waiting for you to confirm at ${nameOfCloud()}`);
     const { chipId, claimSecret } = await shownCode();
@@ -180,7 +180,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     const headers = { authorization: `Bearer ${login.json<{ accessToken: string }>().accessToken}` };
     await station.http.inject({ method: 'POST', url: '/api/station/members', headers, payload: taras });
     await using person = await openPerson(browser, station.backend.url, 'uk-UA');
-    await person.page.goto('/cloud');
+    await person.page.goto('/settings/remote');
     await person.page.locator('input[name=email]').fill(taras.email);
     await person.page.locator('input[name=password]').fill(taras.password);
     await person.page.keyboard.press('Enter');

@@ -20,27 +20,28 @@ const addresses = [
   '/scenes/:id',
   '/activity',
   '/settings',
-  '/members',
   '/automations',
   '/automations/new',
   '/automations/:id',
   '/automations/:id/edit',
-  '/cloud',
   '/account',
   '/secure',
-  '/station',
-  '/station/network',
-  '/station/log',
-  '/device-firmware',
+  '/settings/home',
+  '/settings/network',
+  '/settings/updates',
   '/settings/backup',
   '/settings/notifications',
+  '/settings/people',
+  '/settings/remote',
+  '/settings/diagnostics',
+  '/settings/log',
+  '/settings/about',
   '/unknown-devices',
   '/add',
   '/add/manual',
   '/add/usb',
   '/add/list',
 ];
-const redirects = ['/more', '/firmware'];
 
 const sizes = { phone: { width: 360, height: 740 }, desk: { width: 1280, height: 900 } };
 const languages = { en: 'English', uk: 'Ukrainian', de: 'German', pl: 'Polish' };
@@ -93,7 +94,7 @@ describe('every page of the web app, in a real Chromium', { timeout: 1_800_000 }
       [...source.matchAll(/\bpath(?:=|: )["'](\/[^"']*)["']/g)].map(([, path = '']) => path),
     );
     assert.ok(found.length > 20, 'the addresses are found');
-    const known = new Set([...addresses, ...redirects, '/add/:way?']);
+    const known = new Set([...addresses, '/add/:way?']);
     assert.deepEqual(
       found.filter((path) => !known.has(path)),
       [],

@@ -48,13 +48,13 @@ describe('finding things in the web app, in a real Chromium', { timeout: 600_000
   it('I press / and find a page by a word that is not its name', async () => {
     await page.keyboard.press('/');
     await search().waitFor();
-    await option(/^Members/).waitFor();
+    await option(/^People and guests/).waitFor();
     await look(page, '80-search');
     await page.keyboard.type('people');
     await page.getByRole('status').filter({ hasText: '1 result' }).waitFor();
-    assert.match(await active(), /^Members/);
+    assert.match(await active(), /^People and guests/);
     await page.keyboard.press('Enter');
-    await headlineIs('Members');
+    await headlineIs('People and guests');
     await searchIsClosed();
   });
 

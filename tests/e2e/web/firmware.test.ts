@@ -83,11 +83,11 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   after(() => day.disposeAsync());
 
   it('I see what my devices run, and that nothing newer is there', async () => {
-    await goBySettings(page, 'Firmware');
+    await goBySettings(page, 'Updates');
     await see('No firmware has been published for these devices yet.');
     await seeIn('Climate sensor', '4 devices');
     await seeIn('Climate sensor', '1.0.0');
-    await see('No update of devices has ended yet.');
+    await see(/^No update has ended yet/);
     await look(page, '70-firmware-nothing');
   });
 
@@ -189,7 +189,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   });
 
   it('I stop one manually, after having been asked', async () => {
-    await goBySettings(page, 'Firmware');
+    await goBySettings(page, 'Updates');
     await publish('pir', '1.5.0');
     await firstTold(namesOf('pir'), '1.5.0');
     await seeIn('Motion sensor: 1.5.0', 'Trying the first device');
@@ -245,7 +245,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await using person = await openPerson(browser, station.url, 'uk-UA');
     const phone = person.page;
     await phone.setViewportSize({ width: 360, height: 740 });
-    await phone.goto('/device-firmware');
+    await phone.goto('/settings/updates');
     await phone.getByRole('textbox').first().fill(taras.email);
     await phone.locator('input[name=password]').fill(taras.password);
     await phone.keyboard.press('Enter');

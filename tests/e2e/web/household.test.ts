@@ -19,7 +19,6 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
   /** What the station made for Maria. */
   let firstPassword = '';
 
-  const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const see = (text: string | RegExp, on = page) => textOn(on, text);
   const headlineIs = (name: string | RegExp, on = page) =>
@@ -51,7 +50,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
   after(() => afternoon.disposeAsync());
 
   it('I give the station a better name and the clock of its place', async () => {
-    await go('Settings');
+    await goBySettings(page, 'Home and zones');
     await page.getByLabel('Name', { exact: true }).fill('Carpathian cabin');
     await page.getByLabel('Time zone').selectOption('Pacific/Auckland');
     await see(/^It is .* there now/);
@@ -59,13 +58,14 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await see('Saved.');
     await see('Carpathian cabin');
     await page.reload();
-    await headlineIs('Settings');
+    await headlineIs('Home and zones');
     assert.equal(await page.getByLabel('Time zone').inputValue(), 'Pacific/Auckland');
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Carpathian cabin');
     assert.match(await page.title(), /Carpathian cabin/);
   });
 
   it('I tell which Wi-Fi new devices get, and nobody is shown its password again', async () => {
+    await page.goto('/settings/network');
     await see('No network is set yet');
     await press('Set network');
     await page.getByLabel('Network name').fill('Cabin');
@@ -86,7 +86,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
   });
 
   it('I am the only one here, and am told what to do about it', async () => {
-    await goBySettings(page, 'Members');
+    await goBySettings(page, 'People and guests');
     await see('One person has access to this station.');
     await see('Only you so far');
     assert.equal(await page.getByRole('button', { name: /^Change/ }).count(), 0, 'nothing can be done to the owner');
@@ -139,15 +139,13 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await headlineIs('Налаштування', phone);
     await look(phone, '34-settings-uk');
     await phone.setViewportSize({ width: 360, height: 740 });
-    await phone
-      .getByRole('main')
-      .getByRole('link', { name: /^Учасники/ })
-      .click();
+    assert.deepEqual(await phone.getByRole('main').getByRole('listitem').getByRole('link').count(), 3);
+    await phone.goto('/settings/people');
     await see('Це ви', phone);
     await see(/^Додавати, змінювати й вилучати людей можуть лише власник та адміністратори/, phone);
     assert.equal(await phone.getByRole('button', { name: /Додати|Змінити/ }).count(), 0);
     await look(phone, '35-members-as-member-uk');
-    await phone.goto('/settings');
+    await phone.goto('/settings/home');
     await see('Змінювати налаштування станції можуть лише власник та адміністратори.', phone);
     await see('Carpathian cabin', phone);
     assert.equal(await phone.getByLabel('Назва мережі').count(), 0);
@@ -203,7 +201,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await dialog('Maria').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row(maria.email).getByText('Administrator').filter({ visible: true }).waitFor();
-    await marias.page.goto('/members');
+    await marias.page.goto('/settings/people');
     await marias.page.getByRole('button', { name: 'Додати учасника' }).waitFor({ timeout: timeoutMs });
     assert.equal(
       await marias.page.getByRole('button', { name: /^Змінити/ }).count(),
@@ -247,7 +245,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await logInAsMaria(maria.password);
     await see('Неправильна адреса або пароль. Перевірте їх і спробуйте ще раз.', marias.page);
     await logInAsMaria(replaced);
-    await headlineIs('Учасники', marias.page);
+    await headlineIs('Люди й гості', marias.page);
   });
 
   it('I remove her after having been asked, and she is out at once', async () => {

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import {
   chooseInPart,
   createOwner,
-  goBySettings,
+  goToScenes,
   look,
   openBrowser,
   openPerson,
@@ -51,7 +51,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
   it('I keep how my lamp is as a scene, and run it with one tap from home and from the search', async () => {
     if ((await lampSwitch().getAttribute('aria-checked')) !== 'true') await lampSwitch().click();
     await lampIs(true);
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('heading', { name: 'No scenes yet' }).waitFor();
     await page.getByRole('link', { name: 'New scene' }).click();
     await headlineIs('New scene');
@@ -89,7 +89,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
 
   it('I make a scene with the keyboard by choosing what a lamp does, and try it before I save it', async () => {
     await lampIs(true);
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('link', { name: 'New scene' }).press('Enter');
     await headlineIs('New scene');
     const line = page.getByRole('group', { name: 'Device 1', exact: true });
@@ -114,12 +114,12 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
     await go('Home');
     await lampIs(false);
     // Changed and left without saving: it waits there, and can be given up.
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('link', { name: 'Change scene Night' }).click();
     await line.getByLabel('What', { exact: true }).selectOption({ label: 'turn on' });
     await go('Home');
     await lampIs(false);
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('link', { name: 'Change scene Night' }).click();
     await page.getByText('These changes are not saved yet.').waitFor();
     assert.equal(await line.getByLabel('What', { exact: true }).locator('option:checked').innerText(), 'turn on');
@@ -129,7 +129,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
   });
 
   it('somebody removes the scene that I change: what I typed stays, and saving creates it again', async () => {
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('link', { name: 'Change scene Night' }).click();
     await page.getByLabel('Name of the scene').fill('Late');
     const other = await olena.context.newPage();
@@ -168,7 +168,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
     const given = page.getByRole('listitem').filter({ hasText: lamp });
     await given.filter({ hasText: 'by an automation' }).first().waitFor();
     await given.filter({ hasText: 'by scene Evening, Olena Kovalenko' }).first().waitFor();
-    await goBySettings(page, 'Scenes');
+    await goToScenes(page);
     await page.getByRole('link', { name: 'Change scene Night' }).click();
     await press('Remove scene');
     const dialog = page.getByRole('dialog', { name: 'Remove the scene Night?' });

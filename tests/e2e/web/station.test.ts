@@ -38,7 +38,7 @@ describe('the station itself, in a real Chromium, with a real agent and backend'
   after(() => evening.disposeAsync());
 
   it('I see how the machine is', async () => {
-    await page.goto('/station');
+    await page.goto('/settings/diagnostics');
     const card = page.getByRole('region', { name: 'Machine' });
     for (const name of ['Processor', 'Memory', 'Running for', 'Clock']) {
       await card.getByRole('heading', { name }).waitFor({ timeout: timeoutMs });
@@ -50,7 +50,7 @@ describe('the station itself, in a real Chromium, with a real agent and backend'
 
   it('I follow the log while I restart a service, and it goes on afterwards', async () => {
     log = await olena.context.newPage();
-    await log.goto('/station/log');
+    await log.goto('/settings/log');
     await textOn(log, 'Live');
     await lines()
       .getByText(/backend_started/)
@@ -107,7 +107,7 @@ describe('the station itself, in a real Chromium, with a real agent and backend'
   });
 
   it('I see the networks nearby, and a wrong password leads back to mine, with the reason', async () => {
-    await page.getByRole('main').getByRole('link', { name: 'Network and hotspot' }).click();
+    await page.goto('/settings/network');
     await see('On Wi-Fi Home');
     await see('Home upstairs');
     await see(/The station is here/);

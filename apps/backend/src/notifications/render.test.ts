@@ -75,10 +75,13 @@ test('firmware is called by the name of its type, where it has one', () => {
   assert.equal(render(alert, 'en').title, 'The firmware update of Light to 2.0.0 was stopped');
   assert.equal(render(alert, 'uk').title, 'Light: оновлення прошивки до 2.0.0 зупинено');
   assert.equal(render({ ...alert, names: {} }, 'uk').title, 'light: оновлення прошивки до 2.0.0 зупинено');
-  assert.equal(render(alert, 'en').path, '/device-firmware');
+  assert.equal(render(alert, 'en').path, '/settings/updates');
 });
 
 test('conditions of the cloud alone lead to its page', () => {
   const raised = (conditions: string[]) => render({ kind: 'conditions_raised', conditions, isFault: false }, 'en').path;
-  assert.deepEqual([raised(['cloud_rejected']), raised(['cloud_rejected', 'storage_full'])], ['/cloud', '/station']);
+  assert.deepEqual(
+    [raised(['cloud_rejected']), raised(['cloud_rejected', 'storage_full'])],
+    ['/settings/remote', '/settings/diagnostics'],
+  );
 });

@@ -33,7 +33,7 @@ export function render(alert: Alert, language: Language): Message {
     case 'firmware_stopped': {
       const { names, firmware, version } = alert;
       const title = t.firmwareStopped(names[language] ?? names['en'] ?? firmware, version);
-      return { title, text: t.openFirmware, path: '/device-firmware' };
+      return { title, text: t.openFirmware, path: '/settings/updates' };
     }
     case 'conditions_raised': {
       const titles = alert.conditions.map((id) => titleOf(t, id));
@@ -57,7 +57,7 @@ const titleOf = (t: AlertTexts, id: string): string =>
   ownValue(t.stationConditions, id) ?? ownValue(t.agentConditions, id) ?? ownValue(t.cloudConditions, id) ?? id;
 
 const pathOf = (t: AlertTexts, ids: readonly string[]): string =>
-  ids.every((id) => id in t.cloudConditions) ? '/cloud' : '/station';
+  ids.every((id) => id in t.cloudConditions) ? '/settings/remote' : '/settings/diagnostics';
 
 function aboutDevices(t: AlertTexts, { kind, devices }: Extract<Alert, { devices: unknown }>): Message {
   const names = devices.map(({ name }) => name);
@@ -77,7 +77,7 @@ function aboutDevices(t: AlertTexts, { kind, devices }: Extract<Alert, { devices
 const aboutUpdate = (t: AlertTexts, title: string, kept: string | null): Message => ({
   title,
   text: kept === null ? t.openStation : `${t.kept(kept)} ${t.openStation}`,
-  path: '/station',
+  path: '/settings/updates',
 });
 
 function aboutAutomations(t: AlertTexts, { messages, more }: Extract<Alert, { kind: 'automations' }>): Message {

@@ -244,7 +244,7 @@ function StationTile({ status }: { status: Status }) {
   const ready = status.operation ? null : offeredVersion(status);
   return (
     <LinkTile
-      href="/station"
+      href="/settings/updates"
       icon={<ToneDisc tone={toneOf(healthOf(status))} />}
       title={t('home.station')}
       help={ready === null ? releaseWords(t, status.currentVersion) : t('home.readyToInstall', { version: ready })}
@@ -274,7 +274,7 @@ function useAttentionTiles({ firmware, cloud, condition }: Attention): readonly 
     ssid !== null && (
       <LinkTile
         key="wifi"
-        href="/settings"
+        href="/settings/network"
         icon={<CalmDisc icon={Wifi} />}
         title={t('home.wifi.title', { ssid })}
         help={t('home.wifi.help')}
@@ -283,7 +283,7 @@ function useAttentionTiles({ firmware, cloud, condition }: Attention): readonly 
     condition !== null && (
       <LinkTile
         key="condition"
-        href={condition.id === 'automations_broken' ? '/automations' : '/station'}
+        href={condition.id === 'automations_broken' ? '/automations' : '/settings/diagnostics'}
         icon={<ToneDisc tone={discTone(condition)} />}
         title={backendConditionTitle(t, condition)}
         help={t('home.whatHelps')}
@@ -293,7 +293,7 @@ function useAttentionTiles({ firmware, cloud, condition }: Attention): readonly 
     cloud !== null && (
       <LinkTile
         key="cloud"
-        href="/cloud"
+        href="/settings/remote"
         icon={<ToneDisc tone={discTone(cloud)} />}
         title={cloudTitle(t, cloud)}
         help={t('home.cloud.help')}
@@ -323,7 +323,7 @@ function FirmwareTile({ rollout }: { rollout: Rollout }) {
   const { type, version, state } = rollout;
   return (
     <LinkTile
-      href="/device-firmware"
+      href="/settings/updates"
       icon={<ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />}
       title={attentionWords(t, rollout)}
       help={t('home.firmware.one', { type: nameOf(type), version })}

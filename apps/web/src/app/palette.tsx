@@ -1,14 +1,4 @@
-import {
-  Archive,
-  CirclePlus,
-  CornerDownLeft,
-  Lock,
-  type LucideIcon,
-  Network,
-  Plus,
-  ScrollText,
-  Search,
-} from 'lucide-react';
+import { CirclePlus, CornerDownLeft, Lock, type LucideIcon, Plus, ScrollText, Search } from 'lucide-react';
 import { type KeyboardEvent, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -22,7 +12,7 @@ import { useStationEntries } from '../features/station/find-station.ts';
 import { classNames } from '../ui/class-names.ts';
 import { find, findable } from '../ui/find-decide.ts';
 import type { FindEntry } from '../ui/find-entry.ts';
-import { placeMarks } from './place-marks.ts';
+import { isListed, placeMarks } from './place-marks.ts';
 
 type Group = { name: FindEntry['group']; entries: readonly FindEntry[] };
 
@@ -225,16 +215,26 @@ function usePaletteEntries(open: (path: string) => void): FindEntry[] {
   });
   return [
     ...placeMarks
-      .filter(({ lowest }) => reaches(role, lowest))
-      .map(({ path, name, icon }) => link('page', path, t(`nav.${name}`), icon, t(`find.places.${name}`))),
-    ...(role === 'owner' ? [link('page', '/settings/backup', t('backup.link.title'), Archive)] : []),
+      .filter((mark) => reaches(role, mark.lowest) && isListed(mark, role))
+      .map((mark) =>
+        link(
+          'page',
+          mark.path,
+          mark.on === 'bar'
+            ? t(`nav.${mark.name}`)
+            : mark.on === 'settings'
+              ? t(`settings.rows.${mark.name}.title`)
+              : t('scenes.title'),
+          mark.icon,
+          t(`find.places.${mark.name}`),
+        ),
+      ),
     ...(mayManage
       ? [
-          link('page', '/station/network', t('network.title'), Network),
-          link('page', '/station/log', t('log.title'), ScrollText),
+          link('page', '/settings/log', t('log.title'), ScrollText),
+          link('page', '/unknown-devices', t('unknownDevices.title'), CirclePlus),
         ]
       : []),
-    ...(mayManage ? [link('page', '/unknown-devices', t('settings.unknown.title'), CirclePlus)] : []),
     link('page', '/secure', t('secure.title'), Lock),
     ...(mayManage
       ? [

@@ -14,16 +14,22 @@ async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
 }
 
 const loads: Record<Exclude<PlaceMark['name'], 'home'>, () => Promise<ComponentType>> = {
-  automations: async () => (await withTexts(import('../features/automations/automations-page.tsx'))).AutomationsPage,
+  automations: async () => (await withTexts(import('./automations-place.tsx'))).AutomationsPlace,
   devices: async () => (await withTexts(import('./devices-place.tsx'))).DevicesPlace,
   scenes: async () => (await withTexts(import('../features/scenes/scenes-page.tsx'))).ScenesPage,
   activity: async () => (await withTexts(import('../features/devices/activity-page.tsx'))).ActivityPage,
-  firmware: async () => (await withTexts(import('../features/firmware/firmware-page.tsx'))).FirmwarePage,
-  station: async () => (await withTexts(import('../features/station/station-page.tsx'))).StationPage,
-  cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
-  members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
   settings: async () => (await withTexts(import('./settings-place.tsx'))).SettingsPlace,
   account: async () => (await withTexts(import('../features/session/account-page.tsx'))).AccountPage,
+  household: async () => (await withTexts(import('./household-place.tsx'))).HouseholdPlace,
+  network: async () => (await withTexts(import('./network-place.tsx'))).NetworkPlace,
+  updates: async () => (await withTexts(import('./updates-place.tsx'))).UpdatesPlace,
+  backup: async () => (await withTexts(import('../features/backup/backup-page.tsx'))).BackupPage,
+  notifications: async () =>
+    (await withTexts(import('../features/notifications/notifications-page.tsx'))).NotificationsPage,
+  members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
+  cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
+  diagnostics: async () => (await withTexts(import('./diagnostics-place.tsx'))).DiagnosticsPlace,
+  about: async () => (await withTexts(import('../features/settings/about-page.tsx'))).AboutPage,
 };
 
 /** The address of each is its path. */
@@ -66,22 +72,9 @@ const loadUnknownDevicesPage = () => withTexts(import('../features/devices/unkno
 /** Devices that wait to be added, reached from home and from the settings. */
 export const UnknownDevicesPage = lazy(async () => ({ default: (await loadUnknownDevicesPage()).UnknownDevicesPage }));
 
-/** Backups, reached from the settings; rarely opened, so not fetched ahead. */
-export const BackupPage = lazy(async () => ({
-  default: (await withTexts(import('../features/backup/backup-page.tsx'))).BackupPage,
-}));
-
-/** The network of the station and its log, reached from its page; rarely opened, so not fetched ahead. */
-export const NetworkPage = lazy(async () => ({
-  default: (await withTexts(import('../features/station/network-page.tsx'))).NetworkPage,
-}));
+/** The log of the station, reached from the diagnostics; rarely opened, so not fetched ahead. */
 export const LogPage = lazy(async () => ({
   default: (await withTexts(import('../features/station/log-page.tsx'))).LogPage,
-}));
-
-/** Notifications, reached from the settings and from a test message. */
-export const NotificationsPage = lazy(async () => ({
-  default: (await withTexts(import('../features/notifications/notifications-page.tsx'))).NotificationsPage,
 }));
 
 const loadAddDevicePage = () => withTexts(import('./add-device-page.tsx'));
@@ -122,9 +115,12 @@ export const AutomationPage = lazy(async () => ({ default: (await loadAutomation
 export const NewAutomationPage = lazy(async () => ({ default: (await loadEditPage()).NewAutomationPage }));
 export const EditAutomationPage = lazy(async () => ({ default: (await loadEditPage()).EditAutomationPage }));
 
+/** Opened so seldom that they are not fetched ahead. */
+const seldom: ReadonlySet<string> = new Set(['network', 'backup', 'notifications', 'diagnostics', 'about']);
+
 /** Fetches the pages that are not open yet. */
 export const preloads: readonly (() => Promise<unknown>)[] = [
-  ...Object.values(loads),
+  ...Object.entries(loads).flatMap(([name, load]) => (seldom.has(name) ? [] : [load])),
   loadPalette,
   loadDevicePage,
   () => import('../features/devices/zone-dialog.tsx'),

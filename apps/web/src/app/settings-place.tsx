@@ -1,52 +1,39 @@
-import { Archive, Bell, CirclePlus, Lock } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { isLimited, isManager, reaches } from '@station/protocol/roles';
+import { reaches } from '@station/protocol/roles';
 import { useUser } from '../api/services.ts';
-import { SettingsPage } from '../features/settings/settings-page.tsx';
 import { LinkRow } from '../ui/links.tsx';
-import { placeMarks } from './place-marks.ts';
+import { PageHead } from '../ui/page.tsx';
+import { isListed, placeMarks } from './place-marks.ts';
 
-/** The settings, with the places that the bar does not show. */
+/** The settings: one level, a row each. */
 export function SettingsPlace() {
   const { t } = useTranslation();
   const { role } = useUser();
-  const isEncrypted = location.protocol === 'https:';
-  const rows = [
-    ...placeMarks
-      .filter((mark) => mark.on === 'settings')
-      .filter(({ lowest }) => reaches(role, lowest))
-      .map(({ path, name, icon }) => ({ path, icon, title: t(`nav.${name}`), help: t(`settings.placeHelp.${name}`) })),
-    !isLimited(role) && {
-      path: '/settings/notifications',
-      icon: Bell,
-      title: t('notifications.link.title'),
-      help: t('notifications.link.help'),
-    },
-    role === 'owner' && {
-      path: '/settings/backup',
-      icon: Archive,
-      title: t('backup.link.title'),
-      help: t('backup.link.help'),
-    },
-    isManager(role) && {
-      path: '/unknown-devices',
-      icon: CirclePlus,
-      title: t('settings.unknown.title'),
-      help: t('settings.unknown.help'),
-    },
-    { path: '/secure', icon: Lock, title: t('secure.title'), help: t(`secure.row.${isEncrypted ? 'on' : 'off'}`) },
-  ].filter((row) => row !== false);
+  const title = t('settings.title');
   return (
-    <SettingsPage>
-      <nav aria-label={t('settings.places')}>
+    <>
+      <PageHead page={title}>
+        <h1 className="text-title font-strong md:text-value">{title}</h1>
+      </PageHead>
+      <nav aria-label={title}>
         <ul className="settings-list">
-          {rows.map(({ path, icon, title, help }) => (
-            <li key={path}>
-              <LinkRow href={path} icon={icon} title={title} help={help} />
-            </li>
-          ))}
+          {placeMarks.map(
+            (mark) =>
+              mark.on === 'settings' &&
+              reaches(role, mark.lowest) &&
+              isListed(mark, role) && (
+                <li key={mark.path}>
+                  <LinkRow
+                    href={mark.path}
+                    icon={mark.icon}
+                    title={t(`settings.rows.${mark.name}.title`)}
+                    help={t(`settings.rows.${mark.name}.help`)}
+                  />
+                </li>
+              ),
+          )}
         </ul>
       </nav>
-    </SettingsPage>
+    </>
   );
 }

@@ -10,6 +10,7 @@ import { LinkButton } from '../ui/links.tsx';
 import { AboveContext, ErrorBoundary, PageHead, PageTitle } from '../ui/page.tsx';
 import { SearchButton } from '../ui/search-button.tsx';
 import { Skeleton } from '../ui/card.tsx';
+import { movedPlaces } from './place-marks.ts';
 import {
   AddDevicePage,
   AutomationPage,
@@ -21,10 +22,7 @@ import {
   Palette,
   places,
   preloads,
-  BackupPage,
   LogPage,
-  NetworkPage,
-  NotificationsPage,
   ToastNote,
   UnknownDevicesPage,
 } from './places.ts';
@@ -78,12 +76,11 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
                 ))}
               <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} role={role} />}</Route>
               {seesAll && pagesOfTheWhole}
-              <Route path="/more">
-                <Redirect to="/settings" replace />
-              </Route>
-              <Route path="/firmware">
-                <Redirect to="/device-firmware" replace />
-              </Route>
+              {movedPlaces.map(([before, now]) => (
+                <Route key={before} path={before}>
+                  <Redirect to={now} replace />
+                </Route>
+              ))}
               <Route>
                 <NotFound />
               </Route>
@@ -112,10 +109,7 @@ const pagesOfTheWhole = (
     </Route>
     <Route path="/scenes/:id">{({ id }) => <ScenePlace key={id} id={id} />}</Route>
     <Route path="/add/:way?">{({ way }) => <AddDevicePage way={way} />}</Route>
-    <Route path="/settings/backup" component={BackupPage} />
-    <Route path="/settings/notifications" component={NotificationsPage} />
-    <Route path="/station/network" component={NetworkPage} />
-    <Route path="/station/log" component={LogPage} />
+    <Route path="/settings/log" component={LogPage} />
     <Route path="/unknown-devices">
       <UnknownDevicesPage />
     </Route>
@@ -148,6 +142,7 @@ function useOpenedNotifications(navigate: (path: string) => void): void {
 function placeOf(path: string): string {
   if (path === '/') return '/';
   if (/^\/(add|unknown-devices)(\/|$)/.test(path)) return '/devices';
+  if (/^\/scenes(\/|$)/.test(path)) return '/automations';
   const bar = places.find((one) => one.on === 'bar' && one.path !== '/' && `${path}/`.startsWith(`${one.path}/`));
   const above = `/${path.split('/')[1]}`;
   return bar?.path ?? (isBelowSettings(path) || isBelowSettings(above) ? '/settings' : '');
@@ -172,8 +167,9 @@ function Places({ path }: { path: string }) {
         />
       </div>
       <ul className="flex justify-around md:flex-col md:gap-2 md:px-2">
-        {places.map(({ path: at, name, icon: Icon, on, lowest }) => {
-          if (on !== 'bar' || !reaches(role, lowest)) return null;
+        {places.map((place) => {
+          const { path: at, icon: Icon } = place;
+          if (place.on !== 'bar' || !reaches(role, place.lowest)) return null;
           const here = placeOf(path) === at;
           return (
             <li key={at} className="min-w-0 flex-auto md:flex-none">
@@ -188,7 +184,7 @@ function Places({ path }: { path: string }) {
                 <span className={classNames('rounded-full px-2.5 py-1 md:px-4', here && 'bg-accent-soft')}>
                   <Icon aria-hidden className="size-5" />
                 </span>
-                <span className="max-w-full truncate">{t(`nav.${name}`)}</span>
+                <span className="max-w-full truncate">{t(`nav.${place.name}`)}</span>
               </Link>
             </li>
           );
@@ -262,7 +258,7 @@ function OperationCorner({ path }: { path: string }) {
   return (
     <ErrorBoundary>
       <Suspense>
-        <OperationPin status={status} isOnStationPage={path === '/station'} />
+        <OperationPin status={status} isOnStationPage={path === '/settings/updates'} />
       </Suspense>
     </ErrorBoundary>
   );

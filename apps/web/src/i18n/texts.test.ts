@@ -58,6 +58,7 @@ const shared: Partial<Record<Language, string[]>> = {
     'Server',
     'Station',
     'Text',
+    'Updates',
     'Version',
     'offline',
     'online',

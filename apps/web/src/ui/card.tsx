@@ -4,11 +4,14 @@ import { classNames } from './class-names.ts';
 
 /** A titled part of a page. */
 export function Card({
+  id: place,
   title,
   aside,
   children,
   className,
 }: {
+  /** For addresses that lead to it. */
+  id?: string;
   title: string;
   aside?: ReactNode;
   children: ReactNode;
@@ -17,8 +20,9 @@ export function Card({
   const id = useId();
   return (
     <section
+      id={place}
       aria-labelledby={id}
-      className={classNames('rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6', className)}
+      className={classNames('scroll-mt-4 rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6', className)}
     >
       <div className="mb-4 flex min-h-7 flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <h2 id={id} className="text-body font-strong">

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Unplug } from 'lucide-react';
-import { Component, createContext, type ReactNode, useContext, useEffect } from 'react';
+import { Component, createContext, lazy, type ReactNode, Suspense, useContext, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Freshness } from '../api/reading.ts';
 import { useServices, useStore } from '../api/services.ts';
 import { formatMoment } from '../i18n/format.ts';
-import { useLocale } from '../i18n/i18n.ts';
+import { loadLaterTexts, useLocale } from '../i18n/i18n.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { BackLink } from './links.tsx';
@@ -38,11 +38,41 @@ export function PageHead({
       <div className="mb-4 flex min-h-8 items-center justify-between gap-4 text-small text-ink-soft">
         <p className="min-w-0 flex-1 truncate">{name}</p>
         {freshness && <FreshnessMark freshness={freshness} restarting={restarting} />}
-        <SearchButton className="-my-1.5 -mr-2 grid size-11 shrink-0 place-items-center rounded-xl text-ink hover:bg-sunken md:hidden" />
+        <div className="-my-1.5 -mr-2 flex shrink-0">
+          <SearchButton className="grid size-11 place-items-center rounded-xl text-ink hover:bg-sunken md:hidden" />
+          <Avatar />
+        </div>
       </div>
       {above && <BackLink href={above.href}>{above.name}</BackLink>}
       {children}
     </header>
+  );
+}
+
+/** Its texts are those of later pages: until they are there, only its place is. */
+const AvatarMenu = lazy(async () => {
+  const [{ AvatarMenu: Shown }] = await Promise.all([import('./avatar-menu.tsx'), loadLaterTexts()]);
+  return { default: Shown };
+});
+
+/** Who is logged in, with what concerns this person alone. */
+function Avatar() {
+  const { t } = useTranslation();
+  const state = useStore(useServices().session.state);
+  if (state.kind !== 'signed_in') return null;
+  const { name } = state.user;
+  const look = 'grid size-11 place-items-center rounded-xl hover:bg-sunken';
+  const letter = (
+    <span aria-hidden className="grid size-8 place-items-center rounded-full bg-accent-soft font-strong text-accent">
+      {[...name][0]?.toUpperCase()}
+    </span>
+  );
+  return (
+    <Suspense fallback={<span className={look}>{letter}</span>}>
+      <AvatarMenu label={t('account.menu', { name })} className={look}>
+        {letter}
+      </AvatarMenu>
+    </Suspense>
   );
 }
 

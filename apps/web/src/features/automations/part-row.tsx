@@ -177,7 +177,7 @@ function PartRow({
         <p id={id} className="mt-1 text-small text-fault">
           {t(`automations.build.missing.${fault}`)}{' '}
           {fault === 'place' && (
-            <Link href="/settings" className="underline">
+            <Link href="/settings/home" className="underline">
               {t('automations.build.setPlace')}
             </Link>
           )}

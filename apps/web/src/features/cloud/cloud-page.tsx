@@ -148,7 +148,7 @@ export function PeopleCard({ askedAt }: { askedAt: string | null }) {
   return (
     <Card title={t('cloud.people.title')}>
       {view.kind === 'loading' ? <Skeleton className="h-24" /> : <People members={view.value} />}
-      <LinkButton href="/members" kind="quiet" className="mt-4 -mb-2 -ml-4">
+      <LinkButton href="/settings/people" kind="quiet" className="mt-4 -mb-2 -ml-4">
         {t('cloud.people.manage')}
       </LinkButton>
     </Card>

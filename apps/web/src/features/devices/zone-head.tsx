@@ -22,27 +22,32 @@ export function ZoneHead({
   /** What can be done with all of its devices. */
   children?: ReactNode;
 }) {
+  return (
+    <div className="mb-1 flex min-h-11 items-center gap-1">
+      <h2 id={id} className={classNames('min-w-0 font-strong', isShort ? 'truncate' : 'break-words')}>
+        {title}
+      </h2>
+      {zone && <ZoneEdit zone={zone} />}
+      {children}
+    </div>
+  );
+}
+
+/** Opens the dialog that renames or removes it. */
+export function ZoneEdit({ zone }: { zone: Zone }) {
   const { t } = useTranslation();
   const [editing, setEditing] = useState(false);
   return (
     <>
-      <div className="mb-1 flex min-h-11 items-center gap-1">
-        <h2 id={id} className={classNames('min-w-0 font-strong', isShort ? 'truncate' : 'break-words')}>
-          {title}
-        </h2>
-        {zone && (
-          <button
-            type="button"
-            aria-label={t('home.zone.edit', { name: zone.name })}
-            onClick={() => setEditing(true)}
-            className="grid size-11 shrink-0 place-items-center rounded-xl text-ink-soft hover:text-ink"
-          >
-            <Pencil aria-hidden className="size-4" />
-          </button>
-        )}
-        {children}
-      </div>
-      {zone && editing && (
+      <button
+        type="button"
+        aria-label={t('home.zone.edit', { name: zone.name })}
+        onClick={() => setEditing(true)}
+        className="grid size-11 shrink-0 place-items-center rounded-xl text-ink-soft hover:text-ink"
+      >
+        <Pencil aria-hidden className="size-4" />
+      </button>
+      {editing && (
         <Suspense fallback={null}>
           <ZoneDialog zone={zone} onClose={() => setEditing(false)} />
         </Suspense>

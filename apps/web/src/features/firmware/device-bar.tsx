@@ -85,7 +85,7 @@ function UnderWay({ rollout, device }: { rollout: Rollout; device: Device }) {
     <Card
       title={t('firmware.device.title')}
       aside={
-        <Link href="/device-firmware" className="inline-flex min-h-11 items-center rounded-xl text-accent underline">
+        <Link href="/settings/updates" className="inline-flex min-h-11 items-center rounded-xl text-accent underline">
           {t('firmware.device.page')}
         </Link>
       }

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PasswordChange } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
@@ -20,6 +20,8 @@ export function AccountPage() {
   const { session } = useServices();
   const user = useUser();
   const leave = useMutation({ mutationFn: () => session.logOut() });
+  // From the menu at the top (`avatar-menu.tsx`).
+  useEffect(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), []);
   return (
     <>
       <PageHead page={t('account.title')}>
@@ -29,7 +31,7 @@ export function AccountPage() {
         </p>
       </PageHead>
       <div className="grid max-w-xl gap-4 md:gap-6">
-        <Card title={t('account.language')}>
+        <Card id="language" title={t('account.language')}>
           <LanguageChoice />
           <p className="mt-2 text-small text-ink-soft">{t('appearance.help')}</p>
         </Card>
@@ -55,7 +57,7 @@ function ThemeCard() {
   const { memory } = useServices();
   const [theme, setTheme] = useState(readTheme(memory));
   return (
-    <Card title={t('appearance.title')}>
+    <Card id="appearance" title={t('appearance.title')}>
       <RadioTiles
         legend={t('appearance.title')}
         options={themes.map((value) => ({ value, label: t(`appearance.${value}`) }))}

@@ -31,7 +31,7 @@ export function SessionsCard() {
     });
   if (view.kind === 'fault') return <ReadFault title={t('sessions.fault')} {...view} />;
   return (
-    <Card title={t('sessions.title')}>
+    <Card id="sessions" title={t('sessions.title')}>
       {view.kind === 'loading' ? (
         <Skeleton className="h-12 w-full" />
       ) : (

@@ -12,7 +12,6 @@ import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { copyText } from '../../ui/copy-text.ts';
 import { Field, Select } from '../../ui/fields.tsx';
-import { BackLink } from '../../ui/links.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
 import { followLog } from './follow-log.ts';
 import {
@@ -39,7 +38,6 @@ export function LogPage() {
   return (
     <>
       <PageHead page={t('log.title')}>
-        <BackLink href="/station">{t('station.title')}</BackLink>
         <PageTitle title={t('log.title')}>{t(isManager(role) ? 'log.help' : 'log.membersOnly')}</PageTitle>
       </PageHead>
       {isManager(role) && <LiveLog />}

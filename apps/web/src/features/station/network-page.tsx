@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { NetworkLink, NetworkState } from '@station/protocol/agent-network';
 import { isManager } from '@station/protocol/roles';
@@ -7,7 +7,6 @@ import { useServices, useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
@@ -16,12 +15,12 @@ import { NearCard } from './near-card.tsx';
 import { NetworkCard } from './network-card.tsx';
 import { networkKey, unreadJoin } from './network-view.ts';
 
-/** Where the station is in the network, and how it gets into another one. */
-export function NetworkPage() {
+/** Where the station is in the network, and how it gets into another one. `ofDevices`: the Wi-Fi of its devices. */
+export function NetworkPage({ ofDevices }: { ofDevices: (usable: boolean) => ReactNode }) {
   const { t } = useTranslation();
   const { role } = useUser();
   return isManager(role) ? (
-    <Managed isOwner={role === 'owner'} />
+    <Managed isOwner={role === 'owner'} ofDevices={ofDevices} />
   ) : (
     <Frame>
       <p className="text-ink-soft">{t('network.membersOnly')}</p>
@@ -34,7 +33,6 @@ function Frame({ freshness, children }: Pick<Parameters<typeof PageHead>[0], 'fr
   return (
     <>
       <PageHead page={t('network.title')} {...(freshness && { freshness })}>
-        <BackLink href="/station">{t('station.title')}</BackLink>
         <PageTitle title={t('network.title')}>{t('network.help')}</PageTitle>
       </PageHead>
       {children}
@@ -45,7 +43,7 @@ function Frame({ freshness, children }: Pick<Parameters<typeof PageHead>[0], 'fr
 /** In all other states the station is on its way into a network. */
 const settled: ReadonlySet<string> = new Set(['CONNECTED', 'HOTSPOT_ACTIVE', 'DISABLED']);
 
-function Managed({ isOwner }: { isOwner: boolean }) {
+function Managed({ isOwner, ofDevices }: { isOwner: boolean; ofDevices: (usable: boolean) => ReactNode }) {
   const { t } = useTranslation();
   const view = useReading(networkKey, 'GET /api/system/network', {
     isFromAgent: true,
@@ -67,6 +65,7 @@ function Managed({ isOwner }: { isOwner: boolean }) {
     return (
       <Frame>
         <ReadFault title={t('network.fault')} {...view} />
+        <div className="mt-4 grid grid-cols-1 gap-4 md:mt-6 md:gap-6">{ofDevices(true)}</div>
       </Frame>
     );
   }
@@ -82,6 +81,7 @@ function Managed({ isOwner }: { isOwner: boolean }) {
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           <NetworkCard wifi={state.wifi} />
           <NearCard state={state} usable={!stale} />
+          {ofDevices(!stale)}
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           <LinksCard links={state.links} />

@@ -1,5 +1,5 @@
 import { Check, Circle, CircleDot, type LucideIcon, X } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
 import { useServices, useTick } from '../../api/services.ts';
@@ -11,6 +11,7 @@ import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { DetailsNote } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
+import type { TimelineEntry } from '../../ui/timeline.tsx';
 import { toneBorder, ToneDisc, ToneIcon } from '../../ui/tone.tsx';
 import { isHeldBack } from './health.ts';
 import { newestFirst, outcomeOf, type Step, stepsOf, toneOfOutcome } from './outcome.ts';
@@ -177,31 +178,9 @@ export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; sta
   );
 }
 
-const shownAtFirst = 5;
-
-export function HistoryCard({ history }: { history: readonly HistoryEntry[] }) {
-  const { t } = useTranslation();
-  const [all, setAll] = useState(false);
-  const entries = newestFirst(history);
-  return (
-    <Card title={t('station.history.title')}>
-      {entries.length === 0 ? (
-        <p className="text-ink-soft">{t('station.history.empty')}</p>
-      ) : (
-        <ol className="space-y-4">
-          {(all ? entries : entries.slice(0, shownAtFirst)).map((entry) => (
-            <Entry key={entry.id} entry={entry} />
-          ))}
-        </ol>
-      )}
-      {entries.length > shownAtFirst && (
-        <Button kind="quiet" className="mt-4 -mb-2 -ml-4" aria-expanded={all} onClick={() => setAll(!all)}>
-          {t(all ? 'action.showFewer' : 'action.showAll')}
-        </Button>
-      )}
-    </Card>
-  );
-}
+/** What came of earlier operations. */
+export const releaseTimeline = (history: readonly HistoryEntry[]): TimelineEntry[] =>
+  newestFirst(history).map((entry) => ({ key: entry.id, at: entry.endedAt, row: <Entry entry={entry} /> }));
 
 function Entry({ entry }: { entry: HistoryEntry }) {
   const { t } = useTranslation();

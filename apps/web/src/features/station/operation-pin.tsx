@@ -28,7 +28,7 @@ export function OperationPin({ status, isOnStationPage }: { status: Status; isOn
       className={classNames('pin-place', isOnStationPage && 'md:hidden')}
     >
       <Link
-        href="/station"
+        href="/settings/updates"
         className="flex items-center gap-3 rounded-2xl p-3"
         onClick={() => isOnStationPage && scrollTo(0, 0)}
       >

@@ -70,7 +70,7 @@ export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage
       )}
       {manage.allowed && (
         <div className="mt-4">
-          <LinkRow href="/station/log" icon={ScrollText} title={t('log.open')} />
+          <LinkRow href="/settings/log" icon={ScrollText} title={t('log.open')} />
         </div>
       )}
       {question}

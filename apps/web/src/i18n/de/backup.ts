@@ -6,7 +6,6 @@ export const backup = {
   onlyOwner:
     'Ein Backup enthält alles, deshalb kann nur der Eigentümer eines erstellen, herunterladen oder wiederherstellen.',
   notSupported: 'Diese Station verwendet PostgreSQL. Sichere sie mit pg_dump; siehe die Dokumentation.',
-  link: { title: 'Backup', help: 'Erstellen, herunterladen, wiederherstellen, jede Nacht' },
   list: {
     title: 'Backups',
     none: 'Es gibt noch kein Backup.',

@@ -1,6 +1,6 @@
 /** The cloud page. */
 export const cloud = {
-  title: 'Cloud',
+  title: 'Fernzugriff',
   lead: 'Erreiche diese Station von überall. Zuhause funktioniert alles auch ohne.',
   fault: 'Der Zustand der Cloud-Verbindung konnte nicht gelesen werden',
   head: {

@@ -11,7 +11,7 @@ export const firmware = {
     started: 'Gestartet',
     close: 'Schließen',
   },
-  title: 'Firmware',
+  title: 'Firmware der Geräte',
   lead: 'Was auf den Geräten läuft und wie neue Firmware dorthin kommt.',
   fault: 'Die Firmware konnte nicht gelesen werden',
   detailsFault: 'Die Geräte dieses Updates konnten nicht gelesen werden',
@@ -145,10 +145,6 @@ export const firmware = {
     how: 'Ein Gerät testet sie zuerst, dann folgen die anderen in Gruppen. Es beginnt sofort, ohne Freigabe.',
     confirm: '{{version}} installieren',
     confirmOlder: 'Zurück zu {{version}}',
-  },
-  history: {
-    title: 'Frühere Updates',
-    empty: 'Noch ist kein Update von Geräten beendet.',
   },
   device: {
     offered: 'Auf {{version}} aktualisieren',

@@ -30,13 +30,7 @@ export const first = {
     devices: 'Geräte',
     automations: 'Automationen',
     activity: 'Aktivität',
-    scenes: 'Szenen',
-    firmware: 'Firmware',
-    station: 'Station',
-    cloud: 'Cloud',
-    members: 'Mitglieder',
     settings: 'Einstellungen',
-    account: 'Konto',
   },
   time: {
     moment: 'gerade eben',
@@ -164,6 +158,7 @@ export const first = {
   },
   account: {
     title: 'Konto',
+    menu: 'Konto: {{name}}',
     role: {
       owner: 'Eigentümer',
       admin: 'Administrator',

@@ -1,8 +1,7 @@
 /** The network of the station: where it is, networks nearby, joining one. */
 export const network = {
-  title: 'Netzwerk',
+  title: 'WLAN und Netzwerk',
   help: 'Wo die Station verbunden ist und wie sie in ein anderes WLAN kommt.',
-  open: 'Netzwerk und Hotspot',
   fault: 'Das Netzwerk konnte nicht gelesen werden',
   membersOnly: 'Nur Eigentümer und Administratoren können das Netzwerk der Station sehen. Frag sie.',
   links: {

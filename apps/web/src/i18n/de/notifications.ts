@@ -2,7 +2,6 @@
 export const notifications = {
   title: 'Benachrichtigungen',
   lead: 'Wähle, was dir diese Station mitteilt und wo.',
-  link: { title: 'Benachrichtigungen', help: 'Dieser Browser, E-Mail, Ruhezeiten' },
   fault: 'Die Benachrichtigungen konnten nicht gelesen werden',
   saved: 'Gespeichert.',
   test: 'Test senden',

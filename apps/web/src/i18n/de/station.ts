@@ -5,7 +5,6 @@ export const station = {
     help: 'Ohne Internet kann die Station ihre Uhr nicht stellen. Sie kann die Zeit des Geräts übernehmen, das du gerade benutzt.',
     use: 'Zeit dieses Geräts übernehmen',
   },
-  title: 'Station',
   release: {
     title: 'Version',
     installed: 'Installiert',
@@ -118,8 +117,8 @@ export const station = {
     held: 'Sie wird zurückgehalten und nicht automatisch installiert.',
   },
   history: {
-    title: 'Verlauf',
-    empty: 'Noch keine Updates. Updates und Rollbacks werden hier aufgelistet.',
+    title: 'Frühere Updates',
+    empty: 'Noch ist kein Update beendet. Updates und Rollbacks werden hier aufgelistet.',
     updated: 'Auf {{version}} aktualisiert',
     wentBack: 'Zurück auf {{version}}',
     reverted: '{{version}} wurde zurückgenommen',

@@ -5,7 +5,6 @@ export const backup = {
   fault: 'The backups could not be read',
   onlyOwner: 'A backup holds everything, so only the owner can create, download or restore one.',
   notSupported: 'This station uses PostgreSQL. Back it up with pg_dump; see the documentation.',
-  link: { title: 'Backup', help: 'Create, download, restore, each night' },
   list: {
     title: 'Backups',
     none: 'There is no backup yet.',

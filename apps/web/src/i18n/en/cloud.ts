@@ -1,6 +1,6 @@
 /** The cloud page. */
 export const cloud = {
-  title: 'Cloud',
+  title: 'Remote access',
   lead: 'Reach this station from anywhere. At home everything works without it.',
   fault: 'The state of the cloud link could not be read',
   head: {

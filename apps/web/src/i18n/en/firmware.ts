@@ -11,7 +11,7 @@ export const firmware = {
     started: 'Started',
     close: 'Close',
   },
-  title: 'Firmware',
+  title: 'Firmware of devices',
   lead: 'What runs on the devices, and how new firmware gets there.',
   fault: 'The firmware could not be read',
   detailsFault: 'The devices of this update could not be read',
@@ -145,10 +145,6 @@ export const firmware = {
     how: 'One device tries it first, then the others follow in waves. It starts now, without asking for approval.',
     confirm: 'Install {{version}}',
     confirmOlder: 'Go back to {{version}}',
-  },
-  history: {
-    title: 'Earlier updates',
-    empty: 'No update of devices has ended yet.',
   },
   device: {
     offered: 'Update to {{version}}',

@@ -26,13 +26,7 @@ export const first = {
     devices: 'Devices',
     automations: 'Automations',
     activity: 'Activity',
-    scenes: 'Scenes',
-    firmware: 'Firmware',
-    station: 'Station',
-    cloud: 'Cloud',
-    members: 'Members',
     settings: 'Settings',
-    account: 'Account',
   },
   time: {
     moment: 'a moment ago',
@@ -159,6 +153,7 @@ export const first = {
   },
   account: {
     title: 'Account',
+    menu: 'Account: {{name}}',
     role: {
       owner: 'Owner',
       admin: 'Administrator',

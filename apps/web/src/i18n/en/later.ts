@@ -26,7 +26,7 @@ import { unknownDevices } from './unknown-devices.ts';
 export const later = {
   draft: { found: 'These changes are not saved yet.', discard: 'Discard changes' },
   members: {
-    title: 'Members',
+    title: 'People and guests',
     count_one: 'One person has access to this station.',
     count_other: '{{count}} people have access to this station.',
     fault: 'The members could not be read',
@@ -151,15 +151,23 @@ export const later = {
       choose: 'Set network',
       forget: 'Forget it',
     },
-    unknown: { title: 'Unknown devices', help: 'Accept or block' },
-    places: 'More pages',
-    placeHelp: {
-      scenes: 'Several devices with one tap',
-      station: 'Health, updates, rollback',
-      firmware: 'Which versions run, updates of devices',
-      members: 'Who has access',
-      cloud: 'Remote access',
-      account: 'Password, language, log out',
+    rows: {
+      account: { title: 'Account', help: 'Password, language, log out' },
+      household: { title: 'Home and zones', help: 'Name, time zone, place, zones' },
+      network: { title: 'Wi-Fi and network', help: 'Networks near, hotspot, Wi-Fi of devices' },
+      updates: { title: 'Updates', help: 'Station and devices: what runs, what is new' },
+      backup: { title: 'Backup', help: 'Create, download, restore, each night' },
+      notifications: { title: 'Notifications', help: 'This browser, e-mail, quiet hours' },
+      members: { title: 'People and guests', help: 'Who has access' },
+      cloud: { title: 'Remote access', help: 'Through the cloud' },
+      diagnostics: { title: 'Diagnostics and logs', help: 'What is wrong, services, machine, logs' },
+      about: { title: 'About', help: 'Release, licence, your data, encryption' },
+    },
+    zones: {
+      title: 'Zones',
+      none: 'There are no zones yet. Put a device into a new zone.',
+      devices_one: '{{count}} device',
+      devices_other: '{{count}} devices',
     },
     about: {
       title: 'About',

@@ -1,8 +1,7 @@
 /** The network of the station: where it is, networks nearby, joining one. */
 export const network = {
-  title: 'Network',
+  title: 'Wi-Fi and network',
   help: 'Where the station is, and how it gets into another Wi-Fi.',
-  open: 'Network and hotspot',
   fault: 'The network could not be read',
   membersOnly: 'Only the owner and administrators can see the network of the station. Ask one of them.',
   links: {

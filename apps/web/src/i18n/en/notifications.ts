@@ -2,7 +2,6 @@
 export const notifications = {
   title: 'Notifications',
   lead: 'Choose what this station tells you, and where.',
-  link: { title: 'Notifications', help: 'This browser, e-mail, quiet hours' },
   fault: 'The notifications could not be read',
   saved: 'Saved.',
   test: 'Send a test',

@@ -5,7 +5,6 @@ export const station = {
     help: 'Without internet the station cannot set its clock. It can use the time of the device that you are using now.',
     use: 'Use this device’s time',
   },
-  title: 'Station',
   release: {
     title: 'Release',
     installed: 'Installed',
@@ -117,8 +116,8 @@ export const station = {
     held: 'It is held back and not installed automatically.',
   },
   history: {
-    title: 'History',
-    empty: 'No updates yet. Updates and rollbacks are listed here.',
+    title: 'Earlier updates',
+    empty: 'No update has ended yet. Updates and rollbacks are listed here.',
     updated: 'Updated to {{version}}',
     wentBack: 'Rolled back to {{version}}',
     reverted: '{{version}} was rolled back',

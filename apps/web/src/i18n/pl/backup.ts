@@ -5,7 +5,6 @@ export const backup = {
   fault: 'Nie udało się odczytać kopii zapasowych',
   onlyOwner: 'Kopia zapasowa zawiera wszystko, więc tworzyć, pobierać i przywracać ją może tylko właściciel.',
   notSupported: 'Ta stacja używa PostgreSQL. Zrób kopię za pomocą pg_dump; zobacz dokumentację.',
-  link: { title: 'Kopia zapasowa', help: 'Tworzenie, pobieranie, przywracanie, co noc' },
   list: {
     title: 'Kopie zapasowe',
     none: 'Nie ma jeszcze kopii zapasowej.',

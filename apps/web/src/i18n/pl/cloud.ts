@@ -1,6 +1,6 @@
 /** The cloud page. */
 export const cloud = {
-  title: 'Chmura',
+  title: 'Zdalny dostęp',
   lead: 'Dostęp do tej stacji z każdego miejsca. W domu wszystko działa bez niej.',
   fault: 'Nie udało się odczytać stanu połączenia z chmurą',
   head: {

@@ -13,7 +13,7 @@ export const firmware = {
     started: 'Rozpoczęto',
     close: 'Zamknij',
   },
-  title: 'Firmware',
+  title: 'Firmware urządzeń',
   lead: 'Co działa na urządzeniach i jak trafia tam nowy firmware.',
   fault: 'Nie udało się odczytać firmware’u',
   detailsFault: 'Nie udało się odczytać urządzeń tej aktualizacji',
@@ -171,10 +171,6 @@ export const firmware = {
     how: 'Najpierw próbuje jedno urządzenie, potem kolejne etapami. Zaczyna się od razu, bez pytania o zatwierdzenie.',
     confirm: 'Zainstaluj {{version}}',
     confirmOlder: 'Przywróć {{version}}',
-  },
-  history: {
-    title: 'Wcześniejsze aktualizacje',
-    empty: 'Żadna aktualizacja urządzeń jeszcze się nie zakończyła.',
   },
   device: {
     offered: 'Zaktualizuj do {{version}}',

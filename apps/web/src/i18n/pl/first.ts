@@ -30,13 +30,7 @@ export const first = {
     devices: 'Urządzenia',
     automations: 'Automatyzacje',
     activity: 'Zdarzenia',
-    scenes: 'Sceny',
-    firmware: 'Firmware',
-    station: 'Stacja',
-    cloud: 'Chmura',
-    members: 'Użytkownicy',
     settings: 'Ustawienia',
-    account: 'Konto',
   },
   time: {
     moment: 'przed chwilą',
@@ -171,6 +165,7 @@ export const first = {
   },
   account: {
     title: 'Konto',
+    menu: 'Konto: {{name}}',
     role: {
       owner: 'Właściciel',
       admin: 'Administrator',

@@ -1,8 +1,7 @@
 /** The network of the station: where it is, networks nearby, joining one. */
 export const network = {
-  title: 'Sieć',
+  title: 'Wi-Fi i sieć',
   help: 'W jakiej sieci jest stacja i jak przenieść ją do innej sieci Wi-Fi.',
-  open: 'Sieć i hotspot',
   fault: 'Nie udało się odczytać stanu sieci',
   membersOnly: 'Sieć stacji widzą tylko właściciel i administratorzy. Zwróć się do kogoś z nich.',
   links: {

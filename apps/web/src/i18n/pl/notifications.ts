@@ -2,7 +2,6 @@
 export const notifications = {
   title: 'Powiadomienia',
   lead: 'Wybierz, o czym stacja ma cię powiadamiać i gdzie.',
-  link: { title: 'Powiadomienia', help: 'Ta przeglądarka, e-mail, godziny ciszy' },
   fault: 'Nie udało się odczytać powiadomień',
   saved: 'Zapisano.',
   test: 'Wyślij test',

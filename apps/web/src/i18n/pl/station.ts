@@ -5,7 +5,6 @@ export const station = {
     help: 'Bez internetu stacja nie może ustawić zegara. Może wziąć czas z urządzenia, którego teraz używasz.',
     use: 'Użyj czasu tego urządzenia',
   },
-  title: 'Stacja',
   release: {
     title: 'Wersja',
     installed: 'Zainstalowana',
@@ -117,8 +116,8 @@ export const station = {
     held: 'Jest wstrzymana i nie zainstaluje się automatycznie.',
   },
   history: {
-    title: 'Historia',
-    empty: 'Nie było jeszcze aktualizacji. Tu pojawią się aktualizacje i przywrócenia.',
+    title: 'Wcześniejsze aktualizacje',
+    empty: 'Żadna aktualizacja jeszcze się nie zakończyła. Tu pojawią się aktualizacje i przywrócenia.',
     updated: 'Zaktualizowano: {{version}}',
     wentBack: 'Przywrócono: {{version}}',
     reverted: 'Wycofano: {{version}}',

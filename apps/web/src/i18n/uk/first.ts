@@ -30,13 +30,7 @@ export const first = {
     devices: 'Пристрої',
     automations: 'Автоматизації',
     activity: 'Події',
-    scenes: 'Сцени',
-    firmware: 'Прошивки',
-    station: 'Станція',
-    cloud: 'Хмара',
-    members: 'Учасники',
     settings: 'Налаштування',
-    account: 'Профіль',
   },
   time: {
     moment: 'щойно',
@@ -171,6 +165,7 @@ export const first = {
   },
   account: {
     title: 'Профіль',
+    menu: 'Профіль: {{name}}',
     role: {
       owner: 'Власник',
       admin: 'Адміністратор',

@@ -26,7 +26,7 @@ import { unknownDevices } from './unknown-devices.ts';
 export const later = {
   draft: { found: 'Ці зміни ще не збережено.', discard: 'Скасувати зміни' },
   members: {
-    title: 'Учасники',
+    title: 'Люди й гості',
     count_one: 'Доступ до станції має {{count}} особа.',
     count_few: 'Доступ до станції мають {{count}} особи.',
     count_many: 'Доступ до станції мають {{count}} осіб.',
@@ -154,15 +154,25 @@ export const later = {
       choose: 'Задати мережу',
       forget: 'Забути мережу',
     },
-    unknown: { title: 'Невідомі пристрої', help: 'Прийняти або заблокувати' },
-    places: 'Інші сторінки',
-    placeHelp: {
-      scenes: 'Кілька пристроїв одним дотиком',
-      station: 'Стан, оновлення, відкат',
-      firmware: 'Версії прошивок, оновлення пристроїв',
-      members: 'Хто має доступ',
-      cloud: 'Доступ здалеку',
-      account: 'Пароль, мова, вихід',
+    rows: {
+      account: { title: 'Профіль', help: 'Пароль, мова, вихід' },
+      household: { title: 'Дім і зони', help: 'Назва, часовий пояс, місце, зони' },
+      network: { title: 'Wi-Fi і мережа', help: 'Мережі поруч, точка доступу, Wi-Fi пристроїв' },
+      updates: { title: 'Оновлення', help: 'Станція та пристрої: що працює, що нового' },
+      backup: { title: 'Резервні копії', help: 'Створити, завантажити, відновити, щоночі' },
+      notifications: { title: 'Сповіщення', help: 'Цей браузер, пошта, тихі години' },
+      members: { title: 'Люди й гості', help: 'Хто має доступ' },
+      cloud: { title: 'Віддалений доступ', help: 'Через хмару' },
+      diagnostics: { title: 'Діагностика й журнали', help: 'Що не так, служби, комп’ютер, журнали' },
+      about: { title: 'Про станцію', help: 'Випуск, ліцензія, ваші дані, шифрування' },
+    },
+    zones: {
+      title: 'Зони',
+      none: 'Зон ще немає. Додайте пристрій до нової зони.',
+      devices_one: '{{count}} пристрій',
+      devices_few: '{{count}} пристрої',
+      devices_many: '{{count}} пристроїв',
+      devices_other: '{{count}} пристрою',
     },
     about: {
       title: 'Про станцію',

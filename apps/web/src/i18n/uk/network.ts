@@ -1,8 +1,7 @@
 /** The network of the station: where it is, networks nearby, joining one. */
 export const network = {
-  title: 'Мережа',
+  title: 'Wi-Fi і мережа',
   help: 'У якій мережі станція та як перевести її в іншу мережу Wi-Fi.',
-  open: 'Мережа й точка доступу',
   fault: 'Не вдалося прочитати стан мережі',
   membersOnly: 'Мережу станції бачать лише власник та адміністратори. Зверніться до когось із них.',
   links: {

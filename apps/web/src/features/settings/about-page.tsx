@@ -1,0 +1,61 @@
+import { Lock } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { Station } from '@station/protocol/rest';
+import { useReading } from '../../api/reading.ts';
+import { useStatus } from '../../api/station.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
+import { LinkRow } from '../../ui/links.tsx';
+import { PageHead, PageTitle } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+
+/** What runs here, under which licence, where the data is, and whether the connection is encrypted. */
+export function AboutPage() {
+  const { t } = useTranslation();
+  const view = useReading(['station'], 'GET /api/station');
+  const title = t('settings.about.title');
+  const isEncrypted = location.protocol === 'https:';
+  return (
+    <>
+      <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
+        <PageTitle title={title}>{t('settings.rows.about.help')}</PageTitle>
+      </PageHead>
+      <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
+        {view.kind === 'loading' && <Skeleton className="h-64 rounded-2xl" />}
+        {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
+        {view.kind === 'shown' && <AboutCard station={view.value} />}
+        <LinkRow
+          href="/secure"
+          icon={Lock}
+          title={t('secure.title')}
+          help={t(`secure.row.${isEncrypted ? 'on' : 'off'}`)}
+        />
+      </div>
+    </>
+  );
+}
+
+function AboutCard({ station }: { station: Station }) {
+  const { t } = useTranslation();
+  const status = useStatus();
+  const agent = status.kind === 'shown' ? status.value.agentVersion : null;
+  const facts = [
+    [t('settings.about.release'), station.version],
+    [t('settings.about.agent'), agent ?? (status.kind === 'loading' ? '…' : t('settings.about.unknown'))],
+    ...(station.id === null ? [] : [[t('settings.about.stationId'), station.id] as const]),
+    [t('settings.about.licence'), t('settings.about.licenceName')],
+  ] as const;
+  return (
+    <Card title={station.name}>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-2">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-ink-soft">{name}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3 className="mt-4 border-t border-line pt-4 font-strong">{t('settings.about.data')}</h3>
+      <p className="mt-1 text-ink-soft">{t('settings.about.dataHelp')}</p>
+    </Card>
+  );
+}

@@ -1,0 +1,38 @@
+import { useMutation } from '@tanstack/react-query';
+import { CircleUser, Languages, LogOut, MonitorSmartphone, Palette } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import { useServices } from '../api/services.ts';
+import { Menu } from './menu.tsx';
+
+/** Where the cards of the account page are (`account-page.tsx`). */
+const parts = { sessions: 'sessions', language: 'language', appearance: 'appearance' } as const;
+
+/** My account, my sessions, language, appearance, and the way out. */
+export function AvatarMenu({ label, className, children }: { label: string; className: string; children: ReactNode }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const [, navigate] = useLocation();
+  const leave = useMutation({ mutationFn: () => session.logOut() });
+  const open = (part: string): void => {
+    navigate(part === '' ? '/account' : `/account#${part}`);
+    // For when the page is open already.
+    document.getElementById(part)?.scrollIntoView();
+  };
+  return (
+    <Menu
+      label={label}
+      className={className}
+      items={[
+        { label: t('account.title'), icon: CircleUser, onSelect: () => open('') },
+        { label: t('sessions.title'), icon: MonitorSmartphone, onSelect: () => open(parts.sessions) },
+        { label: t('account.language'), icon: Languages, onSelect: () => open(parts.language) },
+        { label: t('appearance.title'), icon: Palette, onSelect: () => open(parts.appearance) },
+        { label: t('sessions.end'), icon: LogOut, onSelect: () => leave.mutate() },
+      ]}
+    >
+      {children}
+    </Menu>
+  );
+}
