@@ -14,7 +14,7 @@ import { addDevice } from '../../apps/backend/src/testing/test-device.ts';
 import { startReferenceCloud, type ReferenceCloud } from '../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../rig/debian.ts';
 import { systemEnv, waitFor } from '../rig/program.ts';
-import { look, openBrowser, openPerson, type Person, textOn, timeoutMs, logIn } from './web/browser.ts';
+import { look, openBrowser, openDevice, openPerson, type Person, textOn, timeoutMs, logIn } from './web/browser.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -141,7 +141,9 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
     await writeFile(file, JSON.stringify(valveFile));
     const theSwitch = page.getByRole('switch', { name: 'Rose bed', exact: true });
     await theSwitch.waitFor({ timeout: timeoutMs });
-    await page.getByRole('slider', { name: 'Opening, Rose bed' }).waitFor({ timeout: timeoutMs });
+    await page.getByRole('button', { name: 'Rose bed: details' }).click();
+    await page.getByRole('slider', { name: 'Opening' }).waitFor({ timeout: timeoutMs });
+    await page.keyboard.press('Escape');
     assert.deepEqual(
       (await get<DeviceType[]>('/api/device-types')).find(({ type }) => type === 'garden-valve'),
       valveType,
@@ -165,7 +167,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
   });
 
   it('its values are charted', async () => {
-    await page.getByRole('link', { name: 'Rose bed: details' }).click();
+    await openDevice(page, 'Rose bed');
     await page.getByText('Details', { exact: true }).click();
     await page.getByText('Garden valve').first().waitFor({ timeout: timeoutMs });
     await page.locator('label', { hasText: 'Water pressure' }).click();
@@ -245,7 +247,7 @@ describe('a device type that arrives while the station runs', { timeout: 600_000
   it('the owner changes the file, and later takes it away: the device stays, with its values', async () => {
     const renamed = { ...valveFile, names: { en: 'Water valve', uk: 'Водяний клапан' } };
     await writeFile(file, JSON.stringify(renamed));
-    await page.getByRole('link', { name: 'Rose bed: details' }).click();
+    await openDevice(page, 'Rose bed');
     await page.getByText('Details', { exact: true }).click();
     await page.getByText('Water valve').first().waitFor({ timeout: timeoutMs });
     await rm(file);

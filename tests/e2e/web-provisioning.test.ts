@@ -9,6 +9,7 @@ import {
   createOwner,
   look,
   openBrowser,
+  openDevice,
   openPerson,
   type Person,
   textOn,
@@ -100,7 +101,7 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
     olena = day.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
     await createOwner(page, { ...owner, setupCode: station.setupCode });
-    await headlineIs(/devices online/);
+    await see(/devices online/);
   });
   after(() => day.disposeAsync());
 
@@ -308,7 +309,7 @@ describe('adding devices in the web app, in a real Chromium', { timeout: 900_000
 
   journey('a removed device forgets everything and waits nearby again', async () => {
     await go('Home');
-    await page.getByRole('link', { name: 'Porch lamp: details' }).click();
+    await openDevice(page, 'Porch lamp');
     await see('Porch · online');
     await chooseInMenu(page, 'Remove device');
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();

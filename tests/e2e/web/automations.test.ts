@@ -58,7 +58,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     olena = day.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
     await createOwner(page, { ...owner, setupCode: station.setupCode });
-    await headlineIs(/devices online/);
+    await see(/devices online/);
   });
   after(() => day.disposeAsync());
 
@@ -293,6 +293,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
 
   it('a zone is deleted: list, home and editor say so, and the editor takes another', async () => {
     await go('Home');
+    await goBySettings(page, 'Home and zones');
     await press('Change zone Study');
     await press('Remove zone');
     const asked = page.getByRole('dialog', { name: 'Remove the zone Study?' });

@@ -58,6 +58,22 @@ export async function goBySettings(page: Page, name: string, settings = 'Setting
     .click();
 }
 
+/** The name of a lamp at home. */
+export const lampAtHome = (page: Page): Promise<string> =>
+  page.getByRole('listitem').filter({ hasText: 'Brightness' }).locator('p').first().innerText();
+
+/** Opens the page of a device that can be controlled, from its tile at home. */
+export async function openDevice(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: `${name}: details`, exact: true }).click();
+  await page.getByRole('dialog').getByRole('link', { name: 'Details' }).click();
+}
+
+/** Opens what needs attention at home, and goes where one thing of it can be done. */
+export async function attend(page: Page, what: RegExp): Promise<void> {
+  await page.getByRole('button', { name: /things? needs? attention/ }).click();
+  await page.getByRole('dialog').getByRole('link', { name: what }).click();
+}
+
 /** Opens the list of scenes, by way of the automations. */
 export async function goToScenes(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Automations', exact: true }).click();

@@ -9,7 +9,17 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv } from '../../rig/program.ts';
-import { chooseInPart, look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import {
+  chooseInPart,
+  look,
+  openBrowser,
+  openDevice,
+  openPerson,
+  timeoutMs,
+  textOn,
+  type Person,
+  logIn,
+} from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -118,7 +128,7 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
   });
 
   it('on its page I choose a mode, and see its name, its chart and its events in words', async () => {
-    await page.getByRole('link', { name: 'Bedroom fan: details' }).click();
+    await openDevice(page, 'Bedroom fan');
     await page.getByText('Details', { exact: true }).click();
     await see('Ceiling fan');
     const choice = page.getByRole('combobox', { name: 'Mode', exact: true });
@@ -150,7 +160,7 @@ describe('a device type from a file in the web app, in a real Chromium', { timeo
   it('the file is changed, and the new name is there; it is removed, and the device is still shown', async () => {
     await writeFile(typeFile(), JSON.stringify({ ...fan, names: { en: 'Quiet fan' } }));
     await go('Home');
-    await page.getByRole('link', { name: 'Bedroom fan: details' }).click();
+    await openDevice(page, 'Bedroom fan');
     await page.getByText('Details', { exact: true }).click();
     await see('Quiet fan');
     await rm(typeFile());

@@ -6,7 +6,17 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { goBySettings, logIn, look, openBrowser, openPerson, type Person, textOn, timeoutMs } from './browser.ts';
+import {
+  attend,
+  goBySettings,
+  logIn,
+  look,
+  openBrowser,
+  openPerson,
+  type Person,
+  textOn,
+  timeoutMs,
+} from './browser.ts';
 import { startScriptedDevice, type ScriptedDevice } from './scripted-device.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -107,7 +117,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   it('new firmware comes: home says so, and nothing is installed before I approve', async () => {
     await go('Home');
     await publish('climate', '2.0.0');
-    await page.getByRole('link', { name: /New firmware is waiting for approval/ }).click();
+    await attend(page, /New firmware is waiting for approval/);
     await seeIn('Climate sensor: 2.0.0', 'Waiting for approval');
     await seeIn('Climate sensor: 2.0.0', /^0 of 4 updated/);
     await see('1 update is waiting for approval.');
@@ -173,7 +183,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     first.refuse('the image is for another chip');
     await told(first.name, '2.0.0');
     first.refuse('the image is for another chip');
-    await page.getByRole('link', { name: /A firmware update was stopped/ }).click();
+    await attend(page, /A firmware update was stopped/);
     await seeIn('Light: 2.0.0', 'Stopped, because the first device failed to update');
     await row(first.name).getByText('Failed to update, keeps its old firmware').waitFor();
     await row(first.name).getByText('the image is for another chip').waitFor();
@@ -182,10 +192,10 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await go('Home');
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page
-      .getByRole('link', { name: /^Ceiling lamp/ })
+      .getByLabel(/^Ceiling lamp/)
       .first()
       .waitFor();
-    assert.equal(await page.getByRole('link', { name: /was stopped/ }).count(), 0, 'I have seen it');
+    assert.equal(await page.getByText(/was stopped/).count(), 0, 'I have seen it');
   });
 
   it('I stop one manually, after having been asked', async () => {

@@ -45,7 +45,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await olena.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     page = olena.page;
     await createOwner(page, { ...owner, setupCode: station.setupCode });
-    await headlineIs(/devices online/);
+    await see(/devices online/);
   });
   after(() => afternoon.disposeAsync());
 
@@ -134,7 +134,6 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await phone.setViewportSize({ width: 360, height: 740 });
     await phone.goto('/');
     await logInAsMaria(firstPassword);
-    await headlineIs(/пристро/, phone);
     await phone.getByRole('navigation').getByRole('link', { name: 'Налаштування' }).click();
     await headlineIs('Налаштування', phone);
     await look(phone, '34-settings-uk');
@@ -303,7 +302,8 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
       .locator(`[role=switch][aria-checked=${before === 'true' ? 'false' : 'true'}]`)
       .waitFor({ timeout: timeoutMs });
     await look(phone, '39-guest-home-uk');
-    await phone.getByRole('link', { name: /Ceiling lamp/ }).click();
+    await phone.getByRole('button', { name: /^Ceiling lamp/ }).click();
+    await phone.getByRole('dialog').getByRole('link').click();
     await headlineIs('Ceiling lamp', phone);
     await phone.goto('/automations');
     await headlineIs('Такої сторінки немає', phone);

@@ -5,6 +5,7 @@ import {
   chooseInPart,
   createOwner,
   goToScenes,
+  lampAtHome,
   look,
   openBrowser,
   openPerson,
@@ -42,8 +43,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
     olena = evening.use(await openPerson(browser, station.url, 'en-GB'));
     page = olena.page;
     await createOwner(page, { ...owner, setupCode: station.setupCode, stationName: 'Kyiv flat' });
-    const slider = page.getByRole('slider').first();
-    lamp = ((await slider.getAttribute('aria-label')) ?? '').replace('Brightness, ', '');
+    lamp = await lampAtHome(page);
     assert.notEqual(lamp, '');
   });
   after(() => evening.disposeAsync());

@@ -8,7 +8,18 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { chooseInMenu, look, openBrowser, openPerson, timeoutMs, textOn, type Person, logIn } from './browser.ts';
+import {
+  attend,
+  chooseInMenu,
+  look,
+  openBrowser,
+  openDevice,
+  openPerson,
+  timeoutMs,
+  textOn,
+  type Person,
+  logIn,
+} from './browser.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -68,9 +79,9 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
 
   it('a device that nobody added wants to connect: home says so without an alarm', async () => {
     connect(login('pir-unknown', 'pir', ''));
-    await see('A device is waiting to be added');
+    await page.getByRole('button', { name: /things? needs? attention/ }).waitFor();
     await look(page, '85-unknown-home');
-    await page.getByRole('link', { name: /A device is waiting to be added/ }).click();
+    await attend(page, /A device is waiting to be added/);
     await page.getByRole('heading', { level: 1, name: 'Unknown devices' }).waitFor();
     await see('pir-unknown');
     await look(page, '86-unknown');
@@ -98,7 +109,7 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
   it('I block the device of a neighbour; it is not shown again, and I can undo it', async () => {
     connect(login('light-neighbour', 'light', ''));
     await go('Home');
-    await page.getByRole('link', { name: /A device is waiting to be added/ }).click();
+    await attend(page, /A device is waiting to be added/);
     await press('Block: light-neighbour');
     await press('Unblock: light-neighbour');
     await page.getByRole('button', { name: 'Accept…: light-neighbour' }).waitFor();
@@ -116,12 +127,12 @@ describe('unknown devices in the web app, in a real Chromium', { timeout: 600_00
   it('I remove a device: it is told to erase itself, and the dialog has said so', async () => {
     const lamp = connect(login('light-unused', 'light', ''));
     await go('Home');
-    await page.getByRole('link', { name: /A device is waiting to be added/ }).click();
+    await attend(page, /A device is waiting to be added/);
     await press('Accept…: light-unused');
     await page.getByRole('dialog').getByLabel('Name').fill('Old lamp');
     await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
     await go('Home');
-    await page.getByRole('link', { name: 'Old lamp: details' }).click({ timeout: timeoutMs });
+    await openDevice(page, 'Old lamp');
     await page.getByText('online', { exact: true }).waitFor({ timeout: timeoutMs });
     await chooseInMenu(page, 'Remove device');
     const dialog = page.getByRole('dialog', { name: 'Remove Old lamp?' });

@@ -7,7 +7,6 @@ type MemoryKey =
   | 'read-firmware'
   | 'read-join'
   | 'refresh-lease'
-  | 'tiles'
   | 'theme'
   | 'drafts';
 

@@ -12,8 +12,6 @@ import type { KeyedStore, Store, WritableStore } from './store.ts';
 /** What was done, told by the frame. `undo`: takes it back. */
 export type Toast = { words: string; undo: () => Promise<unknown> };
 
-export type TileSize = 'large' | 'compact';
-
 /** The services of all pages; created once, passed down. */
 export type Services = {
   session: SessionService;
@@ -26,8 +24,6 @@ export type Services = {
   /** Id of the latest operation whose result was read in this browser. */
   readResult: WritableStore<string | null>;
   drafts: Drafts;
-  /** How devices are shown at home in this browser. With many devices they are compact in any case. */
-  tiles: WritableStore<TileSize>;
   /** What was done last and can be undone. */
   toast: WritableStore<Toast | null>;
   /** Whether the search of the app is open. */

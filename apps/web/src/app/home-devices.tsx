@@ -1,4 +1,3 @@
-import type { TFunction } from 'i18next';
 import { Plus, ToggleRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -85,26 +84,4 @@ function NoDevices({ role }: { role: Role }) {
       </EmptyNote>
     </section>
   );
-}
-
-/** "All 14 devices online", or what is not. One that is offline comes before one with a fault. */
-export function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
-  const offline = devices.filter(({ status }) => status === 'offline');
-  const faulty = devices.filter(({ fault }) => fault !== null);
-  if (offline.length === 0 && faulty[0]) {
-    const words =
-      faulty.length === 1
-        ? t('home.oneFaulty', { name: faulty[0].name })
-        : t('home.someFaulty', { count: faulty.length });
-    return { allWell: false, words };
-  }
-  if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
-  const [only] = offline;
-  return {
-    allWell: false,
-    words:
-      offline.length === 1 && only
-        ? t('home.oneOffline', { name: only.name })
-        : t('home.someOffline', { count: offline.length, total: devices.length }),
-  };
 }

@@ -5,7 +5,7 @@ import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
 import { followScenes } from '../api/scenes.ts';
 import { createDrafts } from '../api/drafts.ts';
-import type { Services, TileSize, Toast } from '../api/services.ts';
+import type { Services, Toast } from '../api/services.ts';
 import { followAgent, followConditions, followOperationFile } from '../api/station.ts';
 import { createKeyedStore, createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
@@ -75,8 +75,6 @@ export function createServices({ clock, memory, session }: Early): AppServices {
     // Then the browser has most of what it is to keep.
     await load([keepOnce]);
   };
-  const tiles = createStore<TileSize>(memory.get('tiles') === 'compact' ? 'compact' : 'large');
-  tiles.subscribe(() => memory.set('tiles', tiles.get()));
   const finding = createStore(false);
   const toast = createStore<Toast | null>(null);
   return {
@@ -89,7 +87,6 @@ export function createServices({ clock, memory, session }: Early): AppServices {
     memory,
     readResult,
     drafts: createDrafts(memory),
-    tiles,
     toast,
     finding,
     outdated,

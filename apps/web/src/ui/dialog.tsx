@@ -1,3 +1,4 @@
+import { classNames } from './class-names.ts';
 import { useId, useLayoutEffect, useRef, type ReactNode } from 'react';
 
 /**
@@ -8,11 +9,14 @@ export function Dialog({
   title,
   children,
   actions,
+  isSheet = false,
   onClose,
 }: {
   title: string;
   children: ReactNode;
   actions: ReactNode;
+  /** At the lower edge of a phone, within reach of the thumb. */
+  isSheet?: boolean;
   onClose: () => void;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -38,7 +42,10 @@ export function Dialog({
         onClose();
         dialog.showModal();
       }}
-      className="m-auto w-[min(30rem,calc(100vw-2rem))] rounded-2xl border border-line bg-surface p-6 text-ink shadow-lift"
+      className={classNames(
+        'm-auto w-[min(30rem,calc(100vw-2rem))] rounded-2xl border border-line bg-surface p-6 text-ink shadow-lift',
+        isSheet && 'max-sm:mb-4',
+      )}
     >
       <h2 id={`${id}-title`} className="mb-3 text-title font-strong">
         {title}

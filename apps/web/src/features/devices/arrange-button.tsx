@@ -10,10 +10,11 @@ const ArrangeDialog = lazy(async () => {
   return { default: Arrange };
 });
 
-/** Opens what changes the look of home. */
+/** Opens what changes the order of home; nothing while there is nothing to put in order. */
 export function ArrangeButton({ zones, mayManage }: { zones: readonly Zone[]; mayManage: boolean }) {
   const { t } = useTranslation();
   const [isOpen, setOpen] = useState(false);
+  if (!mayManage || zones.length < 2) return null;
   return (
     <>
       <Button aria-label={t('home.arrange')} title={t('home.arrange')} className="px-3" onClick={() => setOpen(true)}>
@@ -21,7 +22,7 @@ export function ArrangeButton({ zones, mayManage }: { zones: readonly Zone[]; ma
       </Button>
       {isOpen && (
         <Suspense fallback={null}>
-          <ArrangeDialog zones={zones} mayManage={mayManage} onClose={() => setOpen(false)} />
+          <ArrangeDialog zones={zones} onClose={() => setOpen(false)} />
         </Suspense>
       )}
     </>

@@ -6,27 +6,17 @@ import type { Zone, ZoneOrder } from '@station/protocol/devices';
 import { ownValue } from '@station/protocol/own-value';
 import { zonesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
-import { type TileSize, useServices, useStore } from '../../api/services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Choice } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { moved } from './move-decide.ts';
 
-/** How home looks: the size of tiles in this browser, and the order of zones for the household. */
-export function ArrangeDialog({
-  zones,
-  mayManage,
-  onClose,
-}: {
-  zones: readonly Zone[];
-  mayManage: boolean;
-  onClose: () => void;
-}) {
+/** The order of the zones, for the household. */
+export function ArrangeDialog({ zones, onClose }: { zones: readonly Zone[]; onClose: () => void }) {
   const { t } = useTranslation();
-  const { session, queries, tiles } = useServices();
-  const size = useStore(tiles);
+  const { session, queries } = useServices();
   const [order, setOrder] = useState(zones);
   const isMoved = order.some(({ id }, index) => id !== zones[index]?.id);
   const save = useMutation({
@@ -52,17 +42,7 @@ export function ArrangeDialog({
         </>
       }
     >
-      <Choice<TileSize>
-        legend={t('arrange.tiles')}
-        name="tiles"
-        value={size}
-        onChange={(next) => tiles.set(next)}
-        options={[
-          { value: 'large', label: t('arrange.large'), help: t('arrange.largeHelp') },
-          { value: 'compact', label: t('arrange.compact'), help: t('arrange.compactHelp') },
-        ]}
-      />
-      {mayManage && zones.length > 1 && <ZoneSorting order={order} onOrder={setOrder} />}
+      <ZoneSorting order={order} onOrder={setOrder} />
       {save.error && <ProblemNote problem={asProblem(save.error)} />}
     </Dialog>
   );

@@ -3,10 +3,10 @@ import { memo, useId, useLayoutEffect, useMemo, useRef, useState, useSyncExterna
 import type { DeviceTypeMap } from '../../api/devices.ts';
 import { heightOf, listHeight, rowsOf, sizes } from './compact-rows.ts';
 import { ErrorBoundary } from '../../ui/page.tsx';
-import { CompactTile } from './compact-tile.tsx';
+import { LiveTile } from './device-tile.tsx';
 import type { ZonePart } from './home-parts-decide.ts';
 import { NoTiles, ZoneHead } from './zone-head.tsx';
-import { ZoneOffButton } from './zone-off-button.tsx';
+import { ZoneSummary } from './zone-summary.tsx';
 
 /** Rows beyond the screen that are drawn as well: a swipe or the Tab key must not outrun them. */
 const overscan = 8;
@@ -16,14 +16,13 @@ type GridProps = {
   titleOf: (part: ZonePart) => string;
   types: DeviceTypeMap;
   usable: boolean;
-  mayManage: boolean;
 };
 
 /**
  * Home with many devices: compact tiles of one height, of which only those near the screen are in the page. Every zone keeps its heading and
  * its list, in the height that all of its tiles would have, so nothing moves when tiles come and go.
  */
-export function CompactGrid({ parts, titleOf, types, usable, mayManage }: GridProps) {
+export function CompactGrid({ parts, titleOf, types, usable }: GridProps) {
   const columns = useColumns();
   const place = useRef<HTMLDivElement>(null);
   const rows = useMemo(
@@ -43,7 +42,6 @@ export function CompactGrid({ parts, titleOf, types, usable, mayManage }: GridPr
           number={index}
           title={titleOf(part)}
           part={part}
-          mayManage={mayManage}
           columns={columns}
           rows={shown.ofPart(index)}
           types={types}
@@ -104,7 +102,6 @@ const CompactSection = memo(function CompactSection({
   number,
   title,
   part,
-  mayManage,
   columns,
   rows,
   types,
@@ -113,20 +110,19 @@ const CompactSection = memo(function CompactSection({
   number: number;
   title: string;
   part: ZonePart;
-  mayManage: boolean;
   columns: number;
   rows: string;
   types: DeviceTypeMap;
   usable: boolean;
 }) {
   const id = useId();
-  const { devices, all, zone } = part;
+  const { devices, all } = part;
   const indexes = rows === '' ? [] : rows.split(' ').map(Number);
   const tiles = indexes.flatMap((row) =>
     devices
       .slice(row * columns, (row + 1) * columns)
       .map((device, column) => (
-        <CompactTile
+        <LiveTile
           key={device.id}
           id={device.id}
           types={types}
@@ -140,10 +136,10 @@ const CompactSection = memo(function CompactSection({
   );
   return (
     <section aria-labelledby={id}>
-      <ZoneHead id={id} title={title} zone={mayManage && usable ? zone : null} isShort>
+      <ZoneHead id={id} title={title} isShort>
         {usable && (
           <ErrorBoundary instead={null}>
-            <ZoneOffButton name={title} devices={all} types={types} />
+            <ZoneSummary name={title} devices={all} types={types} />
           </ErrorBoundary>
         )}
       </ZoneHead>

@@ -2,21 +2,20 @@ import { lazy, useId, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { DeviceTypeMap } from '../../api/devices.ts';
-import { useServices, useStore } from '../../api/services.ts';
 import { ErrorBoundary } from '../../ui/page.tsx';
 import { Skeleton } from '../../ui/card.tsx';
 import { LiveTile } from './device-tile.tsx';
 import { partsOf, type ZonePart } from './home-parts-decide.ts';
 import { NoTiles, ZoneHead } from './zone-head.tsx';
-import { ZoneOffButton } from './zone-off-button.tsx';
+import { ZoneSummary } from './zone-summary.tsx';
 
 /** It comes in a chunk of its own: few homes are that large. The page shows the placeholder meanwhile, and nothing below it. */
 const CompactGrid = lazy(async () => ({ default: (await import('./compact-grid.tsx')).CompactGrid }));
 
-/** With more devices the tiles are compact, and only those near the screen are in the page. */
-const mostLargeTiles = 60;
+/** Of more devices only those near the screen are in the page. */
+const mostAtOnce = 60;
 
-const grid = 'grid grid-cols-2 gap-3 md:grid-cols-3 md:gap-4 lg:grid-cols-4';
+const grid = 'grid grid-cols-1 gap-2 md:grid-cols-2 lg:grid-cols-3';
 
 /** Tiles of the favourites, then by zone in the order of the household; what is in none comes last. */
 export function DeviceGrid({
@@ -37,25 +36,17 @@ export function DeviceGrid({
   mayManage: boolean;
 }) {
   const { t } = useTranslation();
-  const size = useStore(useServices().tiles);
   const parts = useMemo(() => partsOf(devices, zones, favourites, mayManage), [devices, zones, favourites, mayManage]);
   const titleOf = ({ kind, zone }: ZonePart): string =>
     zone?.name ??
     t(kind === 'favourites' ? 'home.favourites' : parts.length > 1 ? 'home.otherDevices' : 'home.devices');
-  if (devices.length > mostLargeTiles || size === 'compact') {
-    return <CompactGrid parts={parts} titleOf={titleOf} types={types} usable={usable} mayManage={mayManage} />;
+  if (devices.length > mostAtOnce) {
+    return <CompactGrid parts={parts} titleOf={titleOf} types={types} usable={usable} />;
   }
   return (
     <>
       {parts.map((part) => (
-        <ZoneSection
-          key={part.zone?.id ?? part.kind}
-          title={titleOf(part)}
-          part={part}
-          types={types}
-          usable={usable}
-          mayManage={mayManage}
-        />
+        <ZoneSection key={part.zone?.id ?? part.kind} title={titleOf(part)} part={part} types={types} usable={usable} />
       ))}
     </>
   );
@@ -63,24 +54,22 @@ export function DeviceGrid({
 
 function ZoneSection({
   title,
-  part: { zone, devices, all },
+  part: { devices, all },
   types,
   usable,
-  mayManage,
 }: {
   title: string;
   part: ZonePart;
   types: DeviceTypeMap;
   usable: boolean;
-  mayManage: boolean;
 }) {
   const id = useId();
   return (
     <section aria-labelledby={id}>
-      <ZoneHead id={id} title={title} zone={mayManage && usable ? zone : null}>
+      <ZoneHead id={id} title={title}>
         {usable && (
           <ErrorBoundary instead={null}>
-            <ZoneOffButton name={title} devices={all} types={types} />
+            <ZoneSummary name={title} devices={all} types={types} />
           </ErrorBoundary>
         )}
       </ZoneHead>
@@ -103,12 +92,11 @@ export function DeviceGridSkeleton() {
       <Skeleton className="mt-2.5 mb-3.5 h-6 w-28" />
       <div className={grid}>
         {Array.from({ length: 4 }, (_, index) => (
-          <div key={index} className="flex min-h-40 flex-col rounded-2xl border border-line bg-surface p-4">
+          <div key={index} className="flex h-18 items-center gap-3 rounded-2xl border border-line bg-surface px-3">
             <Skeleton className="size-10 rounded-full" />
-            <div className="mt-3 space-y-2">
-              <Skeleton className="h-8 w-20" />
-              <Skeleton className="h-5 w-24" />
-              <Skeleton className="h-4 w-16" />
+            <div className="space-y-2">
+              <Skeleton className="h-5 w-32" />
+              <Skeleton className="h-4 w-20" />
             </div>
           </div>
         ))}

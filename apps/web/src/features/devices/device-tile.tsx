@@ -1,159 +1,154 @@
-import { ChevronRight, Ellipsis } from 'lucide-react';
-import { type CSSProperties, memo, useId, useState } from 'react';
+import { type CSSProperties, lazy, memo, Suspense, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { ownValue } from '@station/protocol/own-value';
 import { type DeviceTypeMap, useDevice } from '../../api/devices.ts';
-import { capabilityName, type CapabilityValue, readingWords } from '../../i18n/device-words.ts';
+import { readingWords, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { classNames } from '../../ui/class-names.ts';
 import { ErrorBoundary } from '../../ui/page.tsx';
 import { DeviceIcon } from './device-icon.tsx';
-import { BigValue, DeviceNote, ValueAge, ValueSlider } from './device-parts.tsx';
+import { DeviceNote } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 
+const DeviceSheet = lazy(async () => ({ default: (await import('./device-sheet.tsx')).DeviceSheet }));
+
+/** Where a tile stands in a list of which only a part is in the page. */
+type Place = { row: number; column: number; position: number; count: number };
+
 /** A tile of home. It is drawn again when its device changes, and not with the others. */
-export const LiveTile = memo(function LiveTile({ id, types, usable }: LiveTileProps) {
-  const device = useDevice(id);
-  return (
-    device && (
-      <ErrorBoundary instead={<BrokenTile device={device} className="min-h-40 p-4" />}>
-        <DeviceTile device={device} type={types.of(device)} usable={usable} />
-      </ErrorBoundary>
-    )
-  );
-});
-
-/** One device that cannot be drawn takes no other away. */
-export function BrokenTile({ device, className, style }: { device: Device; className: string; style?: CSSProperties }) {
-  const { t } = useTranslation();
-  return (
-    <li
-      style={style}
-      className={classNames(
-        'relative overflow-hidden rounded-2xl border border-line bg-surface shadow-lift',
-        className,
-      )}
-    >
-      <p className="text-small break-words text-ink-soft">{t('device.broken', { name: device.name })}</p>
-      <DetailsLink device={device} />
-    </li>
-  );
-}
-
-export type LiveTileProps = {
+export const LiveTile = memo(function LiveTile({
+  id,
+  types,
+  usable,
+  ...place
+}: {
   /** Of the device. */
   id: string;
   types: DeviceTypeMap;
   /** False while the station cannot be reached. */
   usable: boolean;
-};
+} & Partial<Place>) {
+  const device = useDevice(id);
+  return (
+    device && (
+      <ErrorBoundary instead={<BrokenTile device={device} style={styleOf(place)} />}>
+        <DeviceTile device={device} type={types.of(device)} usable={usable} {...place} />
+      </ErrorBoundary>
+    )
+  );
+});
 
-/**
- * One device. The whole tile is its main action: it switches what can be switched, and otherwise leads to the details. Slider and ⋯ lie
- * above that.
- */
+const tile = 'relative flex h-18 items-center gap-3 rounded-2xl border bg-surface px-3 shadow-lift';
+
+const styleOf = ({ row, column }: Partial<Place>): CSSProperties =>
+  row === undefined || column === undefined ? {} : { gridRow: row + 1, gridColumn: column + 1 };
+
+/** One device that cannot be drawn takes no other away. */
+function BrokenTile({ device, style }: { device: Device; style: CSSProperties }) {
+  const { t } = useTranslation();
+  return (
+    <li style={style} className={classNames(tile, 'overflow-hidden border-line')}>
+      <Link href={`/devices/${device.id}`} className="text-small break-words text-ink-soft underline">
+        {t('device.broken', { name: device.name })}
+      </Link>
+    </li>
+  );
+}
+
+/** One device in one line: its icon is its main action, the tile opens its controls, or its page when it has none. */
 export function DeviceTile({
   device,
   type,
   usable,
-}: {
-  device: Device;
-  type: DeviceType | undefined;
-  usable: boolean;
-}) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  const id = useId();
+  ...place
+}: { device: Device; type: DeviceType | undefined; usable: boolean } & Partial<Place>) {
   const shown = useControlledDevice(device, type);
-  const { toggle, slider, main } = shown;
-  const [moved, setMoved] = useState<number | null>(null);
-  const setting = slider && moved !== null ? { ...slider, value: moved } : slider;
+  const id = useId();
   const isOffline = device.status === 'offline';
-  const isOn = toggle?.value === true && !isOffline;
-  const disabled = isOffline || !usable;
+  const isOn = shown.toggle?.value === true && !isOffline;
   return (
     <li
+      data-row={place.row}
+      aria-posinset={place.position}
+      aria-setsize={place.count}
+      style={styleOf(place)}
       className={classNames(
-        'relative flex min-h-40 flex-col rounded-2xl border bg-surface p-4 shadow-lift transition-colors has-[.tile-action:hover]:border-line-strong',
-        tileBorder(type, isOn),
+        tile,
+        'transition-colors has-[.tile-action:hover]:border-line-strong',
+        !isOn ? 'border-line' : type?.icon === 'lightbulb' ? 'border-glow' : 'border-accent',
       )}
     >
-      <MainAction id={id} device={device} shown={shown} disabled={disabled} />
-      <div className="pointer-events-none relative flex flex-1 flex-col">
-        <div className="flex items-start justify-between">
-          <DeviceIcon icon={type?.icon} on={isOn} />
-          {toggle ? (
-            <DetailsLink device={device} />
-          ) : (
-            <ChevronRight aria-hidden className="mt-1 size-4 text-ink-soft" />
-          )}
-        </div>
-        <div className={classNames('mt-3', isOffline && 'text-ink-soft')}>
-          <p id={`${id}-value`} className="text-title font-strong md:text-value">
-            {main ? <BigValue reading={main} /> : '–'}
-          </p>
-          <p id={`${id}-name`} className="font-strong break-words">
-            {device.name}
-          </p>
-          <div id={`${id}-more`} className="text-small text-ink-soft">
-            {main && !isOffline && (
-              <p className="first-letter:uppercase empty:hidden">
-                <ValueAge device={device} capability={main.capability} />
-              </p>
-            )}
-            {!isOffline && <SecondValue device={device} readings={shown.readings} main={main} slider={setting} />}
+      <OpenAction id={id} device={device} type={type} shown={shown} usable={usable} />
+      <MainAction id={id} type={type} shown={shown} disabled={isOffline || !usable} isOn={isOn} />
+      <div className="pointer-events-none relative min-w-0 flex-1">
+        <p id={`${id}-name`} className="truncate font-strong" title={device.name}>
+          {device.name}
+        </p>
+        <div id={`${id}-more`} className="flex h-5 gap-2 overflow-hidden text-small text-ink-soft *:truncate">
+          {!isOffline && <State shown={shown} />}
+          <div>
             <DeviceNote device={device} shown={shown} />
           </div>
         </div>
-        {slider && (
-          <div className="pointer-events-auto mt-auto pt-1">
-            <ValueSlider
-              label={t('device.sliderOf', { what: capabilityName(t, locale, slider.capability), name: device.name })}
-              setting={slider}
-              disabled={disabled}
-              isOff={shown.isOff(slider)}
-              onMove={setMoved}
-              onSettle={(value) => shown.send(slider, value)}
-            />
-          </div>
-        )}
       </div>
     </li>
   );
 }
 
-/** A lamp that is on glows warm. */
-export const tileBorder = (type: DeviceType | undefined, isOn: boolean): string =>
-  !isOn ? 'border-line' : type?.icon === 'lightbulb' ? 'border-glow' : 'border-accent';
+/** The main value, and the next one: "On · Brightness 40 %". */
+function State({ shown: { main, slider, readings } }: { shown: ControlledDevice }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const second =
+    slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
+  return (
+    <p className="shrink-0">
+      <span>{main ? valueWords(t, locale, main) : '–'}</span>
+      {second && second.value !== undefined && (
+        <>
+          {dot}
+          <span>{readingWords(t, locale, second)}</span>
+        </>
+      )}
+    </p>
+  );
+}
 
-/** Covers the tile: a switch, or the link to the details. */
-export function MainAction({
+type ActionProps = { id: string; type: DeviceType | undefined; shown: ControlledDevice };
+
+/** Covers the tile, below the icon. */
+function OpenAction({ id, device, type, shown, usable }: ActionProps & { device: Device; usable: boolean }) {
+  const { t } = useTranslation();
+  const [isOpen, setOpen] = useState(false);
+  const className = 'tile-action absolute inset-0 rounded-2xl';
+  const words = { 'aria-label': t('device.details', { name: device.name }), 'aria-describedby': `${id}-more` };
+  if (shown.settings.length + shown.actions.length === 0)
+    return <Link {...words} href={`/devices/${device.id}`} className={className} />;
+  return (
+    <>
+      <button {...words} type="button" aria-haspopup="dialog" onClick={() => setOpen(true)} className={className} />
+      {isOpen && (
+        <Suspense>
+          <DeviceSheet device={device} type={type} usable={usable} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** The icon: a switch for what can be switched. */
+function MainAction({
   id,
-  device,
+  type,
   shown: { toggle, isPending, send },
   disabled,
-}: {
-  /** The start of the ids of the texts that name it. */
-  id: string;
-  device: Device;
-  shown: ControlledDevice;
-  disabled: boolean;
-}) {
-  const className = 'tile-action absolute inset-0 rounded-2xl';
-  if (!toggle) {
-    return (
-      <Link
-        href={detailsOf(device)}
-        aria-labelledby={`${id}-name ${id}-value`}
-        aria-describedby={`${id}-more`}
-        className={className}
-      />
-    );
-  }
+  isOn,
+}: ActionProps & { disabled: boolean; isOn: boolean }) {
+  const icon = <DeviceIcon icon={type?.icon} on={isOn} />;
+  if (!toggle) return <span className="pointer-events-none relative">{icon}</span>;
   return (
     <button
       type="button"
@@ -164,48 +159,9 @@ export function MainAction({
       aria-labelledby={`${id}-name`}
       aria-describedby={`${id}-more`}
       onClick={() => !disabled && send(toggle, toggle.value !== true)}
-      className={className}
-    />
-  );
-}
-
-const detailsOf = ({ id }: Device): string => `/devices/${id}`;
-
-export function DetailsLink({ device }: { device: Device }) {
-  const { t } = useTranslation();
-  return (
-    <Link
-      href={detailsOf(device)}
-      aria-label={t('device.details', { name: device.name })}
-      className="pointer-events-auto -mt-2 -mr-2 grid size-11 place-items-center rounded-xl text-ink-soft hover:text-ink"
+      className="relative -m-1 grid size-12 shrink-0 place-items-center rounded-full hover:bg-sunken"
     >
-      <Ellipsis aria-hidden className="size-5" />
-    </Link>
-  );
-}
-
-function SecondValue({
-  device,
-  readings,
-  main,
-  slider,
-}: {
-  device: Device;
-  readings: readonly CapabilityValue[];
-  main: CapabilityValue | null;
-  slider: CapabilityValue | null;
-}) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  const second =
-    slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
-  if (!second) return null;
-  const hasOwnAge = ownValue(device.stateTimes, second.capability.key) !== undefined;
-  return (
-    <p>
-      {readingWords(t, locale, second)}
-      {hasOwnAge && dot}
-      <ValueAge device={device} capability={second.capability} />
-    </p>
+      {icon}
+    </button>
   );
 }

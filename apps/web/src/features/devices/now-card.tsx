@@ -14,22 +14,32 @@ import type { ControlledDevice, Setting } from './device-view.ts';
 /** The current state of the device, and its commands. */
 export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
   const { t } = useTranslation();
+  return (
+    <Card
+      title={t('devicePage.now')}
+      aside={
+        device.stateAt !== null && (
+          <p className="text-small text-ink-soft">
+            <TimeAgo at={device.stateAt} />
+          </p>
+        )
+      }
+    >
+      <DeviceState device={device} shown={shown} usable={usable} />
+    </Card>
+  );
+}
+
+/** What a card and a sheet show of it. */
+export function DeviceState({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
+  const { t } = useTranslation();
   const locale = useLocale();
   const { readings, settings, actions } = shown;
   const hasReported = device.stateAt !== null;
   const isSetting = (key: string): boolean => settings.some(({ capability }) => capability.key === key);
   const others = readings.filter(({ capability, value }) => value !== undefined && !isSetting(capability.key));
   return (
-    <Card
-      title={t('devicePage.now')}
-      aside={
-        hasReported && (
-          <p className="text-small text-ink-soft">
-            <TimeAgo at={device.stateAt ?? ''} />
-          </p>
-        )
-      }
-    >
+    <>
       {!hasReported && readings.every(({ value }) => value === undefined) && (
         <p className="text-ink-soft">{t('devicePage.noState')}</p>
       )}
@@ -67,7 +77,7 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
       <DeviceNote device={device} shown={shown} />
       {device.fault && device.status !== 'offline' && <FaultNote fault={device.fault} />}
       {device.dropped && <DroppedNote dropped={device.dropped} />}
-    </Card>
+    </>
   );
 }
 

@@ -7,17 +7,14 @@ import { classNames } from '../../ui/class-names.ts';
 /** It comes in a chunk of its own: the first load has no room for it. */
 const ZoneDialog = lazy(async () => ({ default: (await import('./zone-dialog.tsx')).ZoneDialog }));
 
-/** @param zone null when there is nothing to change about it */
 export function ZoneHead({
   id,
   title,
-  zone,
   isShort = false,
   children,
 }: {
   id: string;
   title: string;
-  zone: Zone | null;
   isShort?: boolean;
   /** What can be done with all of its devices. */
   children?: ReactNode;
@@ -27,7 +24,6 @@ export function ZoneHead({
       <h2 id={id} className={classNames('min-w-0 font-strong', isShort ? 'truncate' : 'break-words')}>
         {title}
       </h2>
-      {zone && <ZoneEdit zone={zone} />}
       {children}
     </div>
   );

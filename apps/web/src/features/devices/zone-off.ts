@@ -43,3 +43,15 @@ function canBeSwitchedOff(toggle: Setting): boolean {
   if (JSON.stringify(off) === JSON.stringify(toggle.request(true))) return false;
   return off.action === 'turn_off' || runs.has(toggle.capability.key);
 }
+
+/** Of the thermometers that are online, the mean in °C, to a tenth; null: there is none. */
+export function temperatureOf(devices: readonly Pick<Device, 'status' | 'state'>[]): number | null {
+  const found = devices.flatMap(({ status, state }) => {
+    const value = ownValue(state, 'temperature');
+    return status === 'online' && typeof value === 'number' ? [value] : [];
+  });
+  if (found.length === 0) return null;
+  const tenths = Math.round((10 * found.reduce((sum, one) => sum + one, 0)) / found.length);
+  // Not -0, which would be shown with its sign.
+  return tenths === 0 ? 0 : tenths / 10;
+}

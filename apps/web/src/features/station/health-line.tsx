@@ -7,28 +7,20 @@ import { ToneDisc } from '../../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
 import { healthWords, releaseWords } from './station-words.ts';
 
-/** The health summary as the headline of a page. When the station is healthy, it is about the devices. */
-export function HealthLine({
-  status,
-  devices = null,
-}: {
-  status: Status;
-  devices?: { allWell: boolean; words: string } | null;
-}) {
+/** The health summary as the headline of a page. */
+export function HealthLine({ status }: { status: Status }) {
   const { t } = useTranslation();
   const health = healthOf(status);
-  const ofDevices = toneOf(health) === 'ok' ? devices : null;
-  const tone = ofDevices && !ofDevices.allWell ? 'attention' : toneOf(health);
+  const tone = toneOf(health);
   return (
     <div className="flex items-center gap-4">
       <ToneDisc tone={tone} large />
       <div className="min-w-0">
         <h1 aria-live="polite" className="text-title font-strong md:text-value">
           <span className="sr-only">{t(`health.tone.${tone}`)}: </span>
-          {ofDevices?.words ?? healthWords(t, health)}
+          {healthWords(t, health)}
         </h1>
         <p className="text-ink-soft first-letter:uppercase">
-          {devices && !ofDevices && devices.words + dot}
           {health.kind !== 'nothing_installed' && <>{releaseWords(t, status.currentVersion) + dot}</>}
           <LastCheck at={status.lastCheckAt} />
         </p>

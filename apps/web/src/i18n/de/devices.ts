@@ -3,6 +3,7 @@ export const devices = {
   device: {
     back: 'Start',
     details: '{{name}}: Details',
+    more: 'Einzelheiten',
     sliderOf: '{{what}}, {{name}}',
     waiting: 'Warten auf das Gerät…',
     offlineSince: 'Offline, zuletzt gesehen {{time}}',

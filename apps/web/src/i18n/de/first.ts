@@ -57,7 +57,6 @@ export const first = {
   },
   home: {
     title: 'Start',
-    station: 'Station',
     devices: 'Geräte',
     add: 'Gerät hinzufügen',
     noDevices: {
@@ -68,6 +67,7 @@ export const first = {
     arrange: 'Startseite anordnen',
     favourites: 'Favoriten',
     zone: {
+      on: '{{number}} an',
       off: 'Alles aus',
       offOf: 'Alles aus: {{name}}',
       allFavourites: 'Alle Geräte dieses Bereichs sind unter den Favoriten.',
@@ -81,6 +81,8 @@ export const first = {
       empty: 'Hier sind keine Geräte. Wähle diesen Bereich auf der Seite eines Geräts oder entferne ihn.',
     },
     otherDevices: 'Weitere Geräte',
+    attention_one: '{{count}} Sache braucht Aufmerksamkeit',
+    attention_other: '{{count}} Sachen brauchen Aufmerksamkeit',
     allOnline_one: '{{count}} Gerät online',
     allOnline_other: 'Alle {{count}} Geräte online',
     oneOffline: '{{name}} ist offline',

@@ -2,11 +2,6 @@
 export const arrange = {
   title: 'Arrange home',
   done: 'Done',
-  tiles: 'Tiles in this browser',
-  large: 'Large',
-  largeHelp: 'With sliders. From 61 devices on, tiles are compact.',
-  compact: 'Compact',
-  compactHelp: 'One line for each device.',
   zones: 'Order of zones',
   zonesHelp: 'For everybody. Drag a zone, or choose its handle and press the arrow keys.',
   move: 'Move {{name}}, {{position}} of {{total}}',

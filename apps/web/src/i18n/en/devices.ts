@@ -3,6 +3,7 @@ export const devices = {
   device: {
     back: 'Home',
     details: '{{name}}: details',
+    more: 'Details',
     sliderOf: '{{what}}, {{name}}',
     waiting: 'Waiting for the device…',
     offlineSince: 'Offline, last seen {{time}}',

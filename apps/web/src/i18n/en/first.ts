@@ -34,7 +34,7 @@ export const first = {
   action: {
     cancel: 'Cancel',
     undo: 'Undo',
-    dismiss: 'Dismiss',
+    dismiss: 'Close',
     retry: 'Try again',
     gotIt: 'Got it',
     showAll: 'Show all',
@@ -53,7 +53,6 @@ export const first = {
   },
   home: {
     title: 'Home',
-    station: 'Station',
     devices: 'Devices',
     add: 'Add device',
     noDevices: {
@@ -64,6 +63,7 @@ export const first = {
     arrange: 'Arrange home',
     favourites: 'Favourites',
     zone: {
+      on: '{{number}} on',
       off: 'All off',
       offOf: 'All off: {{name}}',
       allFavourites: 'All its devices are favourites.',
@@ -77,6 +77,8 @@ export const first = {
       empty: 'No devices here. Choose this zone on a device’s page, or remove the zone.',
     },
     otherDevices: 'Other devices',
+    attention_one: '{{count}} thing needs attention',
+    attention_other: '{{count}} things need attention',
     allOnline_one: '{{count}} device online',
     allOnline_other: 'All {{count}} devices online',
     oneOffline: '{{name}} is offline',

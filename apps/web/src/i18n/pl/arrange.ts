@@ -2,11 +2,6 @@
 export const arrange = {
   title: 'Ułóż stronę Dom',
   done: 'Gotowe',
-  tiles: 'Kafelki w tej przeglądarce',
-  large: 'Duże',
-  largeHelp: 'Z suwakami. Od 61 urządzeń kafelki są małe.',
-  compact: 'Małe',
-  compactHelp: 'Jeden wiersz na urządzenie.',
   zones: 'Kolejność stref',
   zonesHelp: 'Taka sama dla wszystkich. Przeciągnij strefę albo wybierz jej uchwyt i naciskaj strzałki.',
   move: 'Przesuń: {{name}}, {{position}} z {{total}}',

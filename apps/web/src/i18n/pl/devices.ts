@@ -3,6 +3,7 @@ export const devices = {
   device: {
     back: 'Dom',
     details: '{{name}}: szczegóły',
+    more: 'Szczegóły',
     sliderOf: '{{what}}, {{name}}',
     waiting: 'Czekanie na urządzenie…',
     offlineSince: 'Offline, ostatnio widziane {{time}}',

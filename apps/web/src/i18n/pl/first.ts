@@ -57,7 +57,6 @@ export const first = {
   },
   home: {
     title: 'Dom',
-    station: 'Stacja',
     devices: 'Urządzenia',
     add: 'Dodaj urządzenie',
     noDevices: {
@@ -68,6 +67,7 @@ export const first = {
     arrange: 'Ułóż stronę Dom',
     favourites: 'Ulubione',
     zone: {
+      on: 'włączone: {{number}}',
       off: 'Wyłącz wszystko',
       offOf: 'Wyłącz wszystko: {{name}}',
       allFavourites: 'Wszystkie jej urządzenia są w ulubionych.',
@@ -81,6 +81,10 @@ export const first = {
       empty: 'Nie ma tu urządzeń. Wybierz tę strefę na stronie urządzenia albo ją usuń.',
     },
     otherDevices: 'Inne urządzenia',
+    attention_one: '{{count}} sprawa wymaga uwagi',
+    attention_few: '{{count}} sprawy wymagają uwagi',
+    attention_many: '{{count}} spraw wymaga uwagi',
+    attention_other: '{{count}} sprawy wymaga uwagi',
     allOnline_one: '{{count}} urządzenie online',
     allOnline_few: 'Wszystkie {{count}} urządzenia online',
     allOnline_many: 'Wszystkie {{count}} urządzeń online',

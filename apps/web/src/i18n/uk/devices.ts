@@ -3,6 +3,7 @@ export const devices = {
   device: {
     back: 'Дім',
     details: '{{name}}: докладно',
+    more: 'Подробиці',
     sliderOf: '{{what}}, {{name}}',
     waiting: 'Чекаємо на пристрій…',
     offlineSince: 'Не на зв’язку, востаннє {{time}}',

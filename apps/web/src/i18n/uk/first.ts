@@ -57,7 +57,6 @@ export const first = {
   },
   home: {
     title: 'Дім',
-    station: 'Станція',
     devices: 'Пристрої',
     add: 'Додати пристрій',
     noDevices: {
@@ -68,6 +67,7 @@ export const first = {
     arrange: 'Упорядкувати «Дім»',
     favourites: 'Обране',
     zone: {
+      on: 'увімкнено: {{number}}',
       off: 'Вимкнути все',
       offOf: 'Вимкнути все: {{name}}',
       allFavourites: 'Усі її пристрої серед обраних.',
@@ -81,6 +81,10 @@ export const first = {
       empty: 'Тут немає пристроїв. Виберіть цю зону на сторінці пристрою або вилучіть її.',
     },
     otherDevices: 'Інші пристрої',
+    attention_one: '{{count}} річ потребує уваги',
+    attention_few: '{{count}} речі потребують уваги',
+    attention_many: '{{count}} речей потребують уваги',
+    attention_other: '{{count}} речі потребують уваги',
     allOnline_one: '{{count}} пристрій на зв’язку',
     allOnline_few: 'Усі {{count}} пристрої на зв’язку',
     allOnline_many: 'Усі {{count}} пристроїв на зв’язку',
