@@ -1,12 +1,14 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { ArrowDown, ArrowUp } from 'lucide-react';
+import { ArrowDown, ArrowUp, BatteryLow, BatteryMedium } from 'lucide-react';
 import { memo, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { type DeviceTypeMap, useDevice } from '../../api/devices.ts';
+import { ownValue } from '@station/protocol/own-value';
+import { type DeviceTypeMap, hasLowBattery, useDevice } from '../../api/devices.ts';
 import { valueWords } from '../../i18n/device-words.ts';
+import { formatPercent } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { ErrorBoundary } from '../../ui/page.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -74,7 +76,10 @@ export function DeviceTable({
             {sortKeys.map((key) => (
               <Head key={key} name={key} choice={choice} onSort={onSort} />
             ))}
-            <th scope="col" className="w-[14%] px-3 font-plain">
+            <th scope="col" className="w-[9%] px-3 font-plain">
+              {t('device.capability.battery')}
+            </th>
+            <th scope="col" className="w-[13%] px-3 font-plain">
               {t('devices.column.value')}
             </th>
           </tr>
@@ -105,17 +110,17 @@ function Space({ height }: { height: number }) {
   if (height === 0) return null;
   return (
     <tr aria-hidden>
-      <td colSpan={7} style={{ height }} />
+      <td colSpan={8} style={{ height }} />
     </tr>
   );
 }
 
 const widths: Record<SortKey, string> = {
   name: '',
-  zone: 'w-[14%]',
-  type: 'w-[17%]',
-  seen: 'w-[14%]',
-  firmware: 'w-[12%]',
+  zone: 'w-[13%]',
+  type: 'w-[14%]',
+  seen: 'w-[13%]',
+  firmware: 'w-[11%]',
 };
 
 function Head({ name, choice, onSort }: { name: SortKey; choice: ListChoice; onSort: (key: SortKey) => void }) {
@@ -171,6 +176,7 @@ const TableRow = memo(function TableRow({ id, rowIndex, ...props }: RowProps & {
       <td className={cell}>{props.typeName}</td>
       <td className={cell}>{device.lastSeenAt === null ? '–' : <TimeAgo at={device.lastSeenAt} />}</td>
       <td className={cell}>{row.firmware ?? '–'}</td>
+      <td className={cell}>{row.battery ?? '–'}</td>
       <td className={cell}>{row.state}</td>
     </tr>
   );
@@ -227,7 +233,10 @@ const ListRow = memo(function ListRow({
       <div className="min-w-0 flex-1">
         <div className="flex items-center justify-between gap-3">
           {row.link}
-          {props.offered !== null && <span className="flex-none text-small">{row.firmware}</span>}
+          <span className="flex flex-none gap-3 text-small">
+            {row.battery}
+            {props.offered !== null && row.firmware}
+          </span>
         </div>
         <div className="flex justify-between gap-3 text-small">
           <span className="min-w-0 truncate text-ink-soft">{props.zoneName ?? props.typeName}</span>
@@ -242,7 +251,7 @@ const ListRow = memo(function ListRow({
 function useRow(
   { types, offered, isChosen, onChoose }: Pick<RowProps, 'types' | 'offered' | 'isChosen' | 'onChoose'>,
   id: string,
-): Record<'checkbox' | 'icon' | 'link' | 'firmware' | 'state', ReactNode> | null {
+): Record<'checkbox' | 'icon' | 'link' | 'firmware' | 'battery' | 'state', ReactNode> | null {
   const { t } = useTranslation();
   const device = useDevice(id);
   if (!device) return null;
@@ -281,12 +290,29 @@ function useRow(
       ) : (
         device.firmwareVersion
       ),
+    battery: typeof ownValue(device.state, 'battery') === 'number' ? <BatteryLevel device={device} /> : null,
     state: (
       <ErrorBoundary instead={<span className="block truncate">{t('device.broken', { name: device.name })}</span>}>
         <RowState device={device} type={type} />
       </ErrorBoundary>
     ),
   };
+}
+
+function BatteryLevel({ device }: { device: Device }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const isLow = hasLowBattery(device);
+  const Icon = isLow ? BatteryLow : BatteryMedium;
+  return (
+    <span
+      title={t('device.capability.battery')}
+      className={classNames('inline-flex items-center gap-1', isLow && 'text-attention')}
+    >
+      <Icon aria-hidden className="size-4" />
+      {formatPercent(locale, Number(ownValue(device.state, 'battery')))}
+    </span>
+  );
 }
 
 /** What is wrong with the device, else its main value. */
