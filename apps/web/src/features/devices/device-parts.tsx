@@ -36,7 +36,7 @@ export function DeviceNote({ device, shown }: { device: Device; shown: Controlle
     <>
       <span role="alert" className="block">
         {refusal && (
-          <span className="mt-2 flex gap-1.5 text-small text-fault">
+          <span className="flex gap-1.5 text-small text-fault">
             <ToneIcon tone="fault" className="size-4 translate-y-0.5" />
             {refusalWords(t, locale, refusal)}
           </span>

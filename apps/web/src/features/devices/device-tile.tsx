@@ -69,6 +69,8 @@ export function DeviceTile({
   const id = useId();
   const isOffline = device.status === 'offline';
   const isOn = shown.toggle?.value === true && !isOffline;
+  // Why a command was taken back is more important than the state, and longer.
+  const isRefused = shown.command !== undefined && shown.command.refusal !== null;
   return (
     <li
       data-row={place.row}
@@ -87,9 +89,9 @@ export function DeviceTile({
         <p id={`${id}-name`} className="truncate font-strong" title={device.name}>
           {device.name}
         </p>
-        <div id={`${id}-more`} className="flex h-5 gap-2 overflow-hidden text-small text-ink-soft *:truncate">
-          {!isOffline && <State shown={shown} />}
-          <div>
+        <div id={`${id}-more`} className="flex gap-2 overflow-hidden text-small text-ink-soft">
+          {!isOffline && !isRefused && <State shown={shown} />}
+          <div className={isRefused ? 'line-clamp-2' : 'h-5 truncate'}>
             <DeviceNote device={device} shown={shown} />
           </div>
         </div>

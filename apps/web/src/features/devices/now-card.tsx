@@ -74,7 +74,9 @@ export function DeviceState({ device, shown, usable }: { device: Device; shown: 
           ))}
         </div>
       )}
-      <DeviceNote device={device} shown={shown} />
+      <div className="mt-2">
+        <DeviceNote device={device} shown={shown} />
+      </div>
       {device.fault && device.status !== 'offline' && <FaultNote fault={device.fault} />}
       {device.dropped && <DroppedNote dropped={device.dropped} />}
     </>
