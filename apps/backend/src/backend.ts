@@ -16,6 +16,7 @@ import { startHousekeeping } from './history/downsampling.ts';
 import { createHistoryStore } from './history/history-store.ts';
 import { doctorModule } from './doctor/doctor-module.ts';
 import { firmwareModule } from './firmware/firmware-module.ts';
+import { gatewaysModule } from './gateways/gateways-module.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
@@ -116,13 +117,15 @@ async function openFeatures(
 
   const databaseFile = database.kind === 'sqlite' ? database.file : null;
   const expecting = await add(expectedDevicesModule, { isBrokerExternal: config.mqtt.kind === 'external', box });
+  const gateways = await add(gatewaysModule, { isShared: replicas !== null });
   const household = await add(devicesModule, {
     config: {
       ...config,
       readThreadOf: hooks.hasReadThread === true ? databaseFile : null,
       writeAlong: cloudWriteAlong(config.cloud),
     },
-    expected: expecting.expected,
+    expected: gateways.expected(expecting.expected),
+    foreign: gateways.foreign,
     places: foundations.places,
     storage,
     sharing: replicas,

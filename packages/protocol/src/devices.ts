@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { ActivityBy } from './activity.ts';
+import { Dialect } from './gateways.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
@@ -59,6 +60,13 @@ export const StateTimes = Type.Record(AnyKey, Time, {
     'When a value was reported that the latest report, at `stateAt`, did not contain. Other values are from `stateAt`.',
 });
 
+/** Where a device comes from that does not speak with the station itself (ADR 82). */
+const Origin = Type.Object({
+  gatewayId: Id,
+  dialect: Dialect,
+  isGone: Type.Boolean({ description: 'The gateway does not announce it any more.' }),
+});
+
 /** GET /api/devices (user) → Device[], by name; GET /api/devices/:id (user) → Device. */
 export const Device = Type.Object({
   id: Id,
@@ -76,6 +84,7 @@ export const Device = Type.Object({
   dropped: Nullable(DroppedHistory),
   firmwareVersion: Nullable(Type.String()),
   chip: Nullable(Type.String()),
+  origin: Type.Optional(Origin),
   createdAt: Time,
 });
 export type Device = Static<typeof Device>;

@@ -4,6 +4,7 @@ import { backupRoutes } from './backup-routes.ts';
 import { cloudRoutes } from './cloud-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { firmwareRoutes } from './firmware-routes.ts';
+import { gatewayRoutes } from './gateway-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { peopleRoutes } from './people-routes.ts';
 import { platformRoutes } from './platform-routes.ts';
@@ -18,6 +19,7 @@ export const routes = {
   ...firmwareRoutes,
   ...cloudRoutes,
   ...provisioningRoutes,
+  ...gatewayRoutes,
   ...automationRoutes,
   ...sceneRoutes,
   ...systemRoutes,

@@ -14,6 +14,8 @@ export type DeviceTopic = { stationId: string; externalId: string; end: DeviceTo
 
 /** Bytes. */
 export const maxPayloadBytes = 256 * 1024;
+/** Bytes that the list of a gateway's devices may have. */
+export const maxGatewayPayloadBytes = 4 * 1024 * 1024;
 const maxExternalIdLength = 64;
 
 /** No wildcards, separators or control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */

@@ -107,7 +107,8 @@ export function createStationReset(parts: {
   return {
     begin: config.beginReset,
     finish: async () => {
-      const all = await devices.list();
+      // Devices of gateways have nothing to reset.
+      const all = (await devices.list()).filter(({ gateway_id: gatewayId }) => gatewayId === null);
       logger.event('cloud_station_reset', { phase: 'begun', devices: all.length, reached: 0 });
       const patience = new AbortController();
       let reached = 0;

@@ -54,7 +54,14 @@ export type PublishCommand = (
 ) => Promise<void>;
 
 /** `state`: as it is before the command. */
-export type CommandTarget = { id: string; externalId: string; type: string; state: State };
+export type CommandTarget = {
+  id: string;
+  externalId: string;
+  type: string;
+  state: State;
+  /** It speaks through a gateway: it has no commands but those of its type (ADR 82). */
+  isForeign?: boolean;
+};
 
 /** How long a device may take to confirm. */
 export const commandExpiryMs = 15_000;
@@ -99,12 +106,18 @@ type Checked =
   | { kind: 'unknown_action'; known: string[] }
   | { kind: 'bad_params'; faults: ParamFault[] };
 
-/** Whether a device of this type supports the command. Pure. @param type undefined: the station does not know the type. */
+/**
+ * Whether a device of this type supports the command. Pure.
+ * @param type undefined: the station does not know the type. @param isForeign it has no commands but those of its type.
+ */
 export function checkCommand(
   type: DeviceType | undefined,
   action: string,
   params: Readonly<Record<string, unknown>>,
+  isForeign = false,
 ): Checked {
+  const own = (type?.commands ?? []).map((command) => command.action);
+  if (isForeign && !own.includes(action)) return { kind: 'unknown_action', known: own };
   const schema = commandSchema(type, action);
   if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
   const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));

@@ -112,7 +112,8 @@ async function send(tracker: Tracker, request: CommandRequest): Promise<CommandR
   const device = await tracker.findDevice(deviceId);
   if (device === null) return { kind: 'unknown_device' };
   const type = tracker.types.of(device);
-  const checked = checkCommand(type, action, params);
+  const { isForeign = false } = device;
+  const checked = checkCommand(type, action, params, isForeign);
   if (checked.kind !== 'good') return checked;
   const commandId = tracker.newId();
   const at = clock.now();
@@ -143,7 +144,10 @@ async function send(tracker: Tracker, request: CommandRequest): Promise<CommandR
     const command = { ...change, ...ending, at: clock.now() };
     return { kind: 'accepted', command, ...(mayHaveEffect ? { mayHaveEffect } : {}) };
   }
-  return { kind: 'accepted', command: change };
+  if (!isForeign || confirmation.by !== 'acknowledgement') return { kind: 'accepted', command: change };
+  // No report shows the effect, and its gateway has taken it.
+  await end(tracker, [commandId], confirmed);
+  return { kind: 'accepted', command: { ...change, ...confirmed, at: clock.now() } };
 }
 
 /** Null: there is room for one more, in the share of whoever gives it. */

@@ -4,6 +4,7 @@ import { createAskedThread } from './adapters/asked-thread.ts';
 import { findThreadProgram } from '../core/adapters/thread-program.ts';
 import type { Commands } from '../core/commands.ts';
 import { readState } from '../core/device-state.ts';
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import { serve } from '../http/serve.ts';
@@ -40,6 +41,8 @@ type DevicesNeeds = {
   config: DevicesConfig;
   /** Devices that are being added: the broker recognises them. */
   expected: ExpectedDevices;
+  /** Devices of gateways. */
+  foreign: ForeignDevices;
   /** Whom at /ws a message about a device concerns. */
   places: DevicePlaces;
   /** Hears how writes of reports end. */
@@ -240,7 +243,7 @@ async function openReports(
 }
 
 async function startBrokerLink(
-  { config, platform, storage, devices, types, expected, sharing, reports }: Parts,
+  { config, platform, storage, devices, types, expected, foreign, sharing, reports }: Parts,
   logins: readonly FileLogin[],
   unregistered: UnregisteredDevices,
 ): Promise<Mqtt> {
@@ -256,6 +259,7 @@ async function startBrokerLink(
     removedLogins: createRemovedLogins(store.db),
     unregistered,
     expected,
+    foreign,
     conditions,
     writeReports: reports.write,
     takeReports: reports.take,
@@ -267,7 +271,7 @@ async function startBrokerLink(
   });
 }
 
-function startCommands({ platform, devices, types, sharing }: Parts, mqtt: Mqtt): Commands {
+function startCommands({ platform, devices, types, foreign, sharing }: Parts, mqtt: Mqtt): Commands {
   const { host, store, stationId, events } = platform;
   const { clock, logger } = host;
   const { db } = store;
@@ -275,7 +279,9 @@ function startCommands({ platform, devices, types, sharing }: Parts, mqtt: Mqtt)
     stationId,
     findDevice: async (id) => {
       const device = await devices.findById(id);
-      return device && { id, externalId: device.external_id, type: device.type, state: readState(device.state) };
+      if (device === null) return null;
+      const { external_id: externalId, type, state } = device;
+      return { id, externalId, type, state: readState(state), isForeign: foreign.isForeign(externalId) };
     },
     types,
     publish: mqtt.publishCommand,

@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { parseFirmwareName } from '@station/protocol/firmware';
 import type { FirmwareMode } from '@station/protocol/firmware-rollouts';
 import { compareVersions, parseVersion } from '@station/protocol/version';
+import { isOwnDevice } from '../store/device-store.ts';
 import type { Database, FirmwareImagesTable } from '../store/schema.ts';
 
 /** `name`: `<type>` or `<chip>-<type>`. */
@@ -70,7 +71,11 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
     installed: async () => {
       const count = db.fn.countAll<number>().as('devices');
       const query = db.selectFrom('devices').select(['type', 'chip', 'firmware_version as version', count]);
-      const rows = await query.groupBy(['type', 'chip', 'firmware_version']).orderBy('type').execute();
+      const rows = await query
+        .where(isOwnDevice)
+        .groupBy(['type', 'chip', 'firmware_version'])
+        .orderBy('type')
+        .execute();
       return rows.map((row) => ({ ...row, devices: Number(row.devices) }));
     },
   };

@@ -3,6 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import { firmwareNamesOf, parseFirmwareName } from '@station/protocol/firmware';
 import type { RolloutState } from '@station/protocol/firmware-rollouts';
 import type { LoggedReports } from '../store/logged-reports.ts';
+import { isOwnDevice } from '../store/device-store.ts';
 import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
 import { isWanted, type DeviceFacts, type ImageFacts } from './rollout-decide.ts';
 import type { Rollout, RolloutSettings, Target } from './target-decide.ts';
@@ -228,6 +229,7 @@ async function readDevices(
     .selectFrom('devices')
     .select(['id', 'type', 'status', 'firmware_version', 'chip', 'last_seen_at'])
     .where((is) => is.or([is('type', 'in', types), is('id', 'in', targets)]))
+    .where(isOwnDevice)
     .orderBy('id')
     .execute();
   const images = await db.selectFrom('firmware_images').select('type').distinct().execute();

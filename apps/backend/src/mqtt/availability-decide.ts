@@ -9,6 +9,8 @@ export type TrackedDevice = {
   willMs: number | null;
   /** A message may be newer than the will: then only a longer silence proves offline. Unset: false. */
   isWillDoubtful?: boolean;
+  /** Its gateway says whether it is online; silence says nothing of it. Unset: false. */
+  isQuiet?: boolean;
 };
 
 export type AvailabilityFacts = {
@@ -38,7 +40,7 @@ export function decideOffline(facts: AvailabilityFacts): string[] {
   if (listeningSinceMs === null) return [];
   const { willsSinceMs = listeningSinceMs } = facts;
   const offline: string[] = [];
-  for (const { id, status, receivedMs, willMs, isWillDoubtful = false } of devices) {
+  for (const { id, status, receivedMs, willMs, isWillDoubtful = false, isQuiet = false } of devices) {
     if (status === 'offline') continue;
     const isWillGood = willMs !== null && willMs >= willsSinceMs && willMs >= (receivedMs ?? willMs);
     const usualGraceMs = willMs !== null && willMs < listeningSinceMs ? gapGraceMs : willGraceMs;
@@ -46,7 +48,7 @@ export function decideOffline(facts: AvailabilityFacts): string[] {
     const isGone = isWillGood && nowMs - Math.max(willMs, listeningSinceMs) >= graceMs;
     // Messages sent while the station did not listen are lost, so silence counts from its return.
     const quietSinceMs = Math.max(receivedMs ?? listeningSinceMs, listeningSinceMs);
-    const isSilent = status === 'online' && nowMs - quietSinceMs >= silenceMs;
+    const isSilent = !isQuiet && status === 'online' && nowMs - quietSinceMs >= silenceMs;
     if (isGone || isSilent) offline.push(id);
   }
   return offline;

@@ -14,7 +14,7 @@ export type AvailabilityKeeper = Disposable & {
   listening(isListening: boolean, willsSinceMs?: number): void;
   /** The status that was last written, or is being written. */
   status(deviceId: string): Status;
-  /** Ids of the devices that are online and have sent something since the backend started. */
+  /** Ids of the devices that are online and have sent something since the backend started, without those of gateways. */
   heard(): string[];
   /** Takes over statuses that are on disk now, and emits the changes. */
   written(reports: readonly DeviceReport[]): void;
@@ -30,7 +30,9 @@ const clockToleranceMs = 100;
 
 type KeeperParts = {
   /** Statuses that are on disk at the start. */
-  devices: readonly { id: string; status: Status }[];
+  devices: readonly { id: string; status: Status; external_id?: string }[];
+  /** Whether the gateway of a device says when it is online. Unset: no device has one. */
+  isForeign?: (externalId: string) => boolean;
   /** Writes a status; the caller passes it to `written` once it is on disk. */
   write: (report: DeviceReport) => Promise<unknown>;
   events: DeviceEvents;
@@ -51,10 +53,15 @@ type KeeperState = {
 
 /** Records when the last message of each device arrived, and finds devices that went offline. */
 export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper {
-  const { events, clock } = parts;
+  const { events, clock, isForeign = () => false } = parts;
   const state: KeeperState = {
     parts,
-    devices: new Map(parts.devices.map(({ id, status }) => [id, newDevice(id, status)])),
+    devices: new Map(
+      parts.devices.map(({ id, status, external_id: externalId = '' }) => [
+        id,
+        newDevice(id, status, isForeign(externalId)),
+      ]),
+    ),
     leaving: new Set(),
     listeningSinceMs: null,
     willsSinceMs: undefined,
@@ -63,6 +70,7 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
   const { devices, leaving } = state;
   const checking = every(checkEveryMs, () => check(state));
   const removing = events.subscribe((event) => {
+    if (event.kind === 'added' && isForeign(event.externalId)) deviceOf(state, event.deviceId).isQuiet = true;
     if (event.kind !== 'removed') return;
     devices.delete(event.deviceId);
     leaving.delete(event.deviceId);
@@ -84,7 +92,9 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
     status: (id) => (leaving.has(id) ? 'offline' : (devices.get(id)?.status ?? 'unknown')),
     heard: () =>
       [...devices.values()]
-        .filter(({ id, status, receivedMs }) => status === 'online' && receivedMs !== null && !leaving.has(id))
+        .filter(({ id, status, receivedMs, isQuiet }) => {
+          return status === 'online' && receivedMs !== null && isQuiet !== true && !leaving.has(id);
+        })
         .map(({ id }) => id),
     written: (reports) => {
       for (const report of reports) if (report.kind === 'status') takeOverStatus(state, report);
@@ -97,7 +107,13 @@ export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper
   };
 }
 
-const newDevice = (id: string, status: Status): TrackedDevice => ({ id, status, receivedMs: null, willMs: null });
+const newDevice = (id: string, status: Status, isQuiet = false): TrackedDevice => ({
+  id,
+  status,
+  receivedMs: null,
+  willMs: null,
+  isQuiet,
+});
 
 function deviceOf({ devices }: KeeperState, id: string): TrackedDevice {
   const device = devices.get(id) ?? newDevice(id, 'unknown');

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceReport } from '../core/device-events.ts';
 import { builtInTypes } from '../testing/built-in-types.ts';
+import { noForeignDevices } from '../testing/no-gateways.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge } from './bridge.ts';
@@ -52,6 +53,7 @@ function bridgeWith(options: {
     unregistered: {
       receive: async ({ externalId }) => options.unregistered?.(externalId) ?? { kind: 'silence' },
     },
+    foreign: noForeignDevices,
     foreignStations: { seen: ({ stationId }) => void foreign.push(stationId) },
     writer,
     faults: { received: () => null },

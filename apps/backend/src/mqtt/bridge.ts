@@ -8,6 +8,7 @@ import {
   type Heartbeat,
 } from '@station/protocol/device-messages';
 import { deviceTopic, type DeviceTopic, type DeviceTopicEnd, parseDeviceTopic } from '@station/protocol/topics';
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
@@ -36,6 +37,7 @@ type BridgeParts = {
   directory: DeviceDirectory;
   types: DeviceTypeRegistry;
   unregistered: Pick<UnregisteredDevices, 'receive'>;
+  foreign: Pick<ForeignDevices, 'isForeign'>;
   foreignStations: Pick<ForeignStations, 'seen'>;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
@@ -144,7 +146,10 @@ function take(
   });
 }
 
-function acknowledge({ stationId, publish }: Context, externalId: string, status: HandshakeAck['status']): void {
+function acknowledge(context: Context, externalId: string, status: HandshakeAck['status']): void {
+  const { stationId, foreign, publish } = context;
+  // Nobody would read it.
+  if (foreign.isForeign(externalId)) return;
   const topic = deviceTopic(stationId, externalId, 'handshake/ack');
   const expiresInMs = status === 'ok' ? ackExpiresInMs : removalExpiresInMs;
   // Without an answer the device repeats its handshake.

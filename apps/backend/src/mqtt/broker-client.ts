@@ -2,7 +2,7 @@ import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
+import { maxGatewayPayloadBytes, subscriptions } from '@station/protocol/topics';
 import { openMqttClient } from './adapters/mqtt-client.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
@@ -31,6 +31,8 @@ export type BrokerClientOptions = {
   shared: SharedSession | null;
   /** The link only empties a previous session and subscribes to nothing. */
   isLeaving?: boolean;
+  /** Base topics of gateways: what the broker keeps of them is taken, too. */
+  bases: () => readonly string[];
   /**
    * Called when the connection ends, which also happens at a session takeover (not every broker reports it). The link then does not
    * reconnect. Unset: it reconnects.
@@ -65,6 +67,8 @@ type ClientState = {
   broker: string;
   backlog: SessionBacklog | null;
   isSubscribed: boolean;
+  /** Base topics that are subscribed. */
+  bases: readonly string[];
   /** Why the connection failed last. */
   failure: string | null;
   /** The broker still had the session. */
@@ -87,6 +91,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     broker: new URL(options.url).host,
     backlog,
     isSubscribed: false,
+    bases: [],
     failure: null,
     isResumed: false,
     wasConnected: false,
@@ -99,6 +104,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     isReady: () => state.isSubscribed && client.connected,
     publish: async (...message) => void (await listeners.publish(...message)),
     presenceOf: listeners.presenceOf,
+    onBasesChanged: () => void followBases(state),
     retire: () => retire(state, quiet),
     // The broker ends the connection when its login is removed.
     disconnect: () => undefined,
@@ -120,9 +126,36 @@ function onConnect(state: ClientState, isResumed: boolean): void {
       if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
       state.failure = null;
       setSubscribed(state, true);
+      state.bases = [];
+      void followBases(state);
     },
     (error: unknown) => reportFailure(state, error),
   );
+}
+
+/**
+ * Subscribes to the trees of gateways. What the broker keeps is sent again (`rh: 0`); commands, which we publish there, are not sent to us (`nl`, MQTT 5,
+ * section 3.8.3.1).
+ */
+async function followBases(state: ClientState): Promise<void> {
+  const { options, client } = state;
+  // Several backends share the messages of devices; what is retained is not shared.
+  if (options.shared !== null || !state.isSubscribed) return;
+  const bases = options.bases();
+  const isKnown = (base: string): boolean => state.bases.includes(base);
+  const added = bases.filter((base) => !isKnown(base)).map((base) => `${base}/#`);
+  const gone = state.bases.filter((base) => !bases.includes(base)).map((base) => `${base}/#`);
+  state.bases = bases;
+  try {
+    if (gone.length > 0) await client.unsubscribeAsync(gone);
+    if (added.length === 0) return;
+    const granted = await client.subscribeAsync(added, { qos: 1, rh: 0, nl: client.options.protocolVersion === 5 });
+    const refused = granted.filter(({ qos }) => (qos as number) >= 128).map(({ topic }) => topic);
+    if (refused.length > 0) throw new Error(`The broker refuses ${refused.join(', ')}`);
+  } catch (error) {
+    state.bases = [];
+    options.logger.failed('subscribing to the topics of a gateway', error);
+  }
 }
 
 function onClose(state: ClientState): void {
@@ -180,7 +213,7 @@ function clientOptions({ clientId, username, password, authority }: BrokerClient
     properties: {
       sessionExpiryInterval: sessionExpirySeconds,
       receiveMaximum,
-      maximumPacketSize: maxPayloadBytes + 70_000,
+      maximumPacketSize: maxGatewayPayloadBytes + 70_000,
     },
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
@@ -244,7 +277,9 @@ function acknowledgeWhenDone(
   client.handleMessage = (packet: IPublishPacket, done) => {
     const { messageId } = packet;
     if (acknowledgements?.stream !== client.stream) acknowledgements = acknowledgementsBy(client.stream);
-    if (packet.retain) {
+    const isOwn = packet.topic.startsWith('station/');
+    // A retained message of a device is out of date.
+    if (packet.retain && isOwn) {
       acknowledgements.send([messageId]);
       return done();
     }
@@ -260,9 +295,8 @@ function acknowledgeWhenDone(
     const { topic } = packet;
     // The broker must never have to wait for what may wait: then new messages would be late.
     const mayWait = shared === null && open <= inflight / 2;
-    const handled = handler.onMessage(
-      sentAt === undefined ? { topic, payload, mayWait } : { topic, payload, sentAt, mayWait },
-    );
+    const message = sentAt === undefined ? { topic, payload, mayWait } : { topic, payload, sentAt, mayWait };
+    const handled = handler.onMessage(packet.retain ? { ...message, isRetained: true } : message);
     acknowledgements.handled(handled, messageId);
     waitingBytes += payload.length;
     written(handled, payload.length);

@@ -9,6 +9,8 @@ export type IncomingMessage = {
   sentAt?: number;
   /** Its acknowledgement may wait: the sender expects none, or has its own from an external broker. */
   mayWait?: boolean;
+  /** The broker kept it, and sent it after a subscription: only messages of gateways are taken then. */
+  isRetained?: boolean;
 };
 
 /** The station's link to a broker: the embedded broker, or a connection to an external one. */
@@ -21,6 +23,8 @@ export type BrokerLink = AsyncDisposable & {
   publish(topic: string, payload: string, expiresInMs: number): Promise<void>;
   /** Whether messages of devices are being received. */
   isReady(): boolean;
+  /** The base topics of gateways are others now. */
+  onBasesChanged?(): void;
   /** Ends the connections of a device whose login changed or which was removed. */
   disconnect(externalId: string): void;
   /** Whether a device is connected. Unset: the link passes on no last will of a device that is. Never rejects. */

@@ -3,6 +3,7 @@ import type { AedesOptions, AuthenticateError, Client } from 'aedes';
 import type { LoginRefusal } from '@station/protocol/backend-events';
 import { isHandshakeError, isParserError } from './adapters/mqtt-server.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import { hashToken, isSameHash } from '../core/secrets.ts';
 import type { UnregisteredDevices } from './ports.ts';
 import type { RefusedClient, Refusals } from './refusals.ts';
@@ -12,6 +13,7 @@ export type LogInParts = {
   findTokenHash: (externalId: string) => Promise<string | null>;
   unregistered: Pick<UnregisteredDevices, 'mayLogIn'>;
   expected: Pick<ExpectedDevices, 'mayLogIn'>;
+  foreign: Pick<ForeignDevices, 'findLogin'>;
   refusals: Refusals;
 };
 
@@ -95,13 +97,15 @@ const lacksId = (said: Connect | undefined): boolean =>
   said !== undefined && said.clientId === '' && (!said.isClean || said.version === 3);
 
 async function judgeLogin(
-  { findTokenHash, unregistered, expected }: LogInParts,
+  { findTokenHash, unregistered, expected, foreign }: LogInParts,
   { username, password }: { username: string | undefined; password: Buffer | undefined },
   loginReplaced: (login: string) => void,
 ): Promise<'allowed' | LoginRefusal> {
   if (username === undefined || password === undefined) return 'no_login';
-  const known = await findTokenHash(username);
   const tokenHash = hashToken(password.toString('utf8'));
+  const gateway = foreign.findLogin(username);
+  if (gateway !== null) return isSameHash(gateway.tokenHash, tokenHash) ? 'allowed' : 'wrong_password';
+  const known = await findTokenHash(username);
   // The token of a device that was accepted with an external broker is not known: that text has another length.
   if (known !== null && isSameHash(known, tokenHash)) return 'allowed';
   if (await expected.mayLogIn(username, tokenHash)) {

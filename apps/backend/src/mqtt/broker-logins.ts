@@ -3,12 +3,17 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
+import type { GatewayLogin } from '../core/foreign-devices-port.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './ports.ts';
 
 export type BrokerLogins = AsyncDisposable & {
   /** Adds or replaces logins. @throws (rejects) when the broker is offline or refuses, or has not begun when `signal` aborts. */
   add(logins: readonly DeviceLogin[], signal: AbortSignal): Promise<void>;
+  /** As `add`, for a gateway. @returns false: another system manages the logins. */
+  addGateway(login: GatewayLogin & { token: string }): Promise<boolean>;
+  /** @throws (rejects) when the broker is offline or refuses. */
+  removeGateway(login: GatewayLogin): Promise<void>;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
   /** Ends the connections of a login. @throws (rejects) when the broker is offline or refuses. */
@@ -95,6 +100,16 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
         .then(() => (state.isKept ? removeNoted() : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
+    },
+    addGateway: async (login) => {
+      await preparing;
+      if (state.isKept !== true) return false;
+      await exclusively(() => dynsec.addGateway(login));
+      return true;
+    },
+    removeGateway: async (login) => {
+      await preparing;
+      if (state.isKept === true) await exclusively(() => dynsec.removeGateway(login));
     },
     reconnect: async (externalId) => {
       await preparing;

@@ -1,7 +1,14 @@
 import type { EventEmitter } from 'node:events';
 import type { Aedes, AedesOptions, Client } from 'aedes';
 import type { Clock } from '@station/kit/clock';
-import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
+import {
+  deviceTopic,
+  maxGatewayPayloadBytes,
+  maxPayloadBytes,
+  parseDeviceTopic,
+  stationTopicEnds,
+} from '@station/protocol/topics';
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import {
   createAedes,
   listenForMqtt,
@@ -19,6 +26,7 @@ export type BrokerOptions = LogInParts & {
   ports: MqttPorts;
   stationId: string;
   handler: BrokerLinkHandler;
+  foreign: Pick<ForeignDevices, 'findLogin'>;
   clock: Pick<Clock, 'monotonic'>;
   dropped: DroppedMessages;
   /** A device of the station has connected while an older connection of its login was open. */
@@ -36,6 +44,10 @@ const maxConnections = 10_000;
 const connectTimeoutMs = 10_000;
 /** A packet of the largest payload with its topic and header. */
 const maxPacketBytes = maxPayloadBytes + 70_000;
+/** The list of a gateway's devices, as above. */
+const maxGatewayPacketBytes = maxGatewayPayloadBytes + 70_000;
+/** A gateway sends for many devices. */
+const gatewayShare = 8;
 /** A topic without subscribers: the station has handled the message by then, and no device may receive it. */
 const nowhere = '$station/taken';
 
@@ -76,7 +88,9 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
   const onTooLarge = (): void => dropped.drop('too_large', '');
   const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
-  const listening = { ...options, broker, maxConnections, maxPacketBytes, onTooLarge, onRefused };
+  const mostBytesOf = (client: Client): number =>
+    gatewayOf(options, state, client) === null ? maxPacketBytes : maxGatewayPacketBytes;
+  const listening = { ...options, broker, maxConnections, maxPacketBytes: mostBytesOf, onTooLarge, onRefused };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
     // Its timers would keep the process running.
     await closed(broker);
@@ -118,6 +132,8 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
     connectTimeout: connectTimeoutMs,
     authorizeSubscribe: (client, subscription, done) => {
       const name = names.get(client);
+      const gateway = gatewayOf(options, state, client);
+      if (gateway !== null) return done(null, isBelow(gateway.base, subscription.topic) ? subscription : null);
       const isOwn = stationTopicEnds.some(
         (end) => name !== undefined && subscription.topic === deviceTopic(stationId, name, end),
       );
@@ -133,7 +149,7 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
 
 /** The broker calls it before it acknowledges, so the acknowledgement waits for the disk. Also called for last wills, after a client closed. */
 function takePublished(
-  { handler, dropped }: BrokerOptions,
+  { handler, dropped, foreign }: BrokerOptions,
   state: BrokerState,
 ): NonNullable<AedesOptions['authorizePublish']> {
   const whenHandled = createSharedWait<() => void>((all) => {
@@ -149,18 +165,41 @@ function takePublished(
     packet.payload = Buffer.alloc(0);
     // The broker is closing, so these last wills do not mean that devices are offline.
     if (state.isClosing && client?.closed === true) return done();
+    const gateway = gatewayOf({ foreign }, state, client);
     const parsed = parseDeviceTopic(topic);
     const name = client === null ? undefined : state.names.get(client);
-    if (parsed !== null && parsed.externalId !== name) {
+    const isForeign = gateway === null ? parsed?.externalId !== name : !isBelow(gateway.base, topic);
+    if (parsed !== null && isForeign) {
       dropped.drop('foreign_device', topic);
       return done();
     }
+    const isWill = client?.closed === true && (gateway !== null || parsed?.end === 'heartbeat');
     // The last will of an older connection says nothing of a device that has a newer one.
-    if (client?.closed === true && parsed?.end === 'heartbeat' && isConnected(state, parsed.externalId)) return done();
-    const handle = (): void => whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
-    state.reading.whenDue(name ?? '', topic.length + payload.length, handle);
+    if (isWill && isConnected(state, name ?? '')) return done();
+    const handle = (): void => {
+      if (isForeign) {
+        dropped.drop('bad_topic', topic);
+        return done();
+      }
+      whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
+    };
+    const bytes = topic.length + payload.length;
+    state.reading.whenDue(name ?? '', gateway === null ? bytes : bytes / gatewayShare, handle);
   };
 }
+
+/** The gateway whose login a client has; null: it is none. */
+function gatewayOf(
+  { foreign }: Pick<BrokerOptions, 'foreign'>,
+  { names }: BrokerState,
+  client: Client | null,
+): ReturnType<ForeignDevices['findLogin']> {
+  const name = client === null ? undefined : names.get(client);
+  return name === undefined ? null : foreign.findLogin(name);
+}
+
+/** Whether a topic, or a filter of topics, is one of the tree below a base topic. */
+const isBelow = (base: string, topic: string): boolean => topic.startsWith(`${base}/`);
 
 const isConnected = ({ clients }: BrokerState, name: string): boolean =>
   [...(clients.get(name) ?? [])].some((client) => !client.closed);

@@ -1,5 +1,6 @@
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
+import type { GatewayLogin } from '../core/foreign-devices-port.ts';
 import {
   askDynsec,
   type DynsecAnswer as Answer,
@@ -24,6 +25,13 @@ export type Dynsec = {
   prepare(attempts: number, signal: AbortSignal): Promise<boolean>;
   /** Adds or renews logins, each with the right to its own topics alone. @throws (rejects) when the broker refuses. */
   add(logins: readonly DeviceLogin[]): Promise<void>;
+  /**
+   * Adds or renews the login of a gateway, with the right to its tree alone, which the backend gets too: the broker then ends its connection.
+   * @throws (rejects) when the broker refuses.
+   */
+  addGateway(login: GatewayLogin & { token: string }): Promise<void>;
+  /** Removes it, with the right of the backend to its tree. A missing login is not an error. */
+  removeGateway(login: GatewayLogin): Promise<void>;
   /** Removes a login; the broker ends its connection. A missing login is not an error. */
   remove(externalId: string): Promise<void>;
   /** Ends the connections of a login, which stays valid. */
@@ -47,11 +55,12 @@ export function createDynsec(options: DynsecOptions): Dynsec {
     const failed = (await ask(commands)).filter((answer) => answer.error !== undefined && !isSoAlready(answer));
     if (failed[0]) throw new Error(`The broker refuses ${failed[0].command}: ${failed[0].error}`);
   };
-  const hasRole = async (): Promise<boolean> => {
+  const rolesOf = async (): Promise<string[]> => {
     const [answer] = await ask([{ command: 'getClient', username }]);
     const client = answer?.data?.['client'] as { roles?: { rolename: string }[] } | undefined;
-    return client?.roles?.some(({ rolename }) => rolename === backendRole) ?? false;
+    return client?.roles?.map(({ rolename }) => rolename) ?? [];
   };
+  const hasRole = async (): Promise<boolean> => (await rolesOf()).includes(backendRole);
   return {
     prepare: async (attempts, signal) => {
       for (let attempt = 1; ; attempt++) {
@@ -81,6 +90,23 @@ export function createDynsec(options: DynsecOptions): Dynsec {
         await send(logins.slice(from, from + chunk).flatMap((login) => addingOf(stationId, login)));
       }
     },
+    addGateway: async ({ login, base, token }) => {
+      const rolename = gatewayRole(login);
+      await send([
+        ...removingGateway(login),
+        { command: 'createRole', rolename, acls: treeOf(base) },
+        { command: 'createClient', username: login, password: token, roles: [{ rolename }] },
+      ]);
+      // The broker disconnects a client whose rights change, here this one. So the answer may be lost.
+      const granting = ask([{ command: 'addClientRole', username, rolename }]);
+      await granting.catch(() => undefined);
+      if (!(await rolesOf()).includes(rolename)) throw new Error('The broker does not grant the backend its rights');
+    },
+    removeGateway: async ({ login }) => {
+      // As above.
+      await send(removingGateway(login)).catch(() => undefined);
+      await send(removingGateway(login));
+    },
     remove: (externalId) => send(removingOf(externalId)),
     // The broker ends the connections of a login that it disables.
     disconnect: (username) =>
@@ -95,6 +121,14 @@ export function createDynsec(options: DynsecOptions): Dynsec {
     },
   };
 }
+
+const gatewayRole = (login: string): string => `tree-${login}`;
+const treeOf = (base: string) =>
+  ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((type) => allow(type, `${base}/#`));
+const removingGateway = (login: string): Command[] => [
+  { command: 'deleteClient', username: login },
+  { command: 'deleteRole', rolename: gatewayRole(login) },
+];
 
 const roleOf = (externalId: string): string => `device-${externalId}`;
 const allow = (acltype: string, topic: string) => ({ acltype, topic, priority: 0, allow: true });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import { hashToken, newToken } from '../core/secrets.ts';
+import { noForeignDevices } from '../testing/no-gateways.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { connectDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
@@ -19,6 +20,7 @@ test('a command waits for a device that keeps its session, but not beyond its ex
     findTokenHash: async () => hashToken(login.token),
     unregistered: { mayLogIn: async () => false },
     expected: { mayLogIn: async () => false },
+    foreign: noForeignDevices,
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     clock: systemClock,
     dropped: createDroppedMessages({ clock: systemClock, logger: recordedLog() }),

@@ -3,6 +3,7 @@ import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
+import type { ForeignDevices, GatewayBroker } from '../core/foreign-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { MqttPorts } from './adapters/mqtt-server.ts';
@@ -15,9 +16,10 @@ import {
   trackOpenMessages,
 } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
-import { createDeviceDirectory } from './device-directory.ts';
+import { createDeviceDirectory, type KnownDevice } from './device-directory.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
+import { createForeignInlet, ownForm } from './foreign-inlet.ts';
 import { createForeignStations } from './foreign-stations.ts';
 import { createHistoryRate } from './history-rate.ts';
 import { createWills } from './wills.ts';
@@ -80,6 +82,7 @@ export type MqttParts = ReportFlowParts & {
   removedLogins: RemovedLogins;
   unregistered: UnregisteredDevices;
   expected: ExpectedDevices;
+  foreign: ForeignDevices;
   conditions: Pick<BackendConditions, 'set'>;
   disk: Disk;
 };
@@ -89,7 +92,7 @@ export type MqttParts = ReportFlowParts & {
  * was received.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { events, clock, logger } = parts;
+  const { stationId, foreign, events, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
   const dropped = createDroppedMessages({ clock, logger });
   const flow = await openReportFlow(starting, parts, dropped);
@@ -101,7 +104,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     flow.keeper.listening(now);
     if (now) logins?.checkAgain();
   };
-  const open = trackOpenMessages(bridge.receive);
+  const open = trackOpenMessages(createForeignInlet({ stationId, foreign, receive: bridge.receive }));
   // After the link is closed: devices do not repeat messages at QoS 0.
   starting.defer(() => {
     flow.writer.hurry();
@@ -113,6 +116,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
+  starting.use(foreign.attach(gatewayBroker(link, logins, (message) => open.receive(ownForm(stationId, message)))));
   for (const address of link.addresses) logger.event('mqtt_listening', { address });
   const running = starting.move();
   return {
@@ -140,22 +144,27 @@ function openBridge(opened: AsyncDisposableStack, parts: MqttParts, { flow, outg
     directory,
     types: parts.types,
     unregistered: parts.unregistered,
+    foreign: parts.foreign,
     foreignStations: opened.use(createForeignStations(parts)),
     writer,
     keeper,
     faults,
     history: opened.use(createHistoryRate({ events, now: clock.monotonic })),
     reconnects,
-    will: createWills({
-      presence: outgoing.presence,
-      // A replica does not know of every device whether it subscribes: there a will that nobody can judge counts.
-      counts: (deviceId, ageMs, doubtMs) => {
-        if (sharing === null) keeper.will(deviceId, ageMs, doubtMs);
-        else sharing.publishWill(deviceId, ageMs);
-      },
-      clock,
-      signal,
-    }),
+    will: willsOf(
+      parts,
+      keeper,
+      createWills({
+        presence: outgoing.presence,
+        // A replica does not know of every device whether it subscribes: there a will that nobody can judge counts.
+        counts: (deviceId, ageMs, doubtMs) => {
+          if (sharing === null) keeper.will(deviceId, ageMs, doubtMs);
+          else sharing.publishWill(deviceId, ageMs);
+        },
+        clock,
+        signal,
+      }),
+    ),
     dropped,
     publish: outgoing.publish,
     clock,
@@ -165,8 +174,34 @@ function openBridge(opened: AsyncDisposableStack, parts: MqttParts, { flow, outg
   return { bridge, reconnects };
 }
 
+type Will = (device: KnownDevice, ageMs: number) => void;
+
+/** Of a foreign device nobody is asked whether it is connected: its gateway has said it. */
+const willsOf =
+  ({ foreign }: MqttParts, keeper: ReportFlow['keeper'], own: Will): Will =>
+  (device, ageMs) =>
+    foreign.isForeign(device.externalId) ? keeper.will(device.id, ageMs) : own(device, ageMs);
+
+/** How gateways use the broker. */
+const gatewayBroker = (
+  link: BrokerLink,
+  logins: BrokerLogins | null,
+  receive: GatewayBroker['receive'],
+): GatewayBroker => ({
+  receive,
+  onBasesChanged: () => link.onBasesChanged?.(),
+  addLogin: async (login) => {
+    link.disconnect(login.login);
+    return link.addresses.length > 0 || ((await logins?.addGateway(login)) ?? false);
+  },
+  removeLogin: async (login) => {
+    link.disconnect(login.login);
+    await logins?.removeGateway(login);
+  },
+});
+
 /** How the rest of the backend uses the broker. */
-const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, clock }: MqttParts) => ({
+const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, foreign, clock }: MqttParts) => ({
   addresses: link.addresses,
   isReady: link.isReady,
   isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
@@ -178,6 +213,11 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
     await logins?.reconnect(externalId);
   },
   publishCommand: async (externalId: string, payload: Record<string, unknown>, expiresInMs: number) => {
+    if (foreign.isForeign(externalId)) {
+      const written = foreign.write(externalId, payload);
+      if (written === null) throw new Error('The gateway of this device has no such command');
+      return link.publish(written.topic, written.payload, expiresInMs);
+    }
     const { topic, text } = commandMessage(stationId, externalId, payload);
     await link.publish(topic, text, expiresInMs);
   },
@@ -196,7 +236,17 @@ const maxListed = 20;
 
 /** Null when the embedded broker checks logins itself, or when MQTT_URL has no login to manage them with. */
 async function openLogins(
-  { config, stationId, logins: known, removedLogins: removed, expected, sharing, devices, ...parts }: MqttParts,
+  {
+    config,
+    stationId,
+    logins: known,
+    removedLogins: removed,
+    expected,
+    foreign,
+    sharing,
+    devices,
+    ...parts
+  }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -207,7 +257,9 @@ async function openLogins(
   const password = config.password ?? decodeURIComponent(address.password);
   const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
-  const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
+  // Devices of gateways need no login.
+  const externalIds = async (): Promise<string[]> =>
+    (await devices.list()).map(({ external_id }) => external_id).filter((id) => !foreign.isForeign(id));
   const isGone = async (externalId: string): Promise<boolean> =>
     (await devices.findByExternalId(externalId)) === null && !(await expected.hasLogin(externalId));
   const shared = sharing === null ? {} : { exclusively: sharing.exclusively };
@@ -228,7 +280,7 @@ type LinkParts = {
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
-  { config, stationId, sharing, devices, unregistered, expected, disk, clock, logger }: MqttParts,
+  { config, stationId, sharing, devices, unregistered, expected, foreign, disk, clock, logger }: MqttParts,
   { handler, flow, dropped, authority, reconnects }: LinkParts,
 ): Promise<BrokerLink> {
   const { keeper, onReports } = flow;
@@ -240,6 +292,7 @@ async function openLink(
       authority,
       clientId: `station-${stationId}`,
       shared: null,
+      bases: foreign.bases,
       handler,
       waiting: flow.writer.waiting,
       clock,
@@ -261,6 +314,7 @@ async function openLink(
       findTokenHash,
       unregistered,
       expected,
+      foreign,
       handler,
       clock,
       dropped,

@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';
 import { deviceTopic } from '@station/protocol/topics';
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { databaseFaultOf } from '../core/storage-faults.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
@@ -21,6 +22,7 @@ export type ReportFlowParts = {
   /** Hears how writes end. */
   storage: { failed(error: unknown): void; written(): void };
   events: DeviceEvents;
+  foreign: Pick<ForeignDevices, 'isForeign'>;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -42,7 +44,7 @@ export async function openReportFlow(
   parts: ReportFlowParts,
   dropped: DroppedMessages,
 ): Promise<ReportFlow> {
-  const { sharing, devices, events, clock } = parts;
+  const { sharing, devices, events, foreign, clock } = parts;
   const onDisk = createEmitter<{ reports: readonly DeviceReport[]; before: StatesBefore | undefined }>();
   const states = createEmitter<WrittenStates>();
   onDisk.subscribe(({ reports, before }) =>
@@ -54,7 +56,9 @@ export async function openReportFlow(
   const faults = opened.use(createDeviceFaults({ devices: stored, events }));
   const { write } = writer;
   const isShared = sharing !== null;
-  const keeper = opened.use(createAvailabilityKeeper({ devices: stored, write, events, clock, isShared }));
+  const keeper = opened.use(
+    createAvailabilityKeeper({ devices: stored, write, events, isForeign: foreign.isForeign, clock, isShared }),
+  );
   onDisk.subscribe(({ reports, before }) => {
     keeper.written(reports);
     if (before === undefined) faults.written(reports);

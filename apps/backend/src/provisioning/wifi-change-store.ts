@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
+import { isOwnDevice } from '../store/device-store.ts';
 import type { Database, DatabaseTransaction, WifiChangesTable } from '../store/schema.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { WifiTarget } from './wifi-change-decide.ts';
@@ -88,7 +89,7 @@ async function createChange(
     .returning('id')
     .executeTakeFirst();
   if (added === undefined) return null;
-  const devices = await transaction.selectFrom('devices').select(['id', 'status']).execute();
+  const devices = await transaction.selectFrom('devices').select(['id', 'status']).where(isOwnDevice).execute();
   for (const { id: device_id, status } of devices) {
     const state = status === 'online' ? 'waiting' : 'offline';
     const target = { change_id: id, device_id, state, told_at: null, reason: null, changed_at: now } as const;

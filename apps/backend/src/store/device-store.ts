@@ -12,7 +12,11 @@ import { forgetUnregistered, removeDevice, type RemovedDeviceRow } from './remov
 import type { Database, DatabaseTransaction, DeviceStorageTable, DevicesTable } from './schema.ts';
 
 /** A device with what its history lost; null: nothing was counted yet. */
-export type DeviceRow = DevicesTable & { [K in keyof Losses]: Losses[K] | null };
+export type DeviceRow = DevicesTable & { [K in keyof Losses]: Losses[K] | null } & {
+  /** Null: it speaks with the station itself. */
+  gateway_id: string | null;
+  gone_at: number | null;
+};
 type Losses = Pick<
   DeviceStorageTable,
   'rate_events' | 'rate_values' | 'size_events' | 'size_values' | 'dropped_since' | 'dropped_at'
@@ -90,11 +94,13 @@ export function createDeviceStore({
     db
       .selectFrom('devices')
       .leftJoin('device_storage', 'device_storage.device_id', 'devices.id')
+      .leftJoin('gateway_devices', 'gateway_devices.external_id', 'devices.external_id')
       .selectAll('devices')
-      .select(losses);
+      .select(losses)
+      .select(['gateway_devices.gateway_id', 'gateway_devices.gone_at']);
 
   return {
-    list: async () => logged.over(await all().orderBy('name').orderBy('id').execute()),
+    list: async () => logged.over(await all().orderBy('devices.name').orderBy('devices.id').execute()),
     page: async (after, maxBytes, zones) => {
       // Compared as the list is ordered. SQLite knows the length of a text without reading it.
       const behind = after === null ? sql`1 = 1` : sql`(name, id) > (${after.name}, ${after.id})`;
@@ -104,12 +110,15 @@ export function createDeviceStore({
         db,
       );
       const ids = firstIds(sizes.rows.slice(0, pageRows), maxBytes);
-      const rows = ids.length === 0 ? [] : await all().where('id', 'in', ids).orderBy('name').orderBy('id').execute();
+      const rows =
+        ids.length === 0
+          ? []
+          : await all().where('devices.id', 'in', ids).orderBy('devices.name').orderBy('devices.id').execute();
       return { rows: logged.over(rows), isLast: ids.length === sizes.rows.length };
     },
-    findById: (id) => first(all().where('id', '=', id)),
+    findById: (id) => first(all().where('devices.id', '=', id)),
     findSeen: async (sight, id) => {
-      const device = await first(all().where('id', '=', id));
+      const device = await first(all().where('devices.id', '=', id));
       return device !== null && sees(sight, device.zone_id) ? device : null;
     },
     zoneOf: async (id) =>
@@ -121,7 +130,7 @@ export function createDeviceStore({
       const rows = await (zones === null ? query : query.where(inZones(zones))).execute();
       return new Set(rows.map(({ id }) => id));
     },
-    findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
+    findByExternalId: (externalId) => first(all().where('devices.external_id', '=', externalId)),
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
     provision: (device) => provisionDevice(db, device, clock.now()),
     accept: (device) => db.transaction().execute((transaction) => acceptDevice(transaction, device, clock.now())),
@@ -153,6 +162,9 @@ async function provisionDevice(
     return { id, token };
   });
 }
+
+/** A condition on `devices`: it speaks with the station itself, so it has firmware and a Wi-Fi of its own (ADR 82). */
+export const isOwnDevice: RawBuilder<SqlBool> = sql`devices.external_id not in (select external_id from gateway_devices)`;
 
 /** A condition on `zone_id`. */
 export const inZones = (zones: readonly string[]): RawBuilder<SqlBool> =>
@@ -223,9 +235,13 @@ export function toDevice(row: DeviceRow): DeviceBody {
     fault: fault && { code: fault.code, at: isoTime(fault.at), count: fault.count },
     firmwareVersion: row.firmware_version,
     chip: row.chip,
+    ...originOf(row),
     createdAt: isoTime(row.created_at),
   };
 }
+
+const originOf = ({ gateway_id: gatewayId, gone_at: goneAt }: DeviceRow): Pick<DeviceBody, 'origin'> =>
+  gatewayId === null ? {} : { origin: { gatewayId, dialect: 'zigbee2mqtt', isGone: goneAt !== null } };
 
 function toDropped(row: DeviceRow): DroppedHistory | null {
   const { dropped_since: since, dropped_at: at } = row;

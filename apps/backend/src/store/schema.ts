@@ -60,6 +60,8 @@ export type Schema = {
   provisionings: ProvisioningsTable;
   backup_files: BackupFilesTable;
   removed_devices: RemovedDevicesTable;
+  gateways: GatewaysTable;
+  gateway_devices: GatewayDevicesTable;
   unknown_devices: UnknownDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
@@ -215,6 +217,31 @@ type WifiChangeDevicesTable = {
   told_at: number | null;
   reason: string | null;
   changed_at: number;
+};
+
+/** Gateways of other systems (ADR 82). `base_topic`: the root of their tree; `token_hash`: SHA-256 (hex) of the password of their login. */
+export type GatewaysTable = {
+  id: string;
+  name: string;
+  dialect: string;
+  base_topic: string;
+  login: string;
+  token_hash: string;
+  created_at: number;
+};
+
+/** What a gateway has announced. */
+export type GatewayDevicesTable = {
+  external_id: string;
+  gateway_id: string;
+  /** As the gateway calls it. */
+  name: string;
+  /** JSON of a `DevicePlan`. */
+  plan: string;
+  /** 1: it became a device of the station. One that is none any more was removed by a person. */
+  was_added: number;
+  /** Since when the gateway does not announce it. */
+  gone_at: number | null;
 };
 
 /** Devices that were removed here, for good; a device that is added again leaves this table. */

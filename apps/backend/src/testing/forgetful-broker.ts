@@ -66,6 +66,7 @@ export const linkTo = (url: string) =>
     clientId: 'station',
     stationId: 's',
     shared: null,
+    bases: () => [],
     clock: systemClock,
     logger: recordedLog(),
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },

@@ -22,7 +22,7 @@ async function openServer(ports: MqttPorts = { plain: 0, tls: null }) {
     host: '127.0.0.1',
     ports,
     maxConnections: 1_000,
-    maxPacketBytes: 10_000,
+    maxPacketBytes: () => 10_000,
     onTooLarge: () => (counts.tooLarge += 1),
     onRefused: (reason, address) => counts.refused.push(`${reason} ${address}`),
     onError: (error) => assert.ifError(error),

@@ -14,8 +14,8 @@ export type MqttServerOptions = {
   host: string;
   ports: MqttPorts;
   maxConnections: number;
-  /** Largest packet with its topic and header. */
-  maxPacketBytes: number;
+  /** Largest packet of a client with its topic and header. */
+  maxPacketBytes: (client: Client) => number;
   /** A client that has logged in sent a larger one. */
   onTooLarge: () => void;
   /** A connection ended before its log-in. */
@@ -151,7 +151,7 @@ function boundPackets(
 ): void {
   const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
   const isTooLarge = (): boolean =>
-    parser._list.length > maxPacketBytes || (!hasLoggedIn() && socket.bytesRead > maxBytesBeforeLogIn);
+    parser._list.length > maxPacketBytes(client) || (!hasLoggedIn() && socket.bytesRead > maxBytesBeforeLogIn);
   socket.on('readable', () => {
     if (socket.destroyed || !isTooLarge()) return;
     if (hasLoggedIn()) onTooLarge();

@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { isoTime } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { StationError } from '@station/kit/station-error';
+import { after } from '@station/kit/timers';
+import type { Handshake } from '@station/protocol/device-messages';
+import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
+import type { ExpectedDevices } from '../core/expected-devices-port.ts';
+import type { ForeignDevices, GatewayBroker } from '../core/foreign-devices-port.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
+import type { Platform } from '../platform/module.ts';
+import type { AnnouncedDevice } from './dialect.ts';
+import {
+  createGatewayReader,
+  type GatewayMemory,
+  type KnownDevice,
+  type KnownGateway,
+  statusesOf,
+} from './gateway-reader.ts';
+import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
+import { writeCommand } from './zigbee2mqtt/payloads-decide.ts';
+
+/** Gateways as owner and admins manage them. */
+export type Gateways = {
+  list(): Promise<Gateway[]>;
+  /** @throws {StationError} `conflict`, `unavailable`. */
+  add(gateway: NewGateway): Promise<GatewayLoginSheet>;
+  /** A new password. @throws {StationError} `not_found`, `unavailable`. */
+  renewLogin(id: string): Promise<GatewayLoginSheet>;
+  /** Its devices leave with it. @throws {StationError} `not_found`, `unavailable`. */
+  remove(id: string): Promise<void>;
+};
+
+export type OpenGateways = { gateways: Gateways; foreign: ForeignDevices; expected: ExpectedDevices };
+
+type GatewayParts = Pick<Platform, 'events' | 'stationEvents'> & {
+  store: GatewayStore;
+  clock: Platform['host']['clock'];
+  logger: Platform['host']['logger'];
+  /** Several backends share the broker: no gateway can be added (ADR 82). */
+  isShared: boolean;
+};
+
+const maxGateways = 8;
+/** Names of devices are shorter than those of Zigbee2MQTT may be. */
+const longestName = 100;
+/** A gateway that was not heard so long after the start is not there. */
+const silenceMs = 3 * 60_000;
+
+type State = GatewayParts & {
+  memory: GatewayMemory;
+  broker: GatewayBroker | null;
+  write: (work: () => Promise<void>) => Promise<void>;
+};
+
+/** Opened before the broker, which must know their logins and topics. */
+export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
+  const { logger } = parts;
+  const { run } = createExclusiveRunner();
+  const write = (work: () => Promise<void>): Promise<void> =>
+    run(work).catch((error: unknown) => logger.failed('storing what a gateway announced', error));
+  const memory = await readMemory(parts.store);
+  const state: State = { ...parts, memory, broker: null, write };
+  return {
+    gateways: {
+      list: () => listGateways(state),
+      add: (gateway) => addGateway(state, gateway),
+      renewLogin: (id) => renewLogin(state, find(state, id)),
+      remove: (id) => removeGateway(state, find(state, id)),
+    },
+    foreign: foreignDevices(state),
+    expected: expectedDevices(state),
+  };
+}
+
+async function readMemory(store: GatewayStore): Promise<GatewayMemory> {
+  const rows = await store.list();
+  const memory: GatewayMemory = { gateways: new Map(rows.map((row) => [row.id, newGateway(row)])), devices: new Map() };
+  for (const kept of await store.devices()) {
+    const device: KnownDevice = { ...kept, availability: null, saidHash: null };
+    memory.devices.set(device.externalId, device);
+    const { byName } = memory.gateways.get(device.gatewayId) ?? {};
+    // A device that is gone has left its name to another one.
+    if (device.goneAt === null || byName?.has(device.name) === false) byName?.set(device.name, device);
+  }
+  return memory;
+}
+
+const newGateway = (row: GatewayRow): KnownGateway => ({ row, state: 'waiting', heardAt: null, byName: new Map() });
+
+function foreignDevices(state: State): ForeignDevices {
+  const { memory, store, write, clock } = state;
+  const { devices, gateways } = memory;
+  const read = createGatewayReader({
+    memory,
+    store,
+    write,
+    onChanged: (device, before, words) => follow(state, device, before, words),
+    onRemoved: (device) => write(() => leave(state, device)),
+    clock,
+  });
+  return {
+    bases: () => [...gateways.values()].map(({ row }) => row.base_topic),
+    findLogin: (login) => {
+      for (const { row } of gateways.values())
+        if (row.login === login) return { login, base: row.base_topic, tokenHash: row.token_hash };
+      return null;
+    },
+    isForeign: (externalId) => devices.has(externalId),
+    read,
+    write: (externalId, command) => {
+      const device = devices.get(externalId);
+      const gateway = device === undefined ? undefined : gateways.get(device.gatewayId);
+      if (device === undefined || gateway === undefined || device.goneAt !== null) return null;
+      const payload = writeCommand(device.plan, command);
+      return payload === null ? null : { topic: `${gateway.row.base_topic}/${device.name}/set`, payload };
+    },
+    attach: (broker) => {
+      state.broker = broker;
+      const waiting = after(silenceMs, () => {
+        for (const gateway of gateways.values()) if (gateway.state === 'waiting') void endWait(state, gateway);
+      });
+      return {
+        [Symbol.dispose]: () => {
+          state.broker = null;
+          waiting[Symbol.dispose]();
+        },
+      };
+    },
+  };
+}
+
+async function endWait({ broker }: State, gateway: KnownGateway): Promise<void> {
+  // One that is heard, but never says its state, is of an old release.
+  if (gateway.heardAt !== null) return;
+  gateway.state = 'offline';
+  for (const message of statusesOf(gateway)) void broker?.receive(message);
+}
+
+/** A device that a gateway announces is added with its first handshake; one that a person removed here is neither added nor told. */
+function expectedDevices(state: State): ExpectedDevices {
+  const { devices } = state.memory;
+  return {
+    mayLogIn: async () => false,
+    hasLogin: async () => false,
+    receive: async (externalId, handshake) => {
+      const device = devices.get(externalId);
+      if (device === undefined) return 'not_expected';
+      if (device.wasAdded || handshake === null) return 'expected';
+      return (await accept(state, device, handshake)) ? 'added' : 'expected';
+    },
+  };
+}
+
+async function accept(state: State, device: KnownDevice, words: Handshake): Promise<boolean> {
+  const { store, write, events, stationEvents, clock } = state;
+  const { externalId } = device;
+  let isAdded = false;
+  await write(async () => {
+    if (device.wasAdded) return;
+    const name = device.name.slice(0, longestName);
+    const deviceId = await store.accept(externalId, name, words, clock.now());
+    device.wasAdded = true;
+    isAdded = true;
+    stationEvents.note('device_added', { deviceId, name });
+    events.emit({ kind: 'added', deviceId, externalId, isLoginKept: true });
+  });
+  return isAdded;
+}
+
+async function follow(
+  { store, events }: State,
+  { externalId, name }: KnownDevice,
+  before: string,
+  words: AnnouncedDevice['words'],
+): Promise<void> {
+  const shorten = (text: string): string => text.slice(0, longestName);
+  const renamed = before === name ? null : await store.rename(externalId, shorten(before), shorten(name));
+  const deviceId = (await store.retype(externalId, words.type)) ?? renamed;
+  if (deviceId !== null) events.emit({ kind: 'changed', deviceId, externalId });
+}
+
+async function leave({ store, events, stationEvents, clock }: State, { externalId }: KeptDevice): Promise<void> {
+  const device = await store.leave(externalId, clock.now());
+  if (device === null) return;
+  events.emit({ kind: 'removed', deviceId: device.id, externalId });
+  stationEvents.note('device_removed', { deviceId: device.id, name: device.name });
+}
+
+async function listGateways({ memory, store }: State): Promise<Gateway[]> {
+  const present = await store.present();
+  return [...memory.gateways.values()].map((gateway) => toBody(memory, present, gateway));
+}
+
+function toBody(
+  { devices }: GatewayMemory,
+  present: ReadonlySet<string>,
+  { row, state, heardAt }: KnownGateway,
+): Gateway {
+  const own = [...devices.values()].filter(({ gatewayId }) => gatewayId === row.id);
+  return {
+    id: row.id,
+    name: row.name,
+    dialect: 'zigbee2mqtt',
+    baseTopic: row.base_topic,
+    login: row.login,
+    createdAt: isoTime(row.created_at),
+    state,
+    heardAt: heardAt === null ? null : isoTime(heardAt),
+    devices: own.filter(({ externalId }) => present.has(externalId)).length,
+    removedDevices: own.filter(({ externalId, wasAdded }) => wasAdded && !present.has(externalId)).length,
+  };
+}
+
+function find({ memory }: State, id: string): KnownGateway {
+  const gateway = memory.gateways.get(id);
+  if (gateway === undefined) throw new StationError('not_found', 'There is no such gateway.');
+  return gateway;
+}
+
+async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway): Promise<GatewayLoginSheet> {
+  const { memory, store, clock } = state;
+  refuse(state, baseTopic);
+  const token = newToken();
+  const row = await store.add({
+    name,
+    dialect,
+    base_topic: baseTopic,
+    login: `gateway-${randomBytes(5).toString('hex')}`,
+    token_hash: hashToken(token),
+    created_at: clock.now(),
+  });
+  const gateway = newGateway(row);
+  memory.gateways.set(row.id, gateway);
+  try {
+    return await giveLogin(state, gateway, token);
+  } catch (error) {
+    memory.gateways.delete(row.id);
+    await store.remove(row.id);
+    throw error;
+  }
+}
+
+function refuse({ memory, isShared }: State, baseTopic: string): void {
+  const all = [...memory.gateways.values()];
+  if (isShared) throw new StationError('conflict', 'A station of several backends takes no gateways.');
+  if (all.length >= maxGateways) throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
+  const isBelow = (one: string, other: string): boolean => `${one}/`.startsWith(`${other}/`);
+  const overlaps = all.find(({ row }) => isBelow(row.base_topic, baseTopic) || isBelow(baseTopic, row.base_topic));
+  if (overlaps !== undefined) throw new StationError('conflict', `"${overlaps.row.name}" has this base topic already.`);
+}
+
+async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayLoginSheet> {
+  const token = newToken();
+  const sheet = await giveLogin(state, gateway, token);
+  gateway.row.token_hash = hashToken(token);
+  await state.store.changeToken(gateway.row.id, gateway.row.token_hash);
+  return sheet;
+}
+
+async function giveLogin(state: State, gateway: KnownGateway, token: string): Promise<GatewayLoginSheet> {
+  const { login, base_topic: base } = gateway.row;
+  const isLoginMade = await asking(() => brokerOf(state).addLogin({ login, base, token }));
+  brokerOf(state).onBasesChanged();
+  return { gateway: toBody(state.memory, await state.store.present(), gateway), login, password: token, isLoginMade };
+}
+
+async function removeGateway(state: State, gateway: KnownGateway): Promise<void> {
+  const { memory, store, write } = state;
+  const { id, login, base_topic: base } = gateway.row;
+  await asking(() => brokerOf(state).removeLogin({ login, base }));
+  memory.gateways.delete(id);
+  brokerOf(state).onBasesChanged();
+  const own = [...memory.devices.values()].filter(({ gatewayId }) => gatewayId === id);
+  for (const device of own) memory.devices.delete(device.externalId);
+  await write(async () => {
+    for (const device of own) await leave(state, device);
+    await store.remove(id);
+  });
+}
+
+function brokerOf({ broker }: State): GatewayBroker {
+  if (broker === null) throw new StationError('unavailable', 'The broker is not there yet.');
+  return broker;
+}
+
+async function asking<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof StationError) throw cause;
+    throw new StationError('unavailable', 'The broker did not change the login.', { cause });
+  }
+}

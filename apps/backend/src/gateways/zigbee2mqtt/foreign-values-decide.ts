@@ -1,0 +1,28 @@
+import { ownValue } from '@station/protocol/own-value';
+
+/** Values from outside whose form nobody has checked. */
+
+export type Values = Readonly<Record<string, unknown>>;
+
+export const isRecord = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The text under a key; null for any other value, and for an empty text. */
+export function textIn(values: Values, key: string): string | null {
+  const value = ownValue(values, key);
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Characters that a name must not have: control characters, and those that turn the text around them. */
+const odd = /[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text as a name can have it, at most `most` characters; null: nothing is left. */
+export function plainText(text: string, most = 64): string | null {
+  const plain = text
+    .slice(0, most * 2)
+    .replace(odd, '')
+    .trim()
+    .slice(0, most)
+    .toWellFormed();
+  return plain === '' ? null : plain;
+}

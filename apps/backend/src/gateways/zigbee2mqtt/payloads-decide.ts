@@ -1,0 +1,156 @@
+import { isKeyLength } from '@station/protocol/device-messages';
+import { isInherited, ownValue, setOwnValue } from '@station/protocol/own-value';
+import type { DevicePlan, Property } from '../dialect.ts';
+import { isRecord, type Values } from './foreign-values-decide.ts';
+
+/** Payloads of a device as Zigbee2MQTT publishes and takes them, by the plan of its announcement. */
+
+/** What one payload says. `event`: somebody pressed a button. */
+export type ForeignReport = { state: Values; event: string | null };
+
+const maxDepth = 6;
+const maxKeys = 300;
+/** Of a value that is shown as a text. */
+const maxText = 4_096;
+/** The station knows it itself, and it would be a change with each message. */
+const left: readonly string[] = ['last_seen', 'elapsed', 'device'];
+
+/**
+ * Values that were announced are what the station's type says; any other one stays as it is, with its path as key.
+ * @param payload JSON of an object. Null: it is none.
+ */
+export function readState(plan: DevicePlan, payload: unknown): ForeignReport | null {
+  if (!isRecord(payload)) return null;
+  const reading: Reading = {
+    byPath: new Map(plan.properties.map((property) => [property.path.join('.'), property])),
+    keys: new Set(plan.properties.map(({ key }) => key)),
+    state: {},
+    count: 0,
+  };
+  for (const [name, value] of Object.entries(payload)) {
+    if (!left.includes(name) || reading.byPath.has(name)) readValue(reading, name, value, 0);
+  }
+  const { state } = reading;
+  const event = plan.eventKey === null ? null : ownValue(state, plan.eventKey);
+  return { state, event: typeof event === 'string' && event !== '' && event.length <= 128 ? event : null };
+}
+
+type Reading = {
+  byPath: ReadonlyMap<string, Property>;
+  keys: ReadonlySet<string>;
+  state: Record<string, unknown>;
+  count: number;
+};
+
+function readValue(reading: Reading, path: string, value: unknown, depth: number): void {
+  const property = reading.byPath.get(path);
+  const isFlat = property === undefined || property.kind !== 'json';
+  if (isRecord(value) && isFlat && depth < maxDepth) {
+    for (const [name, inner] of Object.entries(value)) readValue(reading, `${path}.${name}`, inner, depth + 1);
+    return;
+  }
+  if (property !== undefined) return put(reading, property.key, valueOf(property, value));
+  // A value that is not announced never takes the place of one that is.
+  if (!reading.keys.has(path)) put(reading, path, shownPlainly(value));
+}
+
+function put(reading: Reading, key: string, value: unknown): void {
+  if (reading.count >= maxKeys || !isKeyLength(key) || isInherited(key)) return;
+  reading.count += 1;
+  setOwnValue(reading.state, key, value);
+}
+
+function valueOf(property: Property, value: unknown): unknown {
+  if (value === null) return null;
+  switch (property.kind) {
+    case 'boolean':
+      if (isSame(value, property.on)) return true;
+      return isSame(value, property.off) ? false : shownPlainly(value);
+    case 'number':
+      return property.full !== undefined && typeof value === 'number'
+        ? percentOf(value, property.full)
+        : shownPlainly(value);
+    case 'enum':
+      return typeof value === 'string' ? shownPlainly(value) : textOf(value);
+    case 'text':
+    case 'json':
+      return property.kind === 'text' && typeof value === 'string' ? shownPlainly(value) : textOf(value);
+  }
+}
+
+/** A lamp that is on is never at 0 %. */
+function percentOf(value: number, full: number): number {
+  const percent = Math.round((value / full) * 100);
+  return value > 0 ? Math.max(1, percent) : percent;
+}
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other));
+
+/** Scalars as they are; a list or an object as its JSON. */
+function shownPlainly(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, maxText).toWellFormed();
+  return typeof value === 'object' && value !== null ? textOf(value) : value;
+}
+
+const textOf = (value: unknown): string => (JSON.stringify(value) ?? '').slice(0, maxText).toWellFormed();
+
+/**
+ * What is published on `<base>/<name>/set` for a command.
+ * @returns JSON of an object; null: the device has no such command, or its parameters say nothing.
+ */
+export function writeCommand(plan: DevicePlan, command: Values): string | null {
+  const { action, commandId: _id, ...params } = command;
+  const writes = typeof action === 'string' ? ownValue(plan.actions, action) : undefined;
+  if (writes === undefined) return null;
+  const payload: Record<string, unknown> = {};
+  for (const { path, value } of writes) setPath(payload, path, value);
+  for (const property of plan.properties) {
+    const value = ownValue(params, property.key);
+    if (value !== undefined && property.isSettable) setPath(payload, property.path, writtenValue(property, value));
+  }
+  return Object.keys(payload).length === 0 ? null : JSON.stringify(payload);
+}
+
+function writtenValue(property: Property, value: unknown): unknown {
+  switch (property.kind) {
+    case 'boolean':
+      return value === true ? property.on : property.off;
+    case 'number':
+      return property.full !== undefined && typeof value === 'number'
+        ? Math.round((value / 100) * property.full)
+        : value;
+    case 'enum':
+      return property.values.find((one) => String(one) === value) ?? value;
+    case 'text':
+      return value;
+    case 'json':
+      return parsed(value);
+  }
+}
+
+/** A text that is no JSON is written as it is. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function setPath(payload: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [name = '', ...rest] = path;
+  if (rest.length === 0) return setOwnValue(payload, name, value);
+  const known = ownValue(payload, name);
+  const inner: Record<string, unknown> = isRecord(known) ? known : {};
+  if (inner !== known) setOwnValue(payload, name, inner);
+  setPath(inner, rest, value);
+}
+
+/** `{"state":"online"}`, or the text alone as older releases publish it. Null: it says neither. */
+export function readAvailability(text: string): 'online' | 'offline' | null {
+  const payload = parsed(text);
+  const state = isRecord(payload) ? payload['state'] : payload;
+  return state === 'online' || state === 'offline' ? state : null;
+}

@@ -1,0 +1,11 @@
+import type { ForeignDevices } from '../core/foreign-devices-port.ts';
+
+/** There are no gateways. */
+export const noForeignDevices: ForeignDevices = {
+  bases: () => [],
+  findLogin: () => null,
+  isForeign: () => false,
+  read: () => ({ messages: [], stored: null }),
+  write: () => null,
+  attach: () => ({ [Symbol.dispose]: () => undefined }),
+};

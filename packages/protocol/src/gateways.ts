@@ -1,0 +1,44 @@
+import { type Static, Type } from 'typebox';
+import { Nullable } from './nullable.ts';
+import { Id, Time } from './rest.ts';
+
+/** Gateways of other systems (contracts, section 16). */
+
+const closed = { additionalProperties: false } as const;
+
+export const Dialect = Type.Enum(['zigbee2mqtt']);
+
+/** Levels of a topic; the station's own are refused. */
+const BaseTopic = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!station(/|$))[\\w-]+(/[\\w-]+)*$' });
+const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
+
+export const Gateway = Type.Object({
+  id: Id,
+  name: Type.String(),
+  dialect: Dialect,
+  baseTopic: Type.String(),
+  login: Type.String({ description: 'User name at the broker.' }),
+  createdAt: Time,
+  state: Type.Enum(['waiting', 'online', 'offline'], {
+    description: 'waiting: nothing was heard of it since the station started.',
+  }),
+  heardAt: Nullable(Time),
+  devices: Type.Integer({ description: 'Announced, and devices of the station.' }),
+  removedDevices: Type.Integer({ description: 'Announced, and removed by people here.' }),
+});
+export type Gateway = Static<typeof Gateway>;
+export const Gateways = Type.Array(Gateway);
+
+export const NewGateway = Type.Object({ name: GatewayName, dialect: Dialect, baseTopic: BaseTopic }, closed);
+export type NewGateway = Static<typeof NewGateway>;
+
+/** Shown once. */
+export const GatewayLoginSheet = Type.Object({
+  gateway: Gateway,
+  login: Type.String(),
+  password: Type.String(),
+  isLoginMade: Type.Boolean({
+    description: 'false: another system manages the logins of the broker; a person must make this one there.',
+  }),
+});
+export type GatewayLoginSheet = Static<typeof GatewayLoginSheet>;
