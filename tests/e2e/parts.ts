@@ -77,6 +77,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('web/device-types', web, 'packages/protocol/src')),
   inOwnNetwork(part('web/unknown-devices', web, `${backend}/devices`)),
   inOwnNetwork(part('backend/browser', web, `${backend}/http`, `${backend}/socket`)),
+  part('gateways/zigbee2mqtt', `${backend}/gateways`, `${backend}/mqtt`),
   part('device-types', `${backend}/devices`, 'packages/protocol/src', `${web}/src/features/devices`),
   part('cloud/process', `${backend}/cloud`, 'simulators/cloud'),
   part('cloud/life', `${backend}/cloud`, 'simulators/cloud'),
