@@ -170,7 +170,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await see(/^The station does not know where it is\./);
     // Nothing is lost when the page is left: the draft waits, also over a reload.
     await page.getByRole('link', { name: 'Set its place in Settings' }).click();
-    await headlineIs('Settings');
+    await headlineIs('Home and zones');
     await page.reload();
     await go('Automations');
     await see('You began an automation that is not saved.');
@@ -184,8 +184,8 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await go('Automations');
     await page.getByRole('link', { name: 'New automation' }).waitFor();
     assert.equal(await page.getByText('You began an automation that is not saved.').count(), 0);
-    await go('Settings');
-    await headlineIs('Settings');
+    await goBySettings(page, 'Home and zones');
+    await headlineIs('Home and zones');
   });
 
   it('I tell the station where it is, by a city nearby', async () => {
