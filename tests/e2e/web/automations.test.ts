@@ -301,6 +301,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await asked.getByText('Dusk', { exact: true }).waitFor();
     await asked.getByRole('button', { name: 'Remove zone' }).click();
     await asked.waitFor({ state: 'detached' });
+    await go('Home');
     await turn('Ceiling lamp', true);
     await page.getByText('An automation no longer works').first().waitFor();
     await look(page, '43f-broken-home');

@@ -25,7 +25,8 @@ test('a draft outlives its page, and nothing stays when it is forgotten', () => 
 
 test('two tabs keep their drafts beside each other, the latest twenty', () => {
   const { page } = browser();
-  const [first, second] = [page(), page()];
+  const first = page();
+  const second = page();
   first.set('a', 1);
   second.set('b', 2);
   assert.deepEqual([page().get('a'), page().get('b')], [1, 2]);
