@@ -11,6 +11,9 @@ const ManualPage = lazy(async () => ({
   default: (await import('../features/provisioning/manual-page.tsx')).ManualPage,
 }));
 const UsbPage = lazy(async () => ({ default: (await import('../features/provisioning/usb-page.tsx')).UsbPage }));
+const GatewaysPage = lazy(async () => ({
+  default: (await import('../features/provisioning/gateways-page.tsx')).GatewaysPage,
+}));
 const ListPage = lazy(async () => ({ default: (await import('../features/provisioning/list-page.tsx')).ListPage }));
 
 /** The ways to add a device, each with an address of its own; the devices' own parts are handed in. */
@@ -19,5 +22,6 @@ export function AddDevicePage({ way }: { way: string | undefined }) {
   if (way === 'manual') return <ManualPage parts={parts} />;
   if (way === 'usb') return <UsbPage />;
   if (way === 'list') return <ListPage />;
+  if (way === 'gateways') return <GatewaysPage />;
   return <AddPage parts={parts} waiting={waiting} />;
 }

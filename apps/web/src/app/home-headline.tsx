@@ -5,8 +5,9 @@ import type { Status } from '@station/protocol/agent-api';
 import type { Device } from '@station/protocol/devices';
 import type { Reading } from '../api/reading.ts';
 import { useUser } from '../api/services.ts';
-import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
+import { headHeight, HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, toneOf } from '../features/station/health.ts';
+import { classNames } from '../ui/class-names.ts';
 import { type Tone, ToneDisc } from '../ui/tone.tsx';
 import type { Thing } from './home-attention.ts';
 
@@ -61,7 +62,7 @@ export function HomeHeadline({
 function Line({ tone, words, more = '', onOpen }: { tone: Tone; words: string; more?: string; onOpen?: () => void }) {
   const { t } = useTranslation();
   return (
-    <div className="flex items-center gap-4">
+    <div className={classNames('flex items-center gap-4', headHeight)}>
       <ToneDisc tone={tone} large />
       <div className="min-w-0">
         <h1 aria-live="polite" className="text-title font-strong md:text-value">

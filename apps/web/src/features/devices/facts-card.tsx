@@ -9,6 +9,7 @@ import { TimeAgo } from '../../ui/sentence.tsx';
 export function FactsCard({ device, firmware }: { device: Device; firmware: ReactNode }) {
   const { t } = useTranslation();
   const nameOf = useTypeName();
+  const system = 'Zigbee2MQTT';
   return (
     <details className="group rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6">
       <summary className="-m-2 flex min-h-11 cursor-pointer list-none items-center justify-between gap-4 rounded-xl p-2 hover:bg-sunken">
@@ -19,6 +20,12 @@ export function FactsCard({ device, firmware }: { device: Device; firmware: Reac
         <Fact name={t('devicePage.facts.type')} value={nameOf(device.type)} />
         {device.chip !== null && <Fact name={t('devicePage.facts.chip')} value={device.chip} />}
         <Fact name={t('devicePage.facts.id')} value={device.externalId} />
+        {device.origin && (
+          <Fact
+            name={t('devicePage.facts.origin')}
+            value={device.origin.isGone ? t('devicePage.facts.originGone', { system }) : system}
+          />
+        )}
         {device.firmwareVersion !== null && (
           <Fact name={t('devicePage.facts.firmware')} value={device.firmwareVersion} />
         )}

@@ -1,4 +1,4 @@
-import { CirclePlus, FileSpreadsheet, Keyboard, Usb } from 'lucide-react';
+import { CirclePlus, FileSpreadsheet, Keyboard, Network, Usb } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -220,6 +220,12 @@ function OtherWays({ waiting }: { waiting: number }) {
           icon={FileSpreadsheet}
           title={t('provisioning.other.list.title')}
           help={t('provisioning.other.list.help')}
+        />
+        <LinkRow
+          href="/add/gateways"
+          icon={Network}
+          title={t('provisioning.other.gateways.title')}
+          help={t('provisioning.other.gateways.help')}
         />
       </div>
     </Card>

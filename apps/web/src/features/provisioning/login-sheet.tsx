@@ -1,9 +1,8 @@
-import { Check, Copy } from 'lucide-react';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useId, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceLoginSheet } from '@station/protocol/provisioning';
-import { copyText } from '../../ui/copy-text.ts';
 import { QrCode } from '../../ui/qr-code.tsx';
+import { CopiedValue } from './copied-value.tsx';
 
 /** What a person enters into the device's own page, each value to be copied, and all of it as a QR code. */
 export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSheet }) {
@@ -33,7 +32,7 @@ export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSh
       <div className="grid items-start gap-6 sm:grid-cols-[1fr_minmax(0,11rem)]">
         <dl className="divide-y divide-line">
           {values.map(({ what, value }) => (
-            <Value key={what} what={what} value={value} />
+            <CopiedValue key={what} what={what} value={value} />
           ))}
         </dl>
         <div className="mx-auto w-full max-w-48">
@@ -42,34 +41,5 @@ export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSh
         </div>
       </div>
     </section>
-  );
-}
-
-function Value({ what, value }: { what: string; value: string }) {
-  const { t } = useTranslation();
-  const shown = useRef<HTMLSpanElement>(null);
-  const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
-  const copy = async (): Promise<void> => setCopied((await copyText(value, shown.current)) ? 'yes' : 'refused');
-  return (
-    <div className="py-2 first:pt-0">
-      <dt className="text-small text-ink-soft">{what}</dt>
-      <dd className="flex items-center gap-3">
-        <span ref={shown} className="min-w-0 flex-1 font-mono break-all select-all">
-          {value}
-        </span>
-        <button
-          type="button"
-          aria-label={t('provisioning.sheet.copy', { what })}
-          onClick={() => void copy()}
-          className="grid size-11 shrink-0 place-items-center rounded-xl text-accent hover:bg-accent-soft"
-        >
-          {copied === 'yes' ? <Check aria-hidden className="size-5" /> : <Copy aria-hidden className="size-5" />}
-        </button>
-      </dd>
-      <dd role="status" className="text-small text-ink-soft empty:hidden">
-        {copied === 'yes' && t('provisioning.sheet.copied')}
-        {copied === 'refused' && t('provisioning.sheet.notCopied')}
-      </dd>
-    </div>
   );
 }

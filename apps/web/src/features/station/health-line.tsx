@@ -2,6 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
 import { dot } from '../../i18n/words.ts';
 import { Skeleton } from '../../ui/card.tsx';
+import { classNames } from '../../ui/class-names.ts';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
@@ -13,7 +14,7 @@ export function HealthLine({ status }: { status: Status }) {
   const health = healthOf(status);
   const tone = toneOf(health);
   return (
-    <div className="flex items-center gap-4">
+    <div className={classNames('flex items-center gap-4', headHeight)}>
       <ToneDisc tone={tone} large />
       <div className="min-w-0">
         <h1 aria-live="polite" className="text-title font-strong md:text-value">
@@ -35,11 +36,14 @@ function LastCheck({ at }: { at: string | null }) {
   return <Sentence text={(time) => t('health.checked', { time })} slot={<TimeAgo at={at} />} />;
 }
 
+/** So that nothing below moves when the words come. */
+export const headHeight = 'min-h-19 md:min-h-18';
+
 /** In the place of the health line, before it is known. */
 export function HealthSkeleton() {
   const { t } = useTranslation();
   return (
-    <div className="flex items-center gap-4">
+    <div className={classNames('flex items-center gap-4', headHeight)}>
       <h1 className="sr-only">
         <span role="status">{t('app.loading')}</span>
       </h1>

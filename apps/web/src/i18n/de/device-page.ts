@@ -55,6 +55,8 @@ export const devicePage = {
   },
   facts: {
     title: 'Einzelheiten',
+    origin: 'Kommt von',
+    originGone: '{{system}}, das es nicht mehr aufführt',
     type: 'Typ',
     firmware: 'Firmware',
     chip: 'Chip',

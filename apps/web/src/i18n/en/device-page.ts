@@ -52,6 +52,8 @@ export const devicePage = {
   },
   facts: {
     title: 'Details',
+    origin: 'Comes from',
+    originGone: '{{system}}, which does not list it any more',
     type: 'Type',
     firmware: 'Firmware',
     chip: 'Chip',

@@ -56,6 +56,8 @@ export const devicePage = {
   },
   facts: {
     title: 'Szczegóły',
+    origin: 'Pochodzi z',
+    originGone: '{{system}}, które już go nie wymienia',
     type: 'Typ',
     firmware: 'Firmware',
     chip: 'Układ',

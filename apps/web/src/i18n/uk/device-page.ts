@@ -56,6 +56,8 @@ export const devicePage = {
   },
   facts: {
     title: 'Подробиці',
+    origin: 'Джерело',
+    originGone: '{{system}}, який більше його не показує',
     type: 'Тип',
     firmware: 'Прошивка',
     chip: 'Чип',

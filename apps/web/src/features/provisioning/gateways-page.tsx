@@ -1,0 +1,176 @@
+import { Network, Plus } from 'lucide-react';
+import { useEffect, useId, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Gateway, type GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
+import { useReading } from '../../api/reading.ts';
+import { useServices } from '../../api/services.ts';
+import { dot } from '../../i18n/words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
+import { useConfirm } from '../../ui/confirm.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
+import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { type Tone, ToneIcon } from '../../ui/tone.tsx';
+import { CopiedValue } from './copied-value.tsx';
+import { WayPage } from './page-frame.tsx';
+import { useProvisioning } from './provisioning.ts';
+
+const gatewaysKey = ['gateways'];
+
+/** Devices of other systems come through a gateway: which are connected, and connecting another one. */
+export function GatewaysPage() {
+  const { t } = useTranslation();
+  return (
+    <WayPage title={t('provisioning.gateways.title')} lead={t('provisioning.gateways.lead')}>
+      <Connections />
+    </WayPage>
+  );
+}
+
+function Connections() {
+  const { t } = useTranslation();
+  const { queries } = useServices();
+  // The login is a secret: it goes with the page.
+  const [sheet, setSheet] = useState<GatewayLoginSheet | null>(null);
+  const view = useReading(gatewaysKey, 'GET /api/gateways', { isBusy: () => sheet !== null });
+  const onSheet = (made: GatewayLoginSheet): void => {
+    setSheet(made);
+    void queries.invalidateQueries({ queryKey: gatewaysKey });
+  };
+  if (view.kind === 'loading')
+    return (
+      <div role="status" aria-label={t('app.loading')}>
+        <Skeleton className="h-64 rounded-2xl" />
+      </div>
+    );
+  if (view.kind === 'fault') return <ReadFault title={t('provisioning.gateways.fault')} {...view} />;
+  const usable = view.freshness.kind !== 'stale';
+  return (
+    <>
+      {sheet !== null && <Sheet key={sheet.password} sheet={sheet} />}
+      {view.value.map((gateway) => (
+        <GatewayCard key={gateway.id} gateway={gateway} usable={usable} onSheet={onSheet} />
+      ))}
+      <ConnectCard isFirst={view.value.length === 0} usable={usable} onSheet={onSheet} />
+    </>
+  );
+}
+
+const tones: Readonly<Record<Gateway['state'], Tone>> = { online: 'ok', waiting: 'working', offline: 'attention' };
+
+type CardProps = { usable: boolean; onSheet: (sheet: GatewayLoginSheet) => void };
+
+function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gateway }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const [question, ask] = useConfirm();
+  const { id, name, baseTopic, state, devices } = gateway;
+  const askForLogin = (): void =>
+    ask({
+      title: t('provisioning.gateways.renewTitle', { name }),
+      text: <p>{t('provisioning.gateways.renewHelp')}</p>,
+      confirm: t('provisioning.gateways.renew'),
+      kind: 'primary',
+      run: async () => onSheet(await session.call('POST /api/gateways/:id/login', { params: { id } })),
+    });
+  const askToRemove = (): void =>
+    ask({
+      title: t('provisioning.gateways.removeTitle', { name }),
+      text: <p>{t('provisioning.gateways.removeHelp', { count: devices })}</p>,
+      confirm: t('provisioning.gateways.remove'),
+      run: async () => {
+        await session.call('DELETE /api/gateways/:id', { params: { id } });
+        await queries.invalidateQueries({ queryKey: gatewaysKey });
+      },
+    });
+  return (
+    <Card title={name}>
+      <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{['Zigbee2MQTT', baseTopic].join(dot)}</p>
+      <p className="flex gap-2">
+        <ToneIcon tone={tones[state]} className="mt-0.5" />
+        {[t(`provisioning.gateways.states.${state}`), t('provisioning.gateways.devices', { count: devices })].join(dot)}
+      </p>
+      <div className="mt-4 flex flex-wrap gap-3">
+        <Button disabled={!usable} onClick={askForLogin}>
+          {t('provisioning.gateways.renew')}
+        </Button>
+        <Button disabled={!usable} onClick={askToRemove}>
+          {t('provisioning.gateways.remove')}
+        </Button>
+      </div>
+      {question}
+    </Card>
+  );
+}
+
+function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolean }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const form = useForm({
+    body: { properties: { name: NewGateway.properties.name, baseTopic: NewGateway.properties.baseTopic } },
+    fields: ['name', 'baseTopic'],
+    usable,
+    send: (texts) => session.call('POST /api/gateways', { body: { ...texts, dialect: 'zigbee2mqtt' } }),
+    onDone: onSheet,
+  });
+  return (
+    <Card title={t(isFirst ? 'provisioning.gateways.connect' : 'provisioning.gateways.connectAnother')}>
+      <form {...form.props} className="space-y-4">
+        <Field
+          label={t('provisioning.gateways.name')}
+          {...form.field('name')}
+          defaultValue="Zigbee"
+          autoComplete="off"
+        />
+        <Field
+          label={t('provisioning.gateways.baseTopic')}
+          help={t('provisioning.gateways.baseTopicHelp')}
+          {...form.field('baseTopic')}
+          defaultValue="zigbee2mqtt"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+        {form.problem && <ProblemNote problem={form.problem} />}
+        <Button type="submit" kind="primary" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
+          <Plus aria-hidden className="size-5" />
+          {t('provisioning.gateways.make')}
+        </Button>
+      </form>
+      <p className="mt-4 text-small text-ink-soft">{t('provisioning.gateways.notYet')}</p>
+    </Card>
+  );
+}
+
+/** What a person enters into the settings of the gateway; the password is shown once. */
+function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: GatewayLoginSheet }) {
+  const { t } = useTranslation();
+  const id = useId();
+  const shown = useRef<HTMLElement>(null);
+  const view = useProvisioning();
+  const broker = view.kind === 'shown' ? view.value.broker : null;
+  // The button that asked for it is gone, or far below.
+  useEffect(() => shown.current?.focus(), []);
+  return (
+    <section
+      ref={shown}
+      tabIndex={-1}
+      aria-labelledby={id}
+      className="rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6"
+    >
+      <h2 id={id} className="flex items-center gap-2 font-strong break-words">
+        <Network aria-hidden className="size-5 shrink-0" />
+        {t('provisioning.gateways.sheet', { name: gateway.name })}
+      </h2>
+      <p className="mt-1 mb-4 text-small text-ink-soft">{t('provisioning.gateways.sheetHelp')}</p>
+      <dl className="divide-y divide-line">
+        {broker && <CopiedValue what="server" value={`mqtt://${broker.host}:${broker.port}`} />}
+        <CopiedValue what="base_topic" value={gateway.baseTopic} />
+        <CopiedValue what="user" value={login} />
+        <CopiedValue what="password" value={password} />
+      </dl>
+      {!isLoginMade && <p className="mt-4">{t('provisioning.gateways.notMade')}</p>}
+    </section>
+  );
+}

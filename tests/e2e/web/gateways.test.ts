@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
+import { announcement, colourLamp } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
+import { type SimulatedZigbee2Mqtt, startZigbee2Mqtt } from '@station/backend/testing/simulated-zigbee2mqtt';
+import { owner, runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
+import { needPackages } from '../../rig/debian.ts';
+import { systemEnv, waitFor } from '../../rig/program.ts';
+import { logIn, look, openBrowser, openPerson, type Person, textOn } from './browser.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** From the first connection to its end; each journey continues from the previous one. */
+describe('devices of other systems in the web app, in a real Chromium', { timeout: 600_000 }, () => {
+  const day = new AsyncDisposableStack();
+  let station: RunningBackend;
+  let bridge: SimulatedZigbee2Mqtt;
+  let browser: Browser;
+  let olena: Person;
+  let page: Page;
+
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+  const see = (text: string | RegExp) => textOn(page, text);
+  const valueOf = async (name: string): Promise<string> => {
+    const term = page.getByText(name, { exact: true });
+    return (await term.locator('xpath=following-sibling::dd[1]/span').innerText()).trim();
+  };
+  const openGateways = async (): Promise<void> => {
+    await page.goto('/add');
+    await page.getByRole('link', { name: /^Other systems/ }).click();
+    await page.getByRole('heading', { level: 1, name: 'Other systems' }).waitFor();
+  };
+
+  before(async () => {
+    await needPackages(['chromium']);
+    if (await isWebStale(root)) {
+      const path = process.env['PATH'] ?? '';
+      await buildWeb({ root, path, home: systemEnv['HOME'] ?? '/root', signal: AbortSignal.timeout(300_000) });
+    }
+    station = day.use(await runBackend({ env: { WEB_DIR: join(root, 'dist/web') } }));
+    await station.setUp();
+    browser = day.use(await openBrowser());
+    olena = day.use(await openPerson(browser, station.backend.url, 'en-GB'));
+    page = olena.page;
+    await logIn(page, owner);
+  });
+  after(() => day.disposeAsync());
+
+  it('I connect a Zigbee2MQTT: what it needs is shown once, and a topic of the station itself is refused', async () => {
+    await openGateways();
+    await page.getByLabel('Base topic').fill('station/mine');
+    await press('Create its login');
+    assert.equal(await page.getByLabel('Base topic').getAttribute('aria-invalid'), 'true');
+    await page.getByLabel('Base topic').fill('zigbee2mqtt');
+    await press('Create its login');
+    await page.getByRole('heading', { name: 'Login for Zigbee' }).waitFor();
+    await see('Not heard yet');
+    await look(page, 'gateways-1-login');
+    const login = { username: await valueOf('user'), password: await valueOf('password') };
+    assert.equal(await valueOf('base_topic'), 'zigbee2mqtt');
+    assert.match(await valueOf('server'), /^mqtt:\/\/.+:\d+$/);
+    bridge = day.use(
+      await startZigbee2Mqtt(station.backend.mqttAddress ?? '', login, [
+        {
+          entry: {
+            ...announcement({ definition: colourLamp }),
+            ieee_address: '0x00158d0000000001',
+            friendly_name: 'Hall lamp',
+          },
+          state: { state: 'OFF', brightness: 0 },
+        },
+      ]),
+    );
+    await page.reload();
+    await see(/^Connected · 1 device$/);
+    assert.equal(await page.getByText('password', { exact: true }).count(), 0, 'shown once');
+  });
+
+  it('its lamp is at home like all others: I switch it, and it confirms', async () => {
+    await bridge.report('Hall lamp', { state: 'OFF', brightness: 0 });
+    await go('Home');
+    const lamp = page.getByRole('switch', { name: 'Hall lamp', exact: true });
+    await lamp.click();
+    await page
+      .getByRole('switch', { name: 'Hall lamp', exact: true, checked: true })
+      .and(page.locator(':not([aria-busy])'))
+      .waitFor();
+    assert.deepEqual(bridge.commands, [{ name: 'Hall lamp', payload: { state: 'ON' } }]);
+    await look(page, 'gateways-2-home');
+  });
+
+  it('its page says where it comes from', async () => {
+    await go('Devices');
+    await page
+      .getByRole('link', { name: /Hall lamp/ })
+      .first()
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'Hall lamp' }).waitFor();
+    await page.getByText('Details', { exact: true }).click();
+    await see('Comes from');
+    await see('Zigbee2MQTT');
+    await look(page, 'gateways-3-device');
+  });
+
+  it('a new password ends the one before, and after I disconnect it its lamp is gone', async () => {
+    await openGateways();
+    await press('New password');
+    await page.getByRole('dialog').getByRole('button', { name: 'New password' }).click();
+    await page.getByRole('heading', { name: 'Login for Zigbee' }).waitFor();
+    await waitFor('the login of before to end', async () => !bridge.client.connected);
+    await press('Disconnect');
+    const asked = page.getByRole('dialog', { name: 'Disconnect Zigbee?' });
+    await asked.getByText('Its device leaves the station, with its history.').waitFor();
+    await asked.getByRole('button', { name: 'Disconnect' }).click();
+    await asked.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Connect a Zigbee2MQTT' }).waitFor();
+    await go('Devices');
+    await page.getByText('Hall lamp').first().waitFor({ state: 'detached' });
+  });
+
+  it('the browser reported no fault', () => {
+    assert.deepEqual(olena.complaints, []);
+  });
+});
