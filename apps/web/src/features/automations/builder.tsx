@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { InstantCondition, TriggerData } from '@station/protocol/automation-flow';
 import type { Automation, RunMode } from '@station/protocol/automations';
-import { useKeeping, useKeptDraft } from '../../api/drafts.ts';
+import { useKeeping, useKeptDraft } from '../../api/kept-draft.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';

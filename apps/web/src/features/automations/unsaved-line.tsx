@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { useHasDraft } from '../../api/drafts.ts';
+import { useHasDraft } from '../../api/kept-draft.ts';
 import { LinkButton } from '../../ui/links.tsx';
 import { placeOfDraft } from './draft.ts';
 

@@ -6,7 +6,7 @@ import { useLocation } from 'wouter';
 import { isManager } from '@station/protocol/roles';
 import type { Scene, SceneCommand } from '@station/protocol/scenes';
 import { useDevices } from '../../api/devices.ts';
-import { useKeeping, useKeptDraft } from '../../api/drafts.ts';
+import { useKeeping, useKeptDraft } from '../../api/kept-draft.ts';
 import { useScenes } from '../../api/scenes.ts';
 import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
