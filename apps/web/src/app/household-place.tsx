@@ -7,5 +7,6 @@ import { HouseholdPage } from '../features/settings/household-page.tsx';
 /** Name, time zone, place and zones of the household. */
 export function HouseholdPlace() {
   const zones = useZones();
-  return <HouseholdPage zones={zones && <ZonesCard zones={zones} usable={isManager(useUser().role)} />} />;
+  const mayManage = isManager(useUser().role);
+  return <HouseholdPage zones={zones && <ZonesCard zones={zones} usable={mayManage} />} />;
 }
