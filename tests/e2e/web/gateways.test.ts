@@ -46,6 +46,7 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
     olena = day.use(await openPerson(browser, station.backend.url, 'en-GB'));
     page = olena.page;
     await logIn(page, owner);
+    await page.getByRole('navigation').first().waitFor();
   });
   after(() => day.disposeAsync());
 
