@@ -203,8 +203,8 @@ describe('encryption of an installed station', () => {
       await page.getByRole('button', { name: 'Log in', exact: true }).click();
       await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
       assert.equal((await socket).url(), `wss://${name}/ws`);
-      await page.goto(`http://${name}/settings`);
-      await page.waitForURL(`https://${name}/settings`, { timeout: timeoutMs });
+      await page.goto(`http://${name}/settings/about`);
+      await page.waitForURL(`https://${name}/settings/about`, { timeout: timeoutMs });
       await page.getByRole('link', { name: /Encrypted connection/ }).waitFor({ timeout: timeoutMs });
     });
 
