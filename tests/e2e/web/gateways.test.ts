@@ -76,7 +76,7 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
       ]),
     );
     await page.reload();
-    await see(/^Connected · 1 device$/);
+    await see(/^Connected.+1 device$/);
     assert.equal(await page.getByText('password', { exact: true }).count(), 0, 'shown once');
   });
 

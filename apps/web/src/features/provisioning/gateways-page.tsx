@@ -33,7 +33,8 @@ function Connections() {
   const { queries } = useServices();
   // The login is a secret: it goes with the page.
   const [sheet, setSheet] = useState<GatewayLoginSheet | null>(null);
-  const view = useReading(gatewaysKey, 'GET /api/gateways', { isBusy: () => sheet !== null });
+  // Somebody enters the login there and looks here whether it works.
+  const view = useReading(gatewaysKey, 'GET /api/gateways', { isBusy: () => true });
   const onSheet = (made: GatewayLoginSheet): void => {
     setSheet(made);
     void queries.invalidateQueries({ queryKey: gatewaysKey });
