@@ -12,6 +12,17 @@ export const Dialect = Type.Enum(['zigbee2mqtt']);
 const BaseTopic = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!station(/|$))[\\w-]+(/[\\w-]+)*$' });
 const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
 
+/**
+ * Whether a gateway can call a device so: it becomes levels of topics below the base topic. `bridge` is the gateway's own, and the last level
+ * is none that it adds.
+ */
+export function isForeignName(name: string): boolean {
+  if (name.length > 200 || /[+#\u0000-\u001f\u007f]/.test(name)) return false;
+  const levels = name.split('/');
+  const last = levels.at(-1) ?? '';
+  return levels[0] !== 'bridge' && !levels.includes('') && !['set', 'get', 'availability'].includes(last);
+}
+
 export const Gateway = Type.Object({
   id: Id,
   name: Type.String(),

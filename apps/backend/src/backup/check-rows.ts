@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { isExternalId } from '@station/protocol/topics';
 import { FirmwareReady, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
+import { isForeignName, NewGateway } from '@station/protocol/gateways';
 import { parseVersion } from '@station/protocol/version';
 import { openForeignFile } from './adapters/sqlite-schema.ts';
 import { pragma, readTextsOf } from '../core/adapters/sqlite.ts';
@@ -18,6 +19,9 @@ const rule = <Table extends keyof Schema>(
 /** Releases made UUIDs only; others of this form are no more than names. */
 const isId = (text: string): boolean => /^[\w-]{1,64}$/.test(text);
 const isPath = (text: string): boolean => Value.Check(FirmwareReady.properties.path, text);
+const isBaseTopic = (text: string): boolean => Value.Check(NewGateway.properties.baseTopic, text);
+/** The login of a person's own program at the broker, or of a device, is not taken over. */
+const isGatewayLogin = (text: string): boolean => /^gateway-[0-9a-f]{10}$/.test(text);
 const isVersion = (text: string): boolean => parseVersion(text) !== null;
 const isFirmwareFile = (text: string): boolean => parseFirmwareFileName(text) !== null;
 
@@ -32,6 +36,8 @@ const rules: readonly Rule[] = [
   rule('removed_logins', { device_id: isId, external_id: isExternalId }),
   rule('unknown_devices', { external_id: isExternalId }),
   rule('provisionings', { id: isId, external_id: isExternalId }),
+  rule('gateways', { id: isId, base_topic: isBaseTopic, login: isGatewayLogin }),
+  rule('gateway_devices', { external_id: isExternalId, gateway_id: isId, name: isForeignName }),
   rule('firmware_images', { type: isFirmwareName, version: isVersion, file: isFirmwareFile, path: isPath }),
   rule('firmware_rollouts', { id: isId, type: isFirmwareName, version: isVersion }),
 ];

@@ -7,6 +7,9 @@ import { backedUp, passphrase, reasonOf, station } from './testing/backup-statio
 
 const image = (values: string): string =>
   `insert into firmware_images (type, version, file, checksum, size, ready_at, path) values (${values})`;
+const gateway = (base: string, login: string): string =>
+  `insert into gateways (id, name, dialect, base_topic, login, token_hash, created_at)
+    values ('g', 'Zigbee', 'zigbee2mqtt', '${base}', '${login}', 'h', 1)`;
 const sha = `sha256:${'0'.repeat(64)}`;
 const withId = (stationId: string): Alteration => ({
   sql: `update station set station_id = '${stationId}'`,
@@ -90,6 +93,22 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
     sql: "pragma foreign_keys = off; update users set id = '../olena'",
   },
   {
+    name: 'a gateway whose tree is the one of the station',
+    reason: 'not_accepted',
+    sql: gateway('station', 'gateway-0123456789'),
+  },
+  {
+    name: 'a gateway that logs in as a device',
+    reason: 'not_accepted',
+    sql: gateway('zigbee2mqtt', 'lamp'),
+  },
+  {
+    name: 'a device of a gateway whose name is a wildcard',
+    reason: 'not_accepted',
+    sql: `${gateway('zigbee2mqtt', 'gateway-0123456789')};
+      insert into gateway_devices (external_id, gateway_id, name, plan) values ('zigbee2mqtt:1', 'g', '#', '{}')`,
+  },
+  {
     name: 'firmware at a foreign address',
     reason: 'not_accepted',
     sql: image(`'lamp', '1.0.0', 'lamp@1.0.0.bin', '${sha}', 1, 1, '@evil.example/lamp.bin'`),
@@ -116,6 +135,21 @@ test('what a backup says of itself passes the checks of the station, and nothing
       const after = (await readdir(own.dataDir)).filter((one) => one !== 'backup-work');
       assert.deepEqual(after.sort(), before);
     });
+});
+
+test('a backup with a gateway and its devices is accepted', async () => {
+  await using old = await station();
+  const good = join(old.dataDir, 'a.age');
+  const file = join(old.dataDir, 'altered.age');
+  await backedUp(old, good);
+  await alterBackup(good, file, passphrase, {
+    sql: `${gateway('home/zigbee2mqtt', 'gateway-0123456789')};
+      insert into gateway_devices (external_id, gateway_id, name, plan)
+        values ('zigbee2mqtt:0x00158d0001dc126a', 'g', 'hall/lamp', '{}')`,
+  });
+  await using own = await station();
+  const outcome = await own.engine.restore(file, passphrase, null);
+  assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
 });
 
 test('what the station would not read is left out of a restore, and named', async () => {

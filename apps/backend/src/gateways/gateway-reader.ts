@@ -141,13 +141,14 @@ function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, payload: un
   const changed: KnownDevice[] = [];
   const after: (() => Promise<void>)[] = [];
   const announced = new Map<string, KnownDevice>();
+  const plans = plansOf(memory);
   for (const found of list.flatMap((entry) => describe(entry) ?? [])) {
     if (announced.has(found.name)) continue;
     const known = memory.devices.get(found.externalId);
     // It is a device of another gateway, which still has it.
     if (known !== undefined && known.gatewayId !== gateway.row.id && known.goneAt === null) continue;
     const before = known?.name ?? found.name;
-    const { device, isChanged } = take(memory, gateway, found, known);
+    const { device, isChanged } = take({ memory, gateway, plans }, found, known);
     announced.set(found.name, device);
     if (!isChanged) continue;
     changed.push(device);
@@ -168,15 +169,20 @@ function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, payload: un
   gateway.byName = announced;
   if (changed.length === 0) return nothing;
   const storing = async (): Promise<void> => {
-    await store.save(changed);
+    try {
+      await store.save(changed);
+    } catch (error) {
+      // What is not on disk is taken again with the next list.
+      for (const device of changed) device.saidHash = null;
+      throw error;
+    }
     for (const work of after) await work();
   };
   return { messages, stored: write(storing) };
 }
 
 function take(
-  { devices }: GatewayMemory,
-  gateway: KnownGateway,
+  { memory: { devices }, gateway, plans }: { memory: GatewayMemory; gateway: KnownGateway; plans: Plans },
   { externalId, name, words, plan }: AnnouncedDevice,
   known: KnownDevice | undefined,
 ): { device: KnownDevice; isChanged: boolean } {
@@ -187,7 +193,7 @@ function take(
   const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, plan, goneAt: null, saidHash }, {
     gatewayId: gateway.row.id,
     name,
-    plan: shared(devices, plan),
+    plan: shared(plans, plan),
     goneAt: null,
     saidHash,
   });
@@ -195,11 +201,15 @@ function take(
   return { device, isChanged: true };
 }
 
-/** A hundred devices of one model need the memory of one. */
-function shared(devices: GatewayMemory['devices'], plan: AnnouncedDevice['plan']): AnnouncedDevice['plan'] {
+/** The plans that are known, by their text: a hundred devices of one model need the memory of one. */
+type Plans = Map<string, AnnouncedDevice['plan']>;
+
+const plansOf = ({ devices }: GatewayMemory): Plans =>
+  new Map([...devices.values()].map(({ plan }) => [JSON.stringify(plan), plan]));
+
+function shared(plans: Plans, plan: AnnouncedDevice['plan']): AnnouncedDevice['plan'] {
   const text = JSON.stringify(plan);
-  for (const other of devices.values())
-    if (other.plan.properties.length === plan.properties.length && JSON.stringify(other.plan) === text)
-      return other.plan;
-  return plan;
+  const known = plans.get(text) ?? plan;
+  plans.set(text, known);
+  return known;
 }

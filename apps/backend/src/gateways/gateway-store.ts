@@ -1,5 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { parseJson } from '@station/kit/json';
+import { Nullable } from '@station/protocol/nullable';
 import { acceptDevice } from '../store/device-store.ts';
 import { forgetUnregistered, removeDevice } from '../store/removed-device-store.ts';
 import type { Database, GatewayDevicesTable, GatewaysTable } from '../store/schema.ts';
@@ -100,10 +103,32 @@ export const createGatewayStore = (db: Database) => ({
     }),
 });
 
-/** Null: a newer release wrote it. */
+const Path = Type.Array(Type.String());
+/** What reading and writing rely on. */
+const Plan = Type.Object({
+  properties: Type.Array(
+    Type.Object({
+      path: Path,
+      key: Type.String(),
+      kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
+      full: Type.Optional(Type.Number()),
+      values: Type.Optional(Type.Array(Type.Unknown())),
+    }),
+  ),
+  actions: Type.Record(Type.String(), Type.Array(Type.Object({ path: Path, value: Type.Unknown() }))),
+  eventKey: Nullable(Type.String()),
+});
+
+function isPlan(value: unknown): value is DevicePlan {
+  return (
+    Value.Check(Plan, value) && value.properties.every(({ kind, values }) => kind !== 'enum' || values !== undefined)
+  );
+}
+
+/** Null: a newer release wrote it, or it came with a backup of somebody else. */
 function keptDevice(row: GatewayDevicesTable): KeptDevice | null {
-  const plan = parseJson(row.plan) as DevicePlan | undefined;
-  if (plan === undefined || !Array.isArray(plan.properties)) return null;
+  const plan = parseJson(row.plan);
+  if (!isPlan(plan)) return null;
   return {
     externalId: row.external_id,
     gatewayId: row.gateway_id,

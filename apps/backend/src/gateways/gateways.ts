@@ -64,9 +64,10 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   return {
     gateways: {
       list: () => listGateways(state),
-      add: (gateway) => addGateway(state, gateway),
-      renewLogin: (id) => renewLogin(state, find(state, id)),
-      remove: (id) => removeGateway(state, find(state, id)),
+      // One after the other, also with what is stored: two that come together find the same room and the same topics.
+      add: (gateway) => run(() => addGateway(state, gateway)),
+      renewLogin: (id) => run(() => renewLogin(state, find(state, id))),
+      remove: (id) => run(() => removeGateway(state, find(state, id))),
     },
     foreign: foreignDevices(state),
     expected: expectedDevices(state),
@@ -252,10 +253,11 @@ function refuse({ memory, isShared }: State, baseTopic: string): void {
 
 async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayLoginSheet> {
   const token = newToken();
-  const sheet = await giveLogin(state, gateway, token);
-  gateway.row.token_hash = hashToken(token);
-  await state.store.changeToken(gateway.row.id, gateway.row.token_hash);
-  return sheet;
+  const tokenHash = hashToken(token);
+  await state.store.changeToken(gateway.row.id, tokenHash);
+  // Before its connection ends: who has the password of before would connect again.
+  gateway.row.token_hash = tokenHash;
+  return giveLogin(state, gateway, token);
 }
 
 async function giveLogin(state: State, gateway: KnownGateway, token: string): Promise<GatewayLoginSheet> {
@@ -266,17 +268,22 @@ async function giveLogin(state: State, gateway: KnownGateway, token: string): Pr
 }
 
 async function removeGateway(state: State, gateway: KnownGateway): Promise<void> {
-  const { memory, store, write } = state;
+  const { memory, store } = state;
   const { id, login, base_topic: base } = gateway.row;
   await asking(() => brokerOf(state).removeLogin({ login, base }));
-  memory.gateways.delete(id);
-  brokerOf(state).onBasesChanged();
   const own = [...memory.devices.values()].filter(({ gatewayId }) => gatewayId === id);
+  memory.gateways.delete(id);
   for (const device of own) memory.devices.delete(device.externalId);
-  await write(async () => {
+  brokerOf(state).onBasesChanged();
+  try {
     for (const device of own) await leave(state, device);
     await store.remove(id);
-  });
+  } catch (error) {
+    // It is still there, so that a person can try again.
+    memory.gateways.set(id, gateway);
+    for (const device of own) memory.devices.set(device.externalId, device);
+    throw error;
+  }
 }
 
 function brokerOf({ broker }: State): GatewayBroker {

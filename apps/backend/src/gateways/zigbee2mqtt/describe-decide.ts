@@ -1,5 +1,6 @@
 import type { Capability, CommandType, DeviceType, EventType, Parameter } from '@station/protocol/device-types';
 import { commonActions } from '@station/protocol/common-commands';
+import { isForeignName } from '@station/protocol/gateways';
 import type { AnnouncedDevice, DevicePlan, FixedValue } from '../dialect.ts';
 import { type Feature, isKey, maxValues, readExposes } from './exposes-decide.ts';
 import { isRecord, plainText, textIn, type Values } from './foreign-values-decide.ts';
@@ -25,7 +26,7 @@ export function describe(entry: unknown): AnnouncedDevice | null {
   if (!isRecord(entry)) return null;
   const address = textIn(entry, 'ieee_address')?.toLowerCase() ?? '';
   const name = textIn(entry, 'friendly_name') ?? '';
-  if (!/^0x[0-9a-f]{16}$/.test(address) || !isTopicName(name)) return null;
+  if (!/^0x[0-9a-f]{16}$/.test(address) || !isForeignName(name)) return null;
   if (entry['type'] === 'Coordinator' || entry['disabled'] === true || !isInterviewed(entry)) return null;
   const definition = isRecord(entry['definition']) ? entry['definition'] : {};
   const features = readExposes(definition['exposes']);
@@ -51,14 +52,6 @@ function isInterviewed(entry: Values): boolean {
   const state = textIn(entry, 'interview_state');
   if (state !== null) return state === 'SUCCESSFUL' || state === 'FAILED';
   return entry['interview_completed'] !== false && entry['interviewing'] !== true;
-}
-
-/** Levels of a topic that a device may have; `bridge` is the gateway's own. */
-function isTopicName(name: string): boolean {
-  if (name.length > 200 || /[+#\u0000-\u001f\u007f]/.test(name)) return false;
-  const levels = name.split('/');
-  const last = levels.at(-1) ?? '';
-  return levels[0] !== 'bridge' && !levels.includes('') && !['set', 'get', 'availability'].includes(last);
 }
 
 const slugOf = (text: string): string =>

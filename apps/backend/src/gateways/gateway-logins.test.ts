@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { systemClock } from '@station/kit/clock';
+import type { StationError } from '@station/kit/station-error';
+import { createDeviceEvents } from '../core/device-events.ts';
+import type { GatewayBroker } from '../core/foreign-devices-port.ts';
+import { hashToken } from '../core/secrets.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createGatewayStore } from './gateway-store.ts';
+import { openGateways } from './gateways.ts';
+import { announcement, colourLamp } from './zigbee2mqtt/testing/announcements.ts';
+
+const zigbee = { name: 'Zigbee', dialect: 'zigbee2mqtt', baseTopic: 'zigbee2mqtt' } as const;
+
+/** Gateways on a real database; `asked` sees what the broker is asked to do, at that moment. */
+async function open(asked: Partial<GatewayBroker> = {}) {
+  await using starting = new AsyncDisposableStack();
+  const { db } = starting.use(await openTestStore());
+  const logger = recordedLog();
+  const opening = () =>
+    openGateways({
+      store: createGatewayStore(db),
+      events: createDeviceEvents(logger),
+      stationEvents: { note: () => undefined },
+      clock: systemClock,
+      logger,
+      isShared: false,
+    });
+  const opened = await opening();
+  const broker: GatewayBroker = {
+    receive: async () => undefined,
+    onBasesChanged: () => undefined,
+    addLogin: async () => true,
+    removeLogin: async () => undefined,
+    ...asked,
+  };
+  starting.use(opened.foreign.attach(broker));
+  const all = starting.move();
+  return { ...opened, db, opening, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+test('the password of before is over when its connection ends, so that nobody connects with it again', async () => {
+  const seen: string[] = [];
+  let all: Awaited<ReturnType<typeof open>> | null = null;
+  const addLogin: GatewayBroker['addLogin'] = async ({ login }) => {
+    seen.push(all?.foreign.findLogin(login)?.tokenHash ?? '');
+    return true;
+  };
+  await using opened = await open({ addLogin });
+  all = opened;
+  const first = await opened.gateways.add(zigbee);
+  const second = await opened.gateways.renewLogin(first.gateway.id);
+  assert.deepEqual(seen, [hashToken(first.password), hashToken(second.password)]);
+  // It is on disk, too.
+  const { foreign } = await opened.opening();
+  assert.equal(foreign.findLogin(first.login)?.tokenHash, hashToken(second.password));
+});
+
+test('of two gateways that come at once, the second finds the topics taken', async () => {
+  await using all = await open();
+  const [one, other] = await Promise.allSettled([
+    all.gateways.add(zigbee),
+    all.gateways.add({ ...zigbee, baseTopic: 'zigbee2mqtt/attic' }),
+  ]);
+  assert.equal(one.status, 'fulfilled');
+  assert.equal(other.status === 'rejected' && (other.reason as StationError).code, 'conflict');
+});
+
+test('a gateway that cannot be removed from disk stays, and the person is told', async () => {
+  await using all = await open();
+  const { gateway } = await all.gateways.add(zigbee);
+  await sql`alter table gateways rename to away`.execute(all.db);
+  await assert.rejects(all.gateways.remove(gateway.id), /gateways/);
+  assert.deepEqual(
+    (await all.gateways.list()).map(({ id }) => id),
+    [gateway.id],
+  );
+  await sql`alter table away rename to gateways`.execute(all.db);
+  await all.gateways.remove(gateway.id);
+  assert.deepEqual(await all.gateways.list(), []);
+});
+
+test('a list that could not be stored is stored when it comes again', async () => {
+  await using all = await open();
+  await all.gateways.add(zigbee);
+  const list = [{ type: 'Coordinator' }, announcement({ definition: colourLamp })];
+  const announce = () =>
+    all.foreign.read({
+      topic: 'zigbee2mqtt/bridge/devices',
+      payload: Buffer.from(JSON.stringify(list)),
+      isRetained: false,
+    });
+  await sql`alter table gateway_devices rename to away`.execute(all.db);
+  await announce().stored;
+  await sql`alter table away rename to gateway_devices`.execute(all.db);
+  await announce().stored;
+  const kept = await all.db.selectFrom('gateway_devices').select('name').execute();
+  assert.equal(kept.length, 1);
+  assert.equal(announce().stored, null, 'what is known costs nothing');
+});
+
+test('a kept plan that nothing can be read with is left out', async () => {
+  await using all = await open();
+  const { gateway } = await all.gateways.add(zigbee);
+  const row = { external_id: 'zigbee2mqtt:1', gateway_id: gateway.id, name: 'lamp', was_added: 1, gone_at: null };
+  for (const plan of ['{', '{}', '{"properties":[{"key":"on"}],"actions":{},"eventKey":null}'])
+    await all.db
+      .insertInto('gateway_devices')
+      .values({ ...row, plan })
+      .onConflict((conflict) => conflict.column('external_id').doUpdateSet({ plan }))
+      .execute();
+  const { foreign } = await all.opening();
+  assert.equal(foreign.isForeign('zigbee2mqtt:1'), false);
+});
