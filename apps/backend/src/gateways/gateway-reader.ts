@@ -21,6 +21,8 @@ export type KnownGateway = {
   row: GatewayRow;
   state: 'waiting' | 'online' | 'offline';
   heardAt: number | null;
+  /** Of its latest list that was taken; null: the next one is read in any case. */
+  listHash: string | null;
   /** By the name that is part of topics. */
   byName: Map<string, KnownDevice>;
 };
@@ -60,7 +62,7 @@ export function createGatewayReader(parts: ReaderParts): (message: GatewayMessag
     if (!message.isRetained) gateway.heardAt = clock.now();
     switch (topic.kind) {
       case 'devices':
-        return readAnnouncement(parts, gateway, parseJson(text));
+        return readAnnouncement(parts, gateway, text);
       case 'bridge_state':
         return readBridgeState(gateway, text);
       case 'removal':
@@ -128,14 +130,18 @@ function readRemoved({ memory, onRemoved }: ReaderParts, gateway: KnownGateway, 
   const device = gateway.byName.get(id) ?? memory.devices.get(`zigbee2mqtt:${id.toLowerCase()}`);
   if (device?.gatewayId !== gateway.row.id) return nothing;
   gateway.byName.delete(device.name);
+  gateway.listHash = null;
   memory.devices.delete(device.externalId);
   return { messages: [], stored: onRemoved(device) };
 }
 
 /** A list of all devices: new ones are added, those that are missing are gone. */
-function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, payload: unknown): Reading {
+function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, text: string): Reading {
   const { memory, store, write, clock } = parts;
-  const list = readList(payload);
+  const listHash = hash('sha256', text);
+  // It may be megabytes, and comes again with every connection.
+  if (gateway.listHash === listHash) return nothing;
+  const list = readList(parseJson(text));
   if (list === null) return nothing;
   const messages: DeviceMessage[] = [];
   const changed: KnownDevice[] = [];
@@ -167,6 +173,7 @@ function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, payload: un
     messages.push(heartbeat(device, 'offline'));
   }
   gateway.byName = announced;
+  gateway.listHash = listHash;
   if (changed.length === 0) return nothing;
   const storing = async (): Promise<void> => {
     try {
@@ -174,6 +181,7 @@ function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, payload: un
     } catch (error) {
       // What is not on disk is taken again with the next list.
       for (const device of changed) device.saidHash = null;
+      gateway.listHash = null;
       throw error;
     }
     for (const work of after) await work();

@@ -87,7 +87,13 @@ async function readMemory(store: GatewayStore): Promise<GatewayMemory> {
   return memory;
 }
 
-const newGateway = (row: GatewayRow): KnownGateway => ({ row, state: 'waiting', heardAt: null, byName: new Map() });
+const newGateway = (row: GatewayRow): KnownGateway => ({
+  row,
+  state: 'waiting',
+  heardAt: null,
+  listHash: null,
+  byName: new Map(),
+});
 
 function foreignDevices(state: State): ForeignDevices {
   const { memory, store, write, clock } = state;

@@ -150,7 +150,7 @@ export const provisioning = {
     baseTopicHelp: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
     make: 'Zugang anlegen',
     notYet:
-      'Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. Tasmota, Shelly und ESPHome werden noch nicht unterstützt.',
+      'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. Tasmota, Shelly und ESPHome werden noch nicht unterstützt.',
     states: { waiting: 'Noch nichts gehört', online: 'Verbunden', offline: 'Offline' },
     devices_one: '{{count}} Gerät',
     devices_other: '{{count}} Geräte',

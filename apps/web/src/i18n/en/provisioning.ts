@@ -140,7 +140,8 @@ export const provisioning = {
     baseTopic: 'Base topic',
     baseTopicHelp: 'As in its own settings. Letters, digits, -, _ and /.',
     make: 'Create its login',
-    notYet: 'Groups and scenes of Zigbee2MQTT are not taken over. Tasmota, Shelly and ESPHome are not supported yet.',
+    notYet:
+      'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. Tasmota, Shelly and ESPHome are not supported yet.',
     states: { waiting: 'Not heard yet', online: 'Connected', offline: 'Offline' },
     devices_one: '{{count}} device',
     devices_other: '{{count}} devices',

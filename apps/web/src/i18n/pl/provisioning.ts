@@ -147,7 +147,8 @@ export const provisioning = {
     baseTopic: 'Temat bazowy',
     baseTopicHelp: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
     make: 'Utwórz login',
-    notYet: 'Grupy i sceny Zigbee2MQTT nie są przejmowane. Tasmota, Shelly i ESPHome nie są jeszcze obsługiwane.',
+    notYet:
+      'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. Tasmota, Shelly i ESPHome nie są jeszcze obsługiwane.',
     states: { waiting: 'Jeszcze się nie odezwało', online: 'Połączono', offline: 'Offline' },
     devices_one: '{{count}} urządzenie',
     devices_few: '{{count}} urządzenia',

@@ -145,7 +145,8 @@ export const provisioning = {
     baseTopic: 'Базовий топік',
     baseTopicHelp: 'Як у його власних налаштуваннях. Літери, цифри, -, _ та /.',
     make: 'Створити логін',
-    notYet: 'Групи та сцени Zigbee2MQTT не переймаються. Tasmota, Shelly та ESPHome ще не підтримуються.',
+    notYet:
+      'Станція приймає список приблизно з 40 пристроїв; якщо їх більше, її звичайний брокер розриває з’єднання. Групи та сцени Zigbee2MQTT не переймаються. Tasmota, Shelly та ESPHome ще не підтримуються.',
     states: { waiting: 'Ще не озивався', online: 'З’єднано', offline: 'Офлайн' },
     devices_one: '{{count}} пристрій',
     devices_few: '{{count}} пристрої',
