@@ -109,6 +109,18 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await isAsBefore.and(page.locator(':not([aria-busy])')).waitFor({ timeout: timeoutMs });
   });
 
+  it('I log out where no network is: I am told that I am still logged in', async () => {
+    await olena.context.setOffline(true);
+    await page.getByRole('button', { name: /Olena/ }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    const told = page.getByRole('dialog', { name: 'You are still logged in' });
+    await told.getByText(/^The station does not answer/).waitFor();
+    await told.getByRole('button', { name: 'Close' }).click();
+    await told.waitFor({ state: 'detached' });
+    await olena.context.setOffline(false);
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
+  });
+
   it('I look at it closely: its state, its day, what happened', async () => {
     await openDevice(page, lamp);
     await heading(lamp);

@@ -111,6 +111,7 @@ export function startServices(services: AppServices): void {
     control.clear();
     services.finding.set(false);
     services.toast.set(null);
+    services.toast.set(null);
   };
   session.state.subscribe(follow);
   followAgent(live, queries);

@@ -185,6 +185,7 @@ export const later = {
     },
   },
   sessions: {
+    notEnded: 'Du bist noch angemeldet',
     title: 'Wo du angemeldet bist',
     fault: 'Deine Anmeldungen konnten nicht gelesen werden',
     device: '{{browser}} auf {{system}}',

@@ -183,6 +183,7 @@ export const later = {
     },
   },
   sessions: {
+    notEnded: 'You are still logged in',
     title: 'Where you are logged in',
     fault: 'Your logins could not be read',
     device: '{{browser}} on {{system}}',

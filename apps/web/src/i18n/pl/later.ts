@@ -188,6 +188,7 @@ export const later = {
     },
   },
   sessions: {
+    notEnded: 'Wylogowanie się nie powiodło',
     title: 'Gdzie trwa twoja sesja',
     fault: 'Nie udało się odczytać twoich sesji',
     device: '{{browser}} w systemie {{system}}',

@@ -188,6 +188,7 @@ export const later = {
     },
   },
   sessions: {
+    notEnded: 'Ви ще не вийшли',
     title: 'Де ви увійшли',
     fault: 'Не вдалося прочитати, де ви увійшли',
     device: '{{browser}}, {{system}}',
