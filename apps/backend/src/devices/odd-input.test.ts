@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { NumberHistory } from '@station/protocol/device-history';
 import type { Device } from '@station/protocol/devices';
 import { bearer, runBackend } from '../testing/running-backend.ts';
@@ -16,8 +17,12 @@ async function withDevice() {
   const headers = bearer((await running.setUp()).accessToken);
   const login = await addDevice(running.backend.db, 'lamp-1', 'climate');
   const device = await connectDevice(running.backend.mqttAddress ?? '', login);
-  const send = (end: 'state' | 'event' | 'heartbeat', payload: string | Buffer) =>
-    device.publish(end, Buffer.from(payload));
+  const send = async (end: 'state' | 'event' | 'heartbeat', payload: string | Buffer): Promise<void> => {
+    await device.publish(end, Buffer.from(payload));
+    // Of two values in one millisecond the history keeps the later one.
+    const sentAt = Date.now();
+    while (Date.now() === sentAt) await sleep(1);
+  };
   const shown = () => deviceOf(running, headers, login);
   const dispose = async (): Promise<void> => {
     await device[Symbol.asyncDispose]();
