@@ -54,6 +54,11 @@ const sweeps: Record<string, Sweep> = {
       '504 power cuts of a whole station on both stores of images: first start, pulls, update, rollback, healing; it gets along alone',
     files: ['tests/e2e/update/power.test.ts'],
   },
+  year: {
+    about:
+      'a year of a whole station without a hand: releases, firmware, keys, power cuts, outages, a full card, a dead stick (STATION_DAYS)',
+    files: ['tests/e2e/year/year.test.ts'],
+  },
   'image-damage': {
     about:
       '24 kinds of damage in the files of images on both stores, without a network: all found, all that can be healed',
