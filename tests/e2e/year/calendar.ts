@@ -1,7 +1,7 @@
 import { seededRandom } from '@station/simulators/devices/random';
 
 /** What happens to a station, at a time after the beginning. */
-export type Happening = { at: number } & (
+export type Entry = { at: number } & (
   | { kind: 'release'; behaviour: 'good' | 'crashes' | 'unhealthy'; newKey: boolean; cutIn: Phase | null }
   | { kind: 'firmware'; cut: boolean }
   | { kind: 'power_cut'; offMs: number }
@@ -18,11 +18,11 @@ export const dayMs = 24 * hour;
  * A year of `days` days, which begins in the morning: 12 releases (3 bad, 2 with a new key, 3 with a power cut in the middle), 6 versions of firmware, 40 power
  * cuts, 20 outages of the router, a full card, a dead stick, and a look at everything each noon. A shorter one has as many a month.
  */
-export function makeCalendar(days: number, seed: string): Happening[] {
+export function makeCalendar(days: number, seed: string): Entry[] {
   const random = seededRandom(seed);
   const share = (aYear: number): number => Math.max(1, Math.round((aYear * days) / 365));
   const at = (day: number, hours: number): number => Math.floor(day) * dayMs + hours * hour;
-  const all: Happening[] = [];
+  const all: Entry[] = [];
   for (let day = 0; day < days; day++) all.push({ at: at(day, 3), kind: 'look' });
   const releases = share(12);
   for (let index = 0; index < releases; index++) {

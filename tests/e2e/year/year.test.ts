@@ -4,7 +4,7 @@ import { isoTime } from '@station/kit/clock';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { AutomationSummary } from '@station/protocol/automations';
 import type { BackupView } from '@station/protocol/backup-api';
-import { dayMs, type Happening, makeCalendar } from './calendar.ts';
+import { dayMs, type Entry, makeCalendar } from './calendar.ts';
 import { createYearHouse, passphrase, timeZone, type YearHouse } from './year-house.ts';
 
 /** All of it with `npm run sweep -- year`; otherwise a fortnight. */
@@ -45,10 +45,10 @@ test(`a station on its own for ${days} days`, { timeout: 4 * 3_600_000 }, async 
   };
   const story = await begin(house, say);
   try {
-    for (const happening of makeCalendar(days, seed)) {
-      const left = startMs + happening.at - house.time.now();
+    for (const entry of makeCalendar(days, seed)) {
+      const left = startMs + entry.at - house.time.now();
       if (left > 0) await house.live(left);
-      await happen(story, happening);
+      await happen(story, entry);
     }
     await house.live(2 * dayMs);
     await look(story);
@@ -93,17 +93,17 @@ async function begin(house: YearHouse, say: (text: string) => void): Promise<Sto
   };
 }
 
-async function happen(story: Story, happening: Happening): Promise<void> {
+async function happen(story: Story, entry: Entry): Promise<void> {
   const { house, say } = story;
-  if (happening.kind === 'look') return look(story);
-  say(JSON.stringify(happening));
-  switch (happening.kind) {
+  if (entry.kind === 'look') return look(story);
+  say(JSON.stringify(entry));
+  switch (entry.kind) {
     case 'release':
-      return release(story, happening);
+      return release(story, entry);
     case 'firmware':
-      return firmware(story, happening.cut);
+      return firmware(story, entry.cut);
     case 'power_cut':
-      return cutPower(story, happening.offMs);
+      return cutPower(story, entry.offMs);
     case 'router_off':
       return house.setRouter(false);
     case 'router_on':
@@ -121,7 +121,7 @@ async function happen(story: Story, happening: Happening): Promise<void> {
   }
 }
 
-async function release(story: Story, { behaviour, newKey, cutIn }: Happening & { kind: 'release' }): Promise<void> {
+async function release(story: Story, { behaviour, newKey, cutIn }: Entry & { kind: 'release' }): Promise<void> {
   const { house, releases } = story;
   if (newKey) house.publisher.rotateKey();
   const version = await house.publisher.release(behaviour);
