@@ -20,9 +20,13 @@ const childrenStay = process.env['HOUSE_CHILDREN'] === 'stay';
 const realUpToMs = 1_000;
 /** A request that is open longer is a stream, or waits for something that needs time. */
 const openRequestMs = 1_000;
+/** The station takes a pause of ten seconds for one in which its machine slept. */
+const sliceMs = 5_000;
 const longestHoldMs = 60_000;
-/** What comes more often begins nothing that time must wait for. */
-const oftenMs = 10_000;
+/** Turns of the event loop in which most files are read. */
+const shortTurns = 10;
+/** What comes more often reads at most a file, and goes on when it has. */
+const oftenMs = 60_000;
 
 const real = {
   now: Date.now,
@@ -168,30 +172,33 @@ function isBusy(): boolean {
   return active.some((kind) => kind.startsWith('FSReq') || (kind === 'ProcessWrap' && !childrenStay));
 }
 
-/** Timers end one after the other, each at its time; what one began comes to its end before the next. */
+/** Slice after slice; timers end in their order, each at most once in a slice, and what they began comes to its end before the next. */
 async function advance(to: Time): Promise<void> {
-  for (let next = earliest(to); next !== null; next = earliest(to)) {
-    time = { wall: to.wall - (to.steady - next.at), steady: next.at };
-    waiting.delete(next);
-    if (next.isInterval) next.refresh();
-    else keepAlive();
-    next.run();
-    await (next.isInterval && next.ms < oftenMs ? real.turn() : settle());
+  while (time.steady < to.steady) {
+    const ms = Math.min(sliceMs, to.steady - time.steady);
+    time = { wall: time.wall + ms, steady: time.steady + ms };
+    const due = [...waiting].filter(({ at }) => at <= time.steady).sort((one, other) => one.at - other.at);
+    for (const timer of due) {
+      // One that ended before may have ended this one.
+      if (!waiting.delete(timer)) continue;
+      if (timer.isInterval) timer.refresh();
+      timer.run();
+    }
+    if (due.length === 0) continue;
+    keepAlive();
+    await real.turn();
+    if (requests.size > 0 || due.some((timer) => timer.ms >= oftenMs)) await settle();
   }
   time = to;
   await settle();
 }
 
-function earliest(to: Time): HouseTimer | null {
-  let first: HouseTimer | null = null;
-  for (const timer of waiting) if (timer.at < (first?.at ?? to.steady + 1)) first = timer;
-  return first;
-}
-
 async function settle(): Promise<void> {
-  await real.turn();
   const since = real.steady();
-  while (isBusy() && real.steady() - since < longestHoldMs) await real.sleep(1);
+  for (let turns = 0; turns < shortTurns || isBusy(); turns++) {
+    if (real.steady() - since > longestHoldMs) return;
+    await (turns < shortTurns ? real.turn() : real.sleep(1));
+  }
 }
 
 if (isMainThread) {
