@@ -34,6 +34,20 @@ export function deviceTopic(stationId: string, externalId: string, end: DeviceTo
   return `station/${stationId}/device/${externalId}/${end}`;
 }
 
+/** Whether a topic, or every topic of another filter, matches a filter (MQTT 3.1.1, section 4.7). */
+export function coversTopics(filter: string, topics: string): boolean {
+  const levels = filter.split('/');
+  const others = topics.split('/');
+  // Wildcards leave out the topics of the broker itself.
+  if (/^[+#]/.test(filter) && topics.startsWith('$')) return false;
+  for (const [index, level] of levels.entries()) {
+    if (level === '#') return true;
+    const other = others[index];
+    if (other === undefined || (level === '+' ? other === '#' : other !== level)) return false;
+  }
+  return others.length === levels.length;
+}
+
 /** Null when it is not a topic that a device publishes to. */
 export function parseDeviceTopic(topic: string): DeviceTopic | null {
   const [station, stationId = '', device, externalId = '', last = '', ...more] = topic.split('/', 6);

@@ -11,15 +11,18 @@ export type GatewayMessage = {
 /** A message as a device of the station's own form would publish it. */
 export type DeviceMessage = { externalId: string; end: DeviceTopicEnd; body: Readonly<Record<string, unknown>> };
 
-/** The login of a gateway: it may publish and read below `base`, and nothing else. */
-export type GatewayLogin = { login: string; base: string };
+/** MQTT topic filters, with `+` and `#`: what a login may publish, and what it may read. */
+export type TopicRights = { mayPublish: readonly string[]; mayRead: readonly string[] };
+
+/** The login of another system: it may do what its rights name, and nothing else. */
+export type SystemLogin = { login: string; rights: TopicRights };
 
 /** Devices of other systems, which speak through a gateway; `gateways/` implements it (ADR 82). */
 export type ForeignDevices = {
-  /** Base topics of the gateways, for example `zigbee2mqtt`. */
-  bases(): readonly string[];
-  /** Null: it is no login of a gateway. `tokenHash`: SHA-256 (hex). */
-  findLogin(login: string): (GatewayLogin & { tokenHash: string }) | null;
+  /** MQTT topic filters of what other systems publish, for example `zigbee2mqtt/#`. */
+  filters(): readonly string[];
+  /** Null: it is no login of another system. `tokenHash`: SHA-256 (hex). */
+  findLogin(login: string): (SystemLogin & { tokenHash: string }) | null;
   isForeign(externalId: string): boolean;
   /**
    * What a message means for devices, in order. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects.
@@ -35,13 +38,13 @@ export type ForeignDevices = {
 export type GatewayBroker = {
   /** Takes a message as if the device had sent it. */
   receive(message: DeviceMessage): Promise<void>;
-  /** The base topics are others now. */
-  onBasesChanged(): void;
+  /** `filters` gives others now. */
+  onFiltersChanged(): void;
   /**
    * Adds or replaces a login. @returns false when another system manages the logins of this broker.
    * @throws (rejects) when the broker is offline or refuses.
    */
-  addLogin(login: GatewayLogin & { token: string }): Promise<boolean>;
+  addLogin(login: SystemLogin & { token: string }): Promise<boolean>;
   /** Ends a login and its connections. @throws (rejects) when the broker is offline or refuses. */
-  removeLogin(login: GatewayLogin): Promise<void>;
+  removeLogin(login: SystemLogin): Promise<void>;
 };

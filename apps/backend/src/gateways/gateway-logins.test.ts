@@ -31,7 +31,7 @@ async function open(asked: Partial<GatewayBroker> = {}) {
   const opened = await opening();
   const broker: GatewayBroker = {
     receive: async () => undefined,
-    onBasesChanged: () => undefined,
+    onFiltersChanged: () => undefined,
     addLogin: async () => true,
     removeLogin: async () => undefined,
     ...asked,

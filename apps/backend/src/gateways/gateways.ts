@@ -6,7 +6,7 @@ import { after } from '@station/kit/timers';
 import type { Handshake } from '@station/protocol/device-messages';
 import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
-import type { ForeignDevices, GatewayBroker } from '../core/foreign-devices-port.ts';
+import type { ForeignDevices, GatewayBroker, SystemLogin } from '../core/foreign-devices-port.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import type { Platform } from '../platform/module.ts';
 import type { AnnouncedDevice } from './dialect.ts';
@@ -107,10 +107,10 @@ function foreignDevices(state: State): ForeignDevices {
     clock,
   });
   return {
-    bases: () => [...gateways.values()].map(({ row }) => row.base_topic),
+    filters: () => [...gateways.values()].map(({ row }) => treeOf(row)),
     findLogin: (login) => {
       for (const { row } of gateways.values())
-        if (row.login === login) return { login, base: row.base_topic, tokenHash: row.token_hash };
+        if (row.login === login) return { ...loginOf(row), tokenHash: row.token_hash };
       return null;
     },
     isForeign: (externalId) => devices.has(externalId),
@@ -135,6 +135,13 @@ function foreignDevices(state: State): ForeignDevices {
       };
     },
   };
+}
+
+const treeOf = ({ base_topic: base }: GatewayRow): string => `${base}/#`;
+
+function loginOf(row: GatewayRow): SystemLogin {
+  const tree = [treeOf(row)];
+  return { login: row.login, rights: { mayPublish: tree, mayRead: tree } };
 }
 
 async function endWait({ broker }: State, gateway: KnownGateway): Promise<void> {
@@ -267,20 +274,20 @@ async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayL
 }
 
 async function giveLogin(state: State, gateway: KnownGateway, token: string): Promise<GatewayLoginSheet> {
-  const { login, base_topic: base } = gateway.row;
-  const isLoginMade = await asking(() => brokerOf(state).addLogin({ login, base, token }));
-  brokerOf(state).onBasesChanged();
+  const { login } = gateway.row;
+  const isLoginMade = await asking(() => brokerOf(state).addLogin({ ...loginOf(gateway.row), token }));
+  brokerOf(state).onFiltersChanged();
   return { gateway: toBody(state.memory, await state.store.present(), gateway), login, password: token, isLoginMade };
 }
 
 async function removeGateway(state: State, gateway: KnownGateway): Promise<void> {
   const { memory, store } = state;
-  const { id, login, base_topic: base } = gateway.row;
-  await asking(() => brokerOf(state).removeLogin({ login, base }));
+  const { id } = gateway.row;
+  await asking(() => brokerOf(state).removeLogin(loginOf(gateway.row)));
   const own = [...memory.devices.values()].filter(({ gatewayId }) => gatewayId === id);
   memory.gateways.delete(id);
   for (const device of own) memory.devices.delete(device.externalId);
-  brokerOf(state).onBasesChanged();
+  brokerOf(state).onFiltersChanged();
   try {
     for (const device of own) await leave(state, device);
     await store.remove(id);

@@ -31,8 +31,8 @@ export type BrokerClientOptions = {
   shared: SharedSession | null;
   /** The link only empties a previous session and subscribes to nothing. */
   isLeaving?: boolean;
-  /** Base topics of gateways: what the broker keeps of them is taken, too. */
-  bases: () => readonly string[];
+  /** Topic filters of other systems: what the broker keeps of them is taken, too. */
+  filters: () => readonly string[];
   /**
    * Called when the connection ends, which also happens at a session takeover (not every broker reports it). The link then does not
    * reconnect. Unset: it reconnects.
@@ -67,8 +67,8 @@ type ClientState = {
   broker: string;
   backlog: SessionBacklog | null;
   isSubscribed: boolean;
-  /** Base topics that are subscribed. */
-  bases: readonly string[];
+  /** Filters of other systems that are subscribed. */
+  filters: readonly string[];
   /** Why the connection failed last. */
   failure: string | null;
   /** The broker still had the session. */
@@ -91,7 +91,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     broker: new URL(options.url).host,
     backlog,
     isSubscribed: false,
-    bases: [],
+    filters: [],
     failure: null,
     isResumed: false,
     wasConnected: false,
@@ -104,7 +104,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     isReady: () => state.isSubscribed && client.connected,
     publish: async (...message) => void (await listeners.publish(...message)),
     presenceOf: listeners.presenceOf,
-    onBasesChanged: () => void followBases(state),
+    onFiltersChanged: () => void followFilters(state),
     retire: () => retire(state, quiet),
     // The broker ends the connection when its login is removed.
     disconnect: () => undefined,
@@ -126,26 +126,25 @@ function onConnect(state: ClientState, isResumed: boolean): void {
       if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
       state.failure = null;
       setSubscribed(state, true);
-      state.bases = [];
-      void followBases(state);
+      state.filters = [];
+      void followFilters(state);
     },
     (error: unknown) => reportFailure(state, error),
   );
 }
 
 /**
- * Subscribes to the trees of gateways. What the broker keeps is sent again (`rh: 0`); commands, which we publish there, are not sent to us (`nl`, MQTT 5,
+ * Subscribes to the topics of other systems. What the broker keeps is sent again (`rh: 0`); commands, which we publish there, are not sent to us (`nl`, MQTT 5,
  * section 3.8.3.1).
  */
-async function followBases(state: ClientState): Promise<void> {
+async function followFilters(state: ClientState): Promise<void> {
   const { options, client } = state;
   // Several backends share the messages of devices; what is retained is not shared.
   if (options.shared !== null || !state.isSubscribed) return;
-  const bases = options.bases();
-  const isKnown = (base: string): boolean => state.bases.includes(base);
-  const added = bases.filter((base) => !isKnown(base)).map((base) => `${base}/#`);
-  const gone = state.bases.filter((base) => !bases.includes(base)).map((base) => `${base}/#`);
-  state.bases = bases;
+  const filters = options.filters();
+  const added = filters.filter((filter) => !state.filters.includes(filter));
+  const gone = state.filters.filter((filter) => !filters.includes(filter));
+  state.filters = filters;
   try {
     if (gone.length > 0) await client.unsubscribeAsync(gone);
     if (added.length === 0) return;
@@ -153,8 +152,8 @@ async function followBases(state: ClientState): Promise<void> {
     const refused = granted.filter(({ qos }) => (qos as number) >= 128).map(({ topic }) => topic);
     if (refused.length > 0) throw new Error(`The broker refuses ${refused.join(', ')}`);
   } catch (error) {
-    state.bases = [];
-    options.logger.failed('subscribing to the topics of a gateway', error);
+    state.filters = [];
+    options.logger.failed('subscribing to the topics of another system', error);
   }
 }
 

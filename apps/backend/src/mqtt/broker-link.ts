@@ -23,8 +23,8 @@ export type BrokerLink = AsyncDisposable & {
   publish(topic: string, payload: string, expiresInMs: number): Promise<void>;
   /** Whether messages of devices are being received. */
   isReady(): boolean;
-  /** The base topics of gateways are others now. */
-  onBasesChanged?(): void;
+  /** Other systems publish on other topics now. */
+  onFiltersChanged?(): void;
   /** Ends the connections of a device whose login changed or which was removed. */
   disconnect(externalId: string): void;
   /** Whether a device is connected. Unset: the link passes on no last will of a device that is. Never rejects. */

@@ -21,8 +21,8 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
       removed.push(externalId);
       logins.delete(externalId);
     },
-    addGateway: async ({ login }) => void logins.add(login),
-    removeGateway: async ({ login }) => void logins.delete(login),
+    addSystem: async ({ login }) => void logins.add(login),
+    removeSystem: async ({ login }) => void logins.delete(login),
     disconnect: async () => undefined,
     list: async () => new Set(logins),
   };

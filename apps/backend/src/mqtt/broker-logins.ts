@@ -3,17 +3,17 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
-import type { GatewayLogin } from '../core/foreign-devices-port.ts';
+import type { SystemLogin } from '../core/foreign-devices-port.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './ports.ts';
 
 export type BrokerLogins = AsyncDisposable & {
   /** Adds or replaces logins. @throws (rejects) when the broker is offline or refuses, or has not begun when `signal` aborts. */
   add(logins: readonly DeviceLogin[], signal: AbortSignal): Promise<void>;
-  /** As `add`, for a gateway. @returns false: another system manages the logins. */
-  addGateway(login: GatewayLogin & { token: string }): Promise<boolean>;
+  /** As `add`, for another system. @returns false: somebody else manages the logins. */
+  addSystem(login: SystemLogin & { token: string }): Promise<boolean>;
   /** @throws (rejects) when the broker is offline or refuses. */
-  removeGateway(login: GatewayLogin): Promise<void>;
+  removeSystem(login: SystemLogin): Promise<void>;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
   /** Ends the connections of a login. @throws (rejects) when the broker is offline or refuses. */
@@ -101,15 +101,15 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },
-    addGateway: async (login) => {
+    addSystem: async (login) => {
       await preparing;
       if (state.isKept !== true) return false;
-      await exclusively(() => dynsec.addGateway(login));
+      await exclusively(() => dynsec.addSystem(login));
       return true;
     },
-    removeGateway: async (login) => {
+    removeSystem: async (login) => {
       await preparing;
-      if (state.isKept === true) await exclusively(() => dynsec.removeGateway(login));
+      if (state.isKept === true) await exclusively(() => dynsec.removeSystem(login));
     },
     reconnect: async (externalId) => {
       await preparing;

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { Aedes, AedesOptions, Client } from 'aedes';
 import type { Clock } from '@station/kit/clock';
 import {
+  coversTopics,
   deviceTopic,
   maxGatewayPayloadBytes,
   maxPayloadBytes,
@@ -89,7 +90,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
   const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
   const mostBytesOf = (client: Client): number =>
-    gatewayOf(options, state, client) === null ? maxPacketBytes : maxGatewayPacketBytes;
+    systemOf(options, state, client) === null ? maxPacketBytes : maxGatewayPacketBytes;
   const listening = { ...options, broker, maxConnections, maxPacketBytes: mostBytesOf, onTooLarge, onRefused };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
     // Its timers would keep the process running.
@@ -132,15 +133,18 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
     connectTimeout: connectTimeoutMs,
     authorizeSubscribe: (client, subscription, done) => {
       const name = names.get(client);
-      const gateway = gatewayOf(options, state, client);
-      if (gateway !== null) return done(null, isBelow(gateway.base, subscription.topic) ? subscription : null);
+      const { rights } = systemOf(options, state, client) ?? {};
+      if (rights !== undefined) return done(null, isAllowed(rights.mayRead, subscription.topic) ? subscription : null);
       const isOwn = stationTopicEnds.some(
         (end) => name !== undefined && subscription.topic === deviceTopic(stationId, name, end),
       );
       done(null, isOwn ? subscription : null);
     },
     authorizePublish: takePublished(options, state),
-    authorizeForward: (_client, packet) => {
+    authorizeForward: (client, packet) => {
+      // It may have subscribed when its rights were others.
+      const { rights } = systemOf(options, state, client) ?? {};
+      if (rights !== undefined && !isAllowed(rights.mayRead, packet.topic)) return null;
       const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
       return deadline !== undefined && deadline < clock.monotonic() ? null : packet;
     },
@@ -165,15 +169,15 @@ function takePublished(
     packet.payload = Buffer.alloc(0);
     // The broker is closing, so these last wills do not mean that devices are offline.
     if (state.isClosing && client?.closed === true) return done();
-    const gateway = gatewayOf({ foreign }, state, client);
+    const system = systemOf({ foreign }, state, client);
     const parsed = parseDeviceTopic(topic);
     const name = client === null ? undefined : state.names.get(client);
-    const isForeign = gateway === null ? parsed?.externalId !== name : !isBelow(gateway.base, topic);
+    const isForeign = system === null ? parsed?.externalId !== name : !isAllowed(system.rights.mayPublish, topic);
     if (parsed !== null && isForeign) {
       dropped.drop('foreign_device', topic);
       return done();
     }
-    const isWill = client?.closed === true && (gateway !== null || parsed?.end === 'heartbeat');
+    const isWill = client?.closed === true && (system !== null || parsed?.end === 'heartbeat');
     // The last will of an older connection says nothing of a device that has a newer one.
     if (isWill && isConnected(state, name ?? '')) return done();
     const handle = (): void => {
@@ -184,12 +188,12 @@ function takePublished(
       whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
     };
     const bytes = topic.length + payload.length;
-    state.reading.whenDue(name ?? '', gateway === null ? bytes : bytes / gatewayShare, handle);
+    state.reading.whenDue(name ?? '', system === null ? bytes : bytes / gatewayShare, handle);
   };
 }
 
-/** The gateway whose login a client has; null: it is none. */
-function gatewayOf(
+/** The other system whose login a client has; null: it is none. */
+function systemOf(
   { foreign }: Pick<BrokerOptions, 'foreign'>,
   { names }: BrokerState,
   client: Client | null,
@@ -198,8 +202,8 @@ function gatewayOf(
   return name === undefined ? null : foreign.findLogin(name);
 }
 
-/** Whether a topic, or a filter of topics, is one of the tree below a base topic. */
-const isBelow = (base: string, topic: string): boolean => topic.startsWith(`${base}/`);
+const isAllowed = (filters: readonly string[], topics: string): boolean =>
+  filters.some((filter) => coversTopics(filter, topics));
 
 const isConnected = ({ clients }: BrokerState, name: string): boolean =>
   [...(clients.get(name) ?? [])].some((client) => !client.closed);

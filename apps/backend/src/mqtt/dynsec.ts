@@ -1,6 +1,6 @@
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
-import type { GatewayLogin } from '../core/foreign-devices-port.ts';
+import type { SystemLogin, TopicRights } from '../core/foreign-devices-port.ts';
 import {
   askDynsec,
   type DynsecAnswer as Answer,
@@ -26,12 +26,13 @@ export type Dynsec = {
   /** Adds or renews logins, each with the right to its own topics alone. @throws (rejects) when the broker refuses. */
   add(logins: readonly DeviceLogin[]): Promise<void>;
   /**
-   * Adds or renews the login of a gateway, with the right to its tree alone, which the backend gets too: the broker then ends its connection.
+   * Adds or renews the login of another system, with its rights alone. The backend may read what it publishes and publish what it reads: the broker
+   * then ends the connection of the backend.
    * @throws (rejects) when the broker refuses.
    */
-  addGateway(login: GatewayLogin & { token: string }): Promise<void>;
-  /** Removes it, with the right of the backend to its tree. A missing login is not an error. */
-  removeGateway(login: GatewayLogin): Promise<void>;
+  addSystem(login: SystemLogin & { token: string }): Promise<void>;
+  /** Removes it, with these rights of the backend. A missing login is not an error. */
+  removeSystem(login: Pick<SystemLogin, 'login'>): Promise<void>;
   /** Removes a login; the broker ends its connection. A missing login is not an error. */
   remove(externalId: string): Promise<void>;
   /** Ends the connections of a login, which stays valid. */
@@ -90,22 +91,23 @@ export function createDynsec(options: DynsecOptions): Dynsec {
         await send(logins.slice(from, from + chunk).flatMap((login) => addingOf(stationId, login)));
       }
     },
-    addGateway: async ({ login, base, token }) => {
-      const rolename = gatewayRole(login);
+    addSystem: async ({ login, rights, token }) => {
+      const { own, backend: rolename } = systemRoles(login);
       await send([
-        ...removingGateway(login),
-        { command: 'createRole', rolename, acls: treeOf(base) },
-        { command: 'createClient', username: login, password: token, roles: [{ rolename }] },
+        ...removingSystem(login),
+        { command: 'createRole', rolename: own, acls: aclsOf(rights) },
+        { command: 'createRole', rolename, acls: aclsOf({ mayPublish: rights.mayRead, mayRead: rights.mayPublish }) },
+        { command: 'createClient', username: login, password: token, roles: [{ rolename: own }] },
       ]);
       // The broker disconnects a client whose rights change, here this one. So the answer may be lost.
       const granting = ask([{ command: 'addClientRole', username, rolename }]);
       await granting.catch(() => undefined);
       if (!(await rolesOf()).includes(rolename)) throw new Error('The broker does not grant the backend its rights');
     },
-    removeGateway: async ({ login }) => {
+    removeSystem: async ({ login }) => {
       // As above.
-      await send(removingGateway(login)).catch(() => undefined);
-      await send(removingGateway(login));
+      await send(removingSystem(login)).catch(() => undefined);
+      await send(removingSystem(login));
     },
     remove: (externalId) => send(removingOf(externalId)),
     // The broker ends the connections of a login that it disables.
@@ -122,12 +124,16 @@ export function createDynsec(options: DynsecOptions): Dynsec {
   };
 }
 
-const gatewayRole = (login: string): string => `tree-${login}`;
-const treeOf = (base: string) =>
-  ['publishClientSend', 'publishClientReceive', 'subscribePattern'].map((type) => allow(type, `${base}/#`));
-const removingGateway = (login: string): Command[] => [
+/** Roles of another system, and of the backend because of it. */
+const systemRoles = (login: string) => ({ own: `tree-${login}`, backend: `tree-${login}-${backendRole}` });
+/** A pattern allows every filter that is not wider. */
+const aclsOf = ({ mayPublish, mayRead }: TopicRights) => [
+  ...mayPublish.map((filter) => allow('publishClientSend', filter)),
+  ...mayRead.flatMap((filter) => [allow('publishClientReceive', filter), allow('subscribePattern', filter)]),
+];
+const removingSystem = (login: string): Command[] => [
   { command: 'deleteClient', username: login },
-  { command: 'deleteRole', rolename: gatewayRole(login) },
+  ...Object.values(systemRoles(login)).map((rolename) => ({ command: 'deleteRole', rolename })),
 ];
 
 const roleOf = (externalId: string): string => `device-${externalId}`;

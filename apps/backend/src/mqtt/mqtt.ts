@@ -189,14 +189,14 @@ const gatewayBroker = (
   receive: GatewayBroker['receive'],
 ): GatewayBroker => ({
   receive,
-  onBasesChanged: () => link.onBasesChanged?.(),
+  onFiltersChanged: () => link.onFiltersChanged?.(),
   addLogin: async (login) => {
     link.disconnect(login.login);
-    return link.addresses.length > 0 || ((await logins?.addGateway(login)) ?? false);
+    return link.addresses.length > 0 || ((await logins?.addSystem(login)) ?? false);
   },
   removeLogin: async (login) => {
     link.disconnect(login.login);
-    await logins?.removeGateway(login);
+    await logins?.removeSystem(login);
   },
 });
 
@@ -292,7 +292,7 @@ async function openLink(
       authority,
       clientId: `station-${stationId}`,
       shared: null,
-      bases: foreign.bases,
+      filters: foreign.filters,
       handler,
       waiting: flow.writer.waiting,
       clock,

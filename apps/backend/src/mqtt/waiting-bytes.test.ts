@@ -27,7 +27,7 @@ test('large messages waiting to be written pause reading by their size; it goes 
     clientId: 'station',
     stationId: 's',
     shared: null,
-    bases: () => [],
+    filters: () => [],
     handler: { onMessage, onListening: () => undefined },
     waiting: () => received,
     clock: systemClock,

@@ -66,7 +66,7 @@ export const linkTo = (url: string) =>
     clientId: 'station',
     stationId: 's',
     shared: null,
-    bases: () => [],
+    filters: () => [],
     clock: systemClock,
     logger: recordedLog(),
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },

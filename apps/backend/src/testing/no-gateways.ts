@@ -2,7 +2,7 @@ import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 
 /** There are no gateways. */
 export const noForeignDevices: ForeignDevices = {
-  bases: () => [],
+  filters: () => [],
   findLogin: () => null,
   isForeign: () => false,
   read: () => ({ messages: [], stored: null }),
