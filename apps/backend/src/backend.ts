@@ -7,6 +7,7 @@ import { registerRoutes } from './backend-server.ts';
 import { type BackupHooks, backupModule, openLostDatabase } from './backup/backup-module.ts';
 import type { CloudTuning } from './cloud/cloud.ts';
 import { cloudModule } from './cloud/cloud-module.ts';
+import { consumersModule } from './consumers/consumers-module.ts';
 import { cloudWriteAlong } from './cloud/start-cloud.ts';
 import { type BackendConfig, secretsOf } from './config.ts';
 import type { DeviceEvents } from './core/device-events.ts';
@@ -116,8 +117,10 @@ async function openFeatures(
   const budgetBytes = await storageBudget(config);
 
   const databaseFile = database.kind === 'sqlite' ? database.file : null;
+  const isShared = replicas !== null;
   const expecting = await add(expectedDevicesModule, { isBrokerExternal: config.mqtt.kind === 'external', box });
-  const gateways = await add(gatewaysModule, { isShared: replicas !== null });
+  const gateways = await add(gatewaysModule, { isShared });
+  const consumers = await add(consumersModule, { version, gateways: gateways.foreign, isShared });
   const household = await add(devicesModule, {
     config: {
       ...config,
@@ -125,12 +128,13 @@ async function openFeatures(
       writeAlong: cloudWriteAlong(config.cloud),
     },
     expected: gateways.expected(expecting.expected),
-    foreign: gateways.foreign,
+    foreign: consumers.systems,
     places: foundations.places,
     storage,
     sharing: replicas,
   });
   const { mqtt, commands, devices, types } = household;
+  consumers.begin(household);
   await add(firmwareModule, {
     config: config.firmware,
     publicUrl: async () => foundUrl(config.firmware.publicUrl, (await network()).mdnsName),
@@ -151,7 +155,7 @@ async function openFeatures(
     },
   });
   const { recheck } = await add(automationsModule, {
-    config: { webhookAllow, proxy, isShared: replicas !== null },
+    config: { webhookAllow, proxy, isShared },
     devices,
     types,
     commands,

@@ -49,7 +49,7 @@ export type ActivityTopic = (typeof activityTopics)[number];
 
 /** Who or what did it; `name` and `person` are null when it was removed since, and `id` is null where there is none. */
 export const ActivityBy = Type.Object({
-  kind: Type.Enum(['person', 'automation', 'scene', 'cloud']),
+  kind: Type.Enum(['person', 'automation', 'scene', 'cloud', 'consumer']),
   id: Nullable(Id),
   name: Nullable(text),
   /** Of a scene: who ran it; null: it is not known. */

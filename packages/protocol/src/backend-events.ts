@@ -94,6 +94,7 @@ export const backendEvents = {
     ...mqttClient,
   }),
   mqtt_logins_kept: event('info', { by: Type.Enum(['station', 'others']) }),
+  consumer_message_refused: event('warn', { consumer: text, reason: text, count, topic: text }),
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
   device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),
   device_type_added: event('info', { type: text, source: text }),

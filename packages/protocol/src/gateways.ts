@@ -9,7 +9,11 @@ const closed = { additionalProperties: false } as const;
 export const Dialect = Type.Enum(['zigbee2mqtt']);
 
 /** Levels of a topic; the station's own are refused. */
-const BaseTopic = Type.String({ minLength: 1, maxLength: 64, pattern: '^(?!station(/|$))[\\w-]+(/[\\w-]+)*$' });
+export const BaseTopic = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^(?!station(-out)?(/|$))[\\w-]+(/[\\w-]+)*$',
+});
 const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
 
 /**

@@ -4,6 +4,7 @@ import { backupRoutes } from './backup-routes.ts';
 import { cloudRoutes } from './cloud-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { firmwareRoutes } from './firmware-routes.ts';
+import { consumerRoutes } from './consumer-routes.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { peopleRoutes } from './people-routes.ts';
@@ -20,6 +21,7 @@ export const routes = {
   ...cloudRoutes,
   ...provisioningRoutes,
   ...gatewayRoutes,
+  ...consumerRoutes,
   ...automationRoutes,
   ...sceneRoutes,
   ...systemRoutes,

@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { isExternalId } from '@station/protocol/topics';
 import { FirmwareReady, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
+import { consumerKinds } from '@station/protocol/consumers';
 import { isForeignName, NewGateway } from '@station/protocol/gateways';
 import { parseVersion } from '@station/protocol/version';
 import { openForeignFile } from './adapters/sqlite-schema.ts';
@@ -22,6 +23,10 @@ const isPath = (text: string): boolean => Value.Check(FirmwareReady.properties.p
 const isBaseTopic = (text: string): boolean => Value.Check(NewGateway.properties.baseTopic, text);
 /** The login of a person's own program at the broker, or of a device, is not taken over. */
 const isGatewayLogin = (text: string): boolean => /^gateway-[0-9a-f]{10}$/.test(text);
+const isConsumerKind = (text: string): boolean => consumerKinds.some((kind) => kind === text);
+const isConsumerLogin = (text: string): boolean => /^consumer-[0-9a-f]{10}$/.test(text);
+/** What is emptied when it is not told any more. */
+const isConsumerTopic = (text: string): boolean => text.length <= 500 && !/^(station\/|\$)|[+#\u0000]/.test(text);
 const isVersion = (text: string): boolean => parseVersion(text) !== null;
 const isFirmwareFile = (text: string): boolean => parseFirmwareFileName(text) !== null;
 
@@ -38,6 +43,8 @@ const rules: readonly Rule[] = [
   rule('provisionings', { id: isId, external_id: isExternalId }),
   rule('gateways', { id: isId, base_topic: isBaseTopic, login: isGatewayLogin }),
   rule('gateway_devices', { external_id: isExternalId, gateway_id: isId, name: isForeignName }),
+  rule('consumers', { kind: isConsumerKind, topic: isBaseTopic, login: isConsumerLogin }),
+  rule('consumer_topics', { kind: isConsumerKind, topic: isConsumerTopic }),
   rule('firmware_images', { type: isFirmwareName, version: isVersion, file: isFirmwareFile, path: isPath }),
   rule('firmware_rollouts', { id: isId, type: isFirmwareName, version: isVersion }),
 ];

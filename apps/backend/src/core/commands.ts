@@ -15,8 +15,8 @@ export type CommandRequest = {
   cause?: CommandCause;
 };
 
-/** What gave a command, for the activity. `id`: of the automation or scene, which may not be kept yet. */
-export type CommandCause = { kind: 'person' | 'automation' | 'scene' | 'cloud'; id: string | null };
+/** What gave a command, for the activity. `id`: of the automation or scene, which may not be kept yet; of a consumer its kind. */
+export type CommandCause = { kind: 'person' | 'automation' | 'scene' | 'cloud' | 'consumer'; id: string | null };
 
 type ParamFault = {
   /** RFC 6901, into the parameters. */ pointer: string;

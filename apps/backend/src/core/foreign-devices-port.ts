@@ -21,8 +21,8 @@ export type SystemLogin = { login: string; rights: TopicRights };
 export type ForeignDevices = {
   /** MQTT topic filters of what other systems publish, for example `zigbee2mqtt/#`. */
   filters(): readonly string[];
-  /** Null: it is no login of another system. `tokenHash`: SHA-256 (hex). */
-  findLogin(login: string): (SystemLogin & { tokenHash: string }) | null;
+  /** Null: it is no login of another system. `tokenHash`: SHA-256 (hex). `isSmall`: it sends no lists, and as little as a device. */
+  findLogin(login: string): (SystemLogin & { tokenHash: string; isSmall?: true }) | null;
   isForeign(externalId: string): boolean;
   /**
    * What a message means for devices, in order. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects.
@@ -34,7 +34,30 @@ export type ForeignDevices = {
   attach(broker: GatewayBroker): Disposable;
 };
 
-/** What gateways use of the broker; `mqtt/` implements it. */
+/** How long a message waits that is not retained, milliseconds. */
+export const passingMs = 10_000;
+
+/** A connection of the station to the broker for one other system; `mqtt/` implements it. */
+export type SystemLink = AsyncDisposable & {
+  /**
+   * At QoS 1. `isRetained`: the broker keeps it; an empty payload ends that.
+   * @throws (rejects) when the broker is offline or refuses.
+   */
+  publish(topic: string, payload: string, isRetained: boolean): Promise<void>;
+  /** Whether the other system is connected; null: not known. */
+  isHeard(): boolean | null;
+};
+
+export type SystemLinkOptions = SystemLogin & {
+  /** The broker publishes it, retained, when the station is gone. */
+  will: { topic: string; payload: string };
+  /** The broker can be used, for the first time or again: it may have lost what it kept. */
+  onConnected(): void;
+  /** What the other system publishes, where the broker does not bring it by `ForeignDevices.read`. */
+  onMessage(message: GatewayMessage): void;
+};
+
+/** What other systems use of the broker; `mqtt/` implements it. */
 export type GatewayBroker = {
   /** Takes a message as if the device had sent it. */
   receive(message: DeviceMessage): Promise<void>;
@@ -47,4 +70,5 @@ export type GatewayBroker = {
   addLogin(login: SystemLogin & { token: string }): Promise<boolean>;
   /** Ends a login and its connections. @throws (rejects) when the broker is offline or refuses. */
   removeLogin(login: SystemLogin): Promise<void>;
+  openLink(options: SystemLinkOptions): SystemLink;
 };

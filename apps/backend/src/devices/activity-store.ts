@@ -6,6 +6,7 @@ import {
   deviceEvents,
   peopleEvents,
 } from '@station/protocol/activity';
+import { consumerKinds, consumerNames } from '@station/protocol/consumers';
 import { isManager, type Role } from '@station/protocol/roles';
 import { inZones } from '../store/device-store.ts';
 import type { Database, DeviceEventsTable, Schema } from '../store/schema.ts';
@@ -135,10 +136,15 @@ function causeOf({ cause, cause_id: id, user_id, person, automation, scene }: Ca
       return { kind: 'scene', id, name: scene, person };
     case 'cloud':
       return { kind: 'cloud', id: null, name: null, person };
+    case 'consumer':
+      return { kind: 'consumer', id: null, name: nameOfConsumer(id), person: null };
     case null:
       return null;
   }
 }
+
+const nameOfConsumer = (id: string | null): string | null =>
+  consumerKinds.flatMap((kind) => (kind === id ? consumerNames[kind] : []))[0] ?? null;
 
 const readNotifications: Source = async (db, query) => {
   const { deviceId, userId, before, limit } = query;

@@ -34,6 +34,7 @@ async function open(asked: Partial<GatewayBroker> = {}) {
     onFiltersChanged: () => undefined,
     addLogin: async () => true,
     removeLogin: async () => undefined,
+    openLink: () => assert.fail('no gateway has one'),
     ...asked,
   };
   starting.use(opened.foreign.attach(broker));

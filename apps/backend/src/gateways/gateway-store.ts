@@ -37,6 +37,9 @@ export const createGatewayStore = (db: Database) => ({
     await db.insertInto('gateways').values(row).execute();
     return row;
   },
+  /** Trees of systems that see the station's devices (ADR 83): what it tells them comes back from none. */
+  consumerTrees: async (): Promise<string[]> =>
+    (await db.selectFrom('consumers').select('topic').execute()).map(({ topic }) => topic),
   changeToken: async (id: string, tokenHash: string): Promise<void> => {
     await db.updateTable('gateways').set({ token_hash: tokenHash }).where('id', '=', id).execute();
   },

@@ -234,7 +234,7 @@ function find({ memory }: State, id: string): KnownGateway {
 
 async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway): Promise<GatewayLoginSheet> {
   const { memory, store, clock } = state;
-  refuse(state, baseTopic);
+  await refuse(state, baseTopic);
   const token = newToken();
   const row = await store.add({
     name,
@@ -255,13 +255,15 @@ async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway
   }
 }
 
-function refuse({ memory, isShared }: State, baseTopic: string): void {
+async function refuse({ memory, store, isShared }: State, baseTopic: string): Promise<void> {
   const all = [...memory.gateways.values()];
   if (isShared) throw new StationError('conflict', 'A station of several backends takes no gateways.');
   if (all.length >= maxGateways) throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
   const isBelow = (one: string, other: string): boolean => `${one}/`.startsWith(`${other}/`);
   const overlaps = all.find(({ row }) => isBelow(row.base_topic, baseTopic) || isBelow(baseTopic, row.base_topic));
   if (overlaps !== undefined) throw new StationError('conflict', `"${overlaps.row.name}" has this base topic already.`);
+  if ((await store.consumerTrees()).some((tree) => isBelow(tree, baseTopic) || isBelow(baseTopic, tree)))
+    throw new StationError('conflict', 'The station itself publishes below this base topic.');
 }
 
 async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayLoginSheet> {

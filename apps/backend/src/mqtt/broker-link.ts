@@ -16,11 +16,13 @@ export type IncomingMessage = {
 /** The station's link to a broker: the embedded broker, or a connection to an external one. */
 export type BrokerLink = AsyncDisposable & {
   /**
-   * Sends a message for a device to the broker at QoS 1, never retained. Messages do not queue here while the broker is offline.
-   * @param expiresInMs the broker drops the message then, if the device has not received it.
+   * Sends a message to the broker at QoS 1. Messages do not queue here while the broker is offline.
+   * @param expiresInMs the broker drops the message then, if the receiver has not received it; null: it keeps the message (retained).
    * @throws (rejects) when the broker did not accept it.
    */
-  publish(topic: string, payload: string, expiresInMs: number): Promise<void>;
+  publish(topic: string, payload: string, expiresInMs: number | null): Promise<void>;
+  /** Whether a login has a connection. Unset: the link does not know. */
+  isConnected?(login: string): boolean;
   /** Whether messages of devices are being received. */
   isReady(): boolean;
   /** Other systems publish on other topics now. */

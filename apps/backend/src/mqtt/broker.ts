@@ -90,7 +90,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
   const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
   const mostBytesOf = (client: Client): number =>
-    systemOf(options, state, client) === null ? maxPacketBytes : maxGatewayPacketBytes;
+    isSmall(systemOf(options, state, client)) ? maxPacketBytes : maxGatewayPacketBytes;
   const listening = { ...options, broker, maxConnections, maxPacketBytes: mostBytesOf, onTooLarge, onRefused };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
     // Its timers would keep the process running.
@@ -102,6 +102,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
     addresses: server.addresses,
     useCertificate: server.useCertificate,
     isReady: () => !state.isClosing && server.isListening(),
+    isConnected: (login) => isConnected(state, login),
     publish: (topic, payload, expiresInMs) =>
       publish({ broker, clock: options.clock }, state, { topic, payload, expiresInMs }),
     disconnect: (externalId) => {
@@ -188,7 +189,7 @@ function takePublished(
       whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
     };
     const bytes = topic.length + payload.length;
-    state.reading.whenDue(name ?? '', system === null ? bytes : bytes / gatewayShare, handle);
+    state.reading.whenDue(name ?? '', isSmall(system) ? bytes : bytes / gatewayShare, handle);
   };
 }
 
@@ -201,6 +202,9 @@ function systemOf(
   const name = client === null ? undefined : names.get(client);
   return name === undefined ? null : foreign.findLogin(name);
 }
+
+const isSmall = (system: ReturnType<ForeignDevices['findLogin']>): boolean =>
+  system === null || system.isSmall === true;
 
 const isAllowed = (filters: readonly string[], topics: string): boolean =>
   filters.some((filter) => coversTopics(filter, topics));
@@ -226,13 +230,14 @@ function followClients(broker: Aedes, { names, clients }: BrokerState, onReplace
 function publish(
   { broker, clock }: { broker: Aedes; clock: Pick<Clock, 'monotonic'> },
   { deadlines, isClosing }: BrokerState,
-  { topic, payload, expiresInMs }: { topic: string; payload: string; expiresInMs: number },
+  { topic, payload, expiresInMs }: { topic: string; payload: string; expiresInMs: number | null },
 ): Promise<void> {
   const buffer = Buffer.from(payload);
-  deadlines.set(buffer, clock.monotonic() + expiresInMs);
+  if (expiresInMs !== null) deadlines.set(buffer, clock.monotonic() + expiresInMs);
   return new Promise((resolve, reject) => {
     if (isClosing) return reject(new Error('The broker is closing'));
-    const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;
+    const retain = expiresInMs === null;
+    const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain, dup: false } as const;
     broker.publish(packet, (error) => (error ? reject(error) : resolve()));
   });
 }

@@ -4,11 +4,14 @@ import { deviceTopic } from '@station/protocol/topics';
 export type Presence = 'present' | 'absent' | 'unknown';
 
 /** PUBACK reason code "No matching subscribers" (MQTT 5, section 3.4.2.1), which a broker need not use. */
-const nobody = 0x10;
+export const nobody = 0x10;
 const expiresInMs = 10_000;
 
-/** Publishes at QoS 1. @returns the reason code of the broker's PUBACK; 0 from MQTT 3.1.1. @throws (rejects) as a link's `publish`. */
-export type PublishForCode = (topic: string, payload: string, expiresInMs: number) => Promise<number>;
+/**
+ * Publishes at QoS 1. @param expiresInMs null: the broker keeps it (retained).
+ * @returns the reason code of the broker's PUBACK; 0 from MQTT 3.1.1. @throws (rejects) as a link's `publish`.
+ */
+export type PublishForCode = (topic: string, payload: string, expiresInMs: number | null) => Promise<number>;
 
 export type Listeners = {
   publish: PublishForCode;

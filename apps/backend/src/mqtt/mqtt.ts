@@ -1,9 +1,10 @@
 import { type Disk, readText } from '@station/kit/durable-files';
+import { after } from '@station/kit/timers';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
-import type { ForeignDevices, GatewayBroker } from '../core/foreign-devices-port.ts';
+import { type ForeignDevices, type GatewayBroker, passingMs } from '../core/foreign-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { MqttPorts } from './adapters/mqtt-server.ts';
@@ -116,7 +117,9 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
-  starting.use(foreign.attach(gatewayBroker(link, logins, (message) => open.receive(ownForm(stationId, message)))));
+  const receive: GatewayBroker['receive'] = (message) => open.receive(ownForm(stationId, message));
+  const ofSystems = await systemLinks(parts, link, authority);
+  starting.use(foreign.attach({ ...gatewayBroker(link, logins, receive), openLink: ofSystems }));
   for (const address of link.addresses) logger.event('mqtt_listening', { address });
   const running = starting.move();
   return {
@@ -187,7 +190,7 @@ const gatewayBroker = (
   link: BrokerLink,
   logins: BrokerLogins | null,
   receive: GatewayBroker['receive'],
-): GatewayBroker => ({
+): Omit<GatewayBroker, 'openLink'> => ({
   receive,
   onFiltersChanged: () => link.onFiltersChanged?.(),
   addLogin: async (login) => {
@@ -199,6 +202,26 @@ const gatewayBroker = (
     await logins?.removeSystem(login);
   },
 });
+
+/** The broker inside the backend needs no connection, and brings what arrives with the messages of gateways. */
+async function systemLinks(
+  { config, stationId, clock }: MqttParts,
+  link: BrokerLink,
+  authority: string | null,
+): Promise<GatewayBroker['openLink']> {
+  if (config.kind === 'external') {
+    const { connectSystemLink } = await import('./system-link.ts');
+    return (options) => connectSystemLink({ ...config, ...options, stationId, authority, clock });
+  }
+  return ({ login, onConnected }) => {
+    const opened = after(0, onConnected);
+    return {
+      publish: (topic, payload, isRetained) => link.publish(topic, payload, isRetained ? null : passingMs),
+      isHeard: () => link.isConnected?.(login) ?? null,
+      [Symbol.asyncDispose]: async () => opened[Symbol.dispose](),
+    };
+  };
+}
 
 /** How the rest of the backend uses the broker. */
 const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, foreign, clock }: MqttParts) => ({

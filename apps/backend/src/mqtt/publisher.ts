@@ -8,7 +8,7 @@ const timeoutMs = 5_000;
 const maxWaiting = 1_000;
 
 /**
- * Publishes at QoS 1, not retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
+ * Publishes at QoS 1; with an expiry not retained, without one retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
  * A message that failed is never sent later.
  * @returns the reason code of the broker's PUBACK: 0, or above 0 when nobody receives it (MQTT 5, section 3.4.2.1).
  * @throws (rejects) when the broker is offline or refuses; UnansweredError when the message was sent and no answer came in time.
@@ -34,11 +34,12 @@ export function createPublisher(client: MqttClient, clock: Pick<Clock, 'monotoni
       isLate = true;
       late.reject(new UnansweredError());
     };
-    using _timer = after(Math.min(timeoutMs, expiresInMs), giveUp);
+    using _timer = after(Math.min(timeoutMs, expiresInMs ?? timeoutMs), giveUp);
     waiting += 1;
     try {
       while (!client.disconnecting) {
-        const sent = send(topic, payload, expiresInMs - (clock.monotonic() - startedMs));
+        const leftMs = expiresInMs === null ? null : expiresInMs - (clock.monotonic() - startedMs);
+        const sent = send(topic, payload, leftMs);
         try {
           await Promise.race([sent.acknowledged, late.promise]);
           return sent.code();
@@ -72,10 +73,11 @@ function createSender(client: MqttClient) {
     // Their answers will not arrive any more.
     for (const id of [...unconfirmed]) client.removeOutgoingMessage(id);
   });
-  return (topic: string, payload: string, expiresInMs: number) => {
-    const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresInMs / 1000)) };
-    const isVersion5 = client.options.protocolVersion === 5;
-    const acknowledged = client.publishAsync(topic, payload, { qos: 1, ...(isVersion5 ? { properties } : {}) });
+  return (topic: string, payload: string, expiresInMs: number | null) => {
+    const isExpiring = expiresInMs !== null && client.options.protocolVersion === 5;
+    const properties = { messageExpiryInterval: Math.max(1, Math.ceil((expiresInMs ?? 0) / 1000)) };
+    const options = { qos: 1, retain: expiresInMs === null, ...(isExpiring ? { properties } : {}) } as const;
+    const acknowledged = client.publishAsync(topic, payload, options);
     const id = client.getLastMessageId();
     unconfirmed.add(id);
     const forget = (): void => {

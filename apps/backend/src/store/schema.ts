@@ -1,5 +1,6 @@
 import type { CommandCause } from '../core/commands.ts';
 import type { Generated, Kysely, Transaction } from 'kysely';
+import type { ConsumerKind } from '@station/protocol/consumers';
 import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
 import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
@@ -62,6 +63,8 @@ export type Schema = {
   removed_devices: RemovedDevicesTable;
   gateways: GatewaysTable;
   gateway_devices: GatewayDevicesTable;
+  consumers: ConsumersTable;
+  consumer_topics: ConsumerTopicsTable;
   unknown_devices: UnknownDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
@@ -242,6 +245,24 @@ export type GatewayDevicesTable = {
   was_added: number;
   /** Since when the gateway does not announce it. */
   gone_at: number | null;
+};
+
+/** Another system that sees the station's devices. */
+export type ConsumersTable = {
+  kind: ConsumerKind;
+  /** Discovery prefix, or base topic. */
+  topic: string;
+  login: string;
+  token_hash: string;
+  created_at: number;
+};
+
+/** A topic on which the broker may keep a message for a consumer: stored before the first one. */
+type ConsumerTopicsTable = {
+  kind: ConsumerKind;
+  topic: string;
+  /** JSON: parts of what it tells that were told once, with their platform; one that is gone must be taken back. */
+  parts: Generated<string>;
 };
 
 /** Devices that were removed here, for good; a device that is added again leaves this table. */

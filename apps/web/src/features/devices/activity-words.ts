@@ -115,6 +115,8 @@ function byWords(t: TFunction, { kind, id, name, person }: ActivityBy): string {
       return person === null ? t('activityLog.by.scene', { name }) : t('activityLog.by.sceneOf', { name, person });
     case 'cloud':
       return t('activityLog.by.cloud');
+    case 'consumer':
+      return t('activityLog.by.consumer', { name: name ?? '' });
   }
 }
 

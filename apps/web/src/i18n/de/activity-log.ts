@@ -27,6 +27,7 @@ export const activityLog = {
     noScene: 'durch eine Szene',
     noSceneOf: 'durch eine Szene, {{person}}',
     cloud: 'über die Cloud',
+    consumer: 'durch {{name}}',
   },
   command: { pending: 'gesendet', failed: 'fehlgeschlagen', expired: 'vom Gerät nicht bestätigt' },
   event: {

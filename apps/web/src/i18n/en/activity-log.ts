@@ -27,6 +27,7 @@ export const activityLog = {
     noScene: 'by a scene',
     noSceneOf: 'by a scene, {{person}}',
     cloud: 'through the cloud',
+    consumer: 'by {{name}}',
   },
   command: { pending: 'sent', failed: 'it failed', expired: 'not confirmed by the device' },
   event: {

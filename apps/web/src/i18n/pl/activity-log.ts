@@ -29,6 +29,7 @@ export const activityLog = {
     noScene: 'scena',
     noSceneOf: 'scena, {{person}}',
     cloud: 'przez chmurę',
+    consumer: 'przez {{name}}',
   },
   command: { pending: 'wysłano', failed: 'nie udało się', expired: 'brak potwierdzenia od urządzenia' },
   event: {

@@ -29,6 +29,7 @@ export const activityLog = {
     noScene: 'сцена',
     noSceneOf: 'сцена, {{person}}',
     cloud: 'через хмару',
+    consumer: 'через {{name}}',
   },
   command: { pending: 'надіслано', failed: 'не вдалося', expired: 'пристрій не підтвердив' },
   event: {

@@ -1,0 +1,418 @@
+import type { Capability } from '@station/protocol/device-types';
+import { parseJson } from '@station/kit/json';
+import { ownValue } from '@station/protocol/own-value';
+import type { State } from '../core/device-state.ts';
+import {
+  type Call,
+  type Entity,
+  entitiesOf,
+  inWords,
+  labelOf,
+  numberFor,
+  type Setting,
+  type Switching,
+} from './entities-decide.ts';
+import type { Ask, ConsumerDialect, House, Kept, SharedDevice } from './picture.ts';
+import { topicNames } from './topic-names-decide.ts';
+
+/**
+ * The station's devices in Zigbee2MQTT's dialect (zigbee2mqtt.io, "MQTT Topics and Messages" and "Exposes"), for the programs that read it. The station
+ * is the bridge, and serves none of its requests.
+ */
+
+/** What a broker of the stack takes, without topic and header. */
+const mostListBytes = 256 * 1024;
+/** Of one message. */
+const mostAsks = 8;
+const access = { published: 1, set: 2, get: 4 } as const;
+const shown = access.published | access.get;
+const fullBrightness = 254;
+
+export const zigbee2mqtt: ConsumerDialect = {
+  rights: (base) => ({
+    mayPublish: [`${base}/+/set/#`, `${base}/+/get/#`, `${base}/bridge/request/#`],
+    mayRead: [`${base}/#`],
+  }),
+  presence: (base) => ({ topic: `${base}/bridge/state`, online: '{"state":"online"}', offline: '{"state":"offline"}' }),
+  draw: (house, base) => {
+    const { list, devices } = drawDevices(house);
+    const byName = new Map([...devices].map(([id, { name }]) => [name, id]));
+    return {
+      fixed: (): Kept[] => [
+        { topic: `${base}/bridge/info`, payload: JSON.stringify(infoOf(house, base)) },
+        { topic: `${base}/bridge/groups`, payload: '[]' },
+        { topic: `${base}/bridge/devices`, payload: list },
+      ],
+      state: (id, state) => {
+        const device = devices.get(id);
+        return device === undefined
+          ? null
+          : { topic: `${base}/${device.name}`, payload: JSON.stringify(valuesOf(device, state)) };
+      },
+      status: (id, isOnline) => {
+        const device = devices.get(id);
+        const payload = JSON.stringify({ state: isOnline ? 'online' : 'offline' });
+        return device === undefined ? null : { topic: `${base}/${device.name}/availability`, payload };
+      },
+      event: (id, action, state) => {
+        const device = devices.get(id);
+        if (device?.actions.includes(action) !== true) return null;
+        return { topic: `${base}/${device.name}`, payload: JSON.stringify({ ...valuesOf(device, state), action }) };
+      },
+      read: (topic, payload): Ask[] | null => {
+        if (!topic.startsWith(`${base}/`)) return null;
+        const [name = '', verb, ...rest] = topic.slice(base.length + 1).split('/');
+        if (name === 'bridge') return verb === 'request' ? [refusal(base, rest.join('/'), payload)] : null;
+        const deviceId = byName.get(name);
+        const device = deviceId === undefined ? undefined : devices.get(deviceId);
+        if (deviceId === undefined || device === undefined) return null;
+        if (verb === 'get') return [{ kind: 'state', deviceId }];
+        const calls = verb === 'set' ? callsOf(device, rest, payload) : [];
+        return calls.length === 0 ? null : calls.map((call) => ({ kind: 'command', deviceId, ...call }));
+      },
+      devices: devices.size,
+      leftOut: house.devices.length - devices.size,
+    };
+  },
+};
+
+type Property = {
+  property: string;
+  /** Of the state; null: it is only set. */
+  capability: Capability | null;
+  shown: (value: unknown) => unknown;
+  write: ((value: unknown) => Call | null) | null;
+};
+
+type Drawn = { name: string; actions: readonly string[]; properties: readonly Property[] };
+type Feature = Readonly<Record<string, unknown>>;
+type Exposed = { expose: Feature; properties: readonly Property[] };
+
+const describing = { manufacturer: 'Station' } as const;
+
+/** The list, and the devices that fit into it: the broker takes no longer one. */
+function drawDevices(house: House): { list: string; devices: Map<string, Drawn> } {
+  const offered = house.devices.filter(({ dialect, type }) => dialect !== 'zigbee2mqtt' && type !== undefined);
+  const names = topicNames(offered);
+  const devices = new Map<string, Drawn>();
+  const entries = [JSON.stringify(coordinatorOf(house))];
+  let bytes = 2 + byteLength(entries[0] ?? '');
+  for (const device of offered) {
+    const name = names.get(device.id) ?? device.id;
+    const { entry, drawn } = draw(device, name);
+    const text = JSON.stringify(entry);
+    if (bytes + byteLength(text) + 1 > mostListBytes) continue;
+    bytes += byteLength(text) + 1;
+    entries.push(text);
+    devices.set(device.id, drawn);
+  }
+  return { list: `[${entries.join(',')}]`, devices };
+}
+
+const byteLength = (text: string): number => new TextEncoder().encode(text).length;
+
+/** A device has no address of Zigbee: one that comes of its id (FNV-1a, 64 bits), so that it stays. */
+function addressOf(id: string): string {
+  let sum = 0xcbf29ce484222325n;
+  for (const byte of new TextEncoder().encode(id)) sum = BigInt.asUintN(64, (sum ^ BigInt(byte)) * 0x100000001b3n);
+  return `0x${sum.toString(16).padStart(16, '0')}`;
+}
+
+const coordinatorOf = ({ stationId }: House): Feature => ({
+  ieee_address: addressOf(stationId),
+  type: 'Coordinator',
+  network_address: 0,
+  supported: true,
+  disabled: false,
+  friendly_name: 'Coordinator',
+  endpoints: {},
+  definition: null,
+  interview_completed: true,
+  interviewing: false,
+  interview_state: 'SUCCESSFUL',
+});
+
+const infoOf = ({ stationId, version }: House, base: string): Feature => ({
+  version,
+  commit: 'station',
+  coordinator: { ieee_address: addressOf(stationId), type: 'station', meta: {} },
+  network: { channel: 0, pan_id: 0, extended_pan_id: '0x0000000000000000' },
+  permit_join: false,
+  restart_required: false,
+  log_level: 'info',
+  config: { mqtt: { base_topic: base }, availability: { enabled: true }, advanced: {}, devices: {}, groups: {} },
+});
+
+function draw(device: SharedDevice, name: string): { entry: Feature; drawn: Drawn } {
+  const { id, type, typeName, firmwareVersion } = device;
+  const entities = type === undefined ? [] : entitiesOf(type);
+  const used = new Set<string>();
+  const exposed = entities.map((entity) => expose(entity, used));
+  const model = type?.names?.['en'] ?? typeName;
+  const entry = {
+    ieee_address: addressOf(id),
+    type: 'Router',
+    network_address: Number(BigInt(addressOf(id)) & 0xffffn),
+    supported: true,
+    disabled: false,
+    friendly_name: name,
+    description: device.name,
+    endpoints: {},
+    definition: {
+      model: typeName,
+      vendor: describing.manufacturer,
+      description: model,
+      exposes: exposed.map((one) => one.expose),
+      options: [],
+      supports_ota: false,
+    },
+    power_source: 'Unknown',
+    model_id: typeName,
+    ...describing,
+    ...(firmwareVersion !== null && { software_build_id: firmwareVersion }),
+    interview_completed: true,
+    interviewing: false,
+    interview_state: 'SUCCESSFUL',
+  };
+  const actions = entities.flatMap((entity) => (entity.kind === 'event' ? entity.actions : []));
+  return { entry, drawn: { name, actions, properties: exposed.flatMap(({ properties }) => properties) } };
+}
+
+const same = (value: unknown): unknown => value;
+
+function expose(entity: Entity, used: Set<string>): Exposed {
+  // A property is one value: the second of a name gets another one.
+  const free = (wanted: string): string => {
+    let property = wanted;
+    for (let number = 2; used.has(property); number += 1) property = `${wanted}_${number}`;
+    used.add(property);
+    return property;
+  };
+  switch (entity.kind) {
+    case 'light':
+    case 'switch':
+    case 'lock':
+      return switched(entity, free);
+    case 'cover':
+      return covered(entity, free);
+    case 'number':
+    case 'sensor':
+    case 'binary_sensor':
+    case 'select':
+    case 'text':
+      return single(entity, free);
+    case 'button': {
+      const { action, names } = entity.command;
+      const property = free(action);
+      const write = (value: unknown): Call | null => (value === 'PRESS' ? { action, params: {} } : null);
+      return {
+        expose: {
+          type: 'enum',
+          name: action,
+          label: labelOf({ key: action, names }),
+          property,
+          access: access.set,
+          values: ['PRESS'],
+        },
+        properties: [{ property, capability: null, shown: same, write }],
+      };
+    }
+    case 'event':
+      return {
+        expose: {
+          type: 'enum',
+          name: 'action',
+          label: 'Action',
+          property: free('action'),
+          access: access.published,
+          values: entity.actions,
+        },
+        properties: [],
+      };
+  }
+}
+
+/** The end of an endpoint: `_l1` of `on_l1`. */
+const endOf = (key: string): string => key.match(/^(?:on|locked)(_.+)$/)?.[1] ?? '';
+
+function switchedBy({ on, off, toggle }: Switching, [yes, no]: readonly [string, string]) {
+  return (value: unknown): Call | null => {
+    const text = typeof value === 'string' ? value.toUpperCase() : value;
+    if (text === yes || text === true) return on;
+    if (text === no || text === false) return off;
+    return text === 'TOGGLE' ? toggle : null;
+  };
+}
+
+function switched(
+  entity: Extract<Entity, { kind: 'light' | 'switch' | 'lock' }>,
+  free: (wanted: string) => string,
+): Exposed {
+  const { kind, capability, switching } = entity;
+  const { key } = capability;
+  const texts = kind === 'lock' ? (['LOCK', 'UNLOCK'] as const) : (['ON', 'OFF'] as const);
+  const [yes, no] = texts;
+  const isState = /^(on|locked)(_|$)/.test(key);
+  const end = endOf(key);
+  const property = free(isState ? `state${end}` : key);
+  const own: Property = {
+    property,
+    capability,
+    shown: (value) => (typeof value === 'boolean' ? (value ? yes : no) : null),
+    write: switchedBy(switching, texts),
+  };
+  const state: Feature = {
+    type: 'binary',
+    name: isState ? 'state' : key,
+    label: labelOf(capability),
+    property,
+    access: shown | access.set,
+    value_on: yes,
+    value_off: no,
+    ...(switching.toggle !== null && { value_toggle: 'TOGGLE' }),
+  };
+  if (!isState) return { expose: state, properties: [own] };
+  const endpoint = end === '' ? {} : { endpoint: end.slice(1) };
+  const dimmer = entity.kind === 'light' ? entity.dimmer : null;
+  if (dimmer === null)
+    return { expose: { type: kind, ...endpoint, features: [{ ...state, ...endpoint }] }, properties: [own] };
+  const { capability: level, set } = dimmer;
+  const least = level.min ?? 0;
+  const span = (level.max ?? 100) - least;
+  const brightness: Property = {
+    property: free(`brightness${end}`),
+    capability: level,
+    shown: (value) => (typeof value === 'number' ? Math.round(((value - least) / span) * fullBrightness) : null),
+    write: (value) => {
+      const number = Number(value);
+      return Number.isFinite(number) && typeof value !== 'boolean'
+        ? numberFor(set, rounded(least + (number / fullBrightness) * span))
+        : null;
+    },
+  };
+  const feature: Feature = {
+    type: 'numeric',
+    name: 'brightness',
+    label: labelOf(level),
+    property: brightness.property,
+    access: shown | access.set,
+    value_min: 0,
+    value_max: fullBrightness,
+    ...endpoint,
+  };
+  return {
+    expose: { type: 'light', ...endpoint, features: [{ ...state, ...endpoint }, feature] },
+    properties: [own, brightness],
+  };
+}
+
+const rounded = (value: number): number => Math.round(value);
+
+function covered({ cover, position }: Extract<Entity, { kind: 'cover' }>, free: (wanted: string) => string): Exposed {
+  const { open, close, stop, state } = cover;
+  const property = free('state');
+  const calls: Readonly<Record<string, Call | null>> = { OPEN: open, CLOSE: close, STOP: stop };
+  const write = (value: unknown): Call | null =>
+    typeof value === 'string' ? (ownValue(calls, value.toUpperCase()) ?? null) : null;
+  const values = stop === null ? ['OPEN', 'CLOSE'] : ['OPEN', 'CLOSE', 'STOP'];
+  const features: Feature[] = [
+    {
+      type: 'enum',
+      name: 'state',
+      label: 'State',
+      property,
+      access: state === null ? access.set : shown | access.set,
+      values,
+    },
+  ];
+  const properties: Property[] = [{ property, capability: state, shown: same, write }];
+  if (position !== null) {
+    const { expose: feature, properties: more } = numeric(position.capability, position.set, free('position'));
+    features.push({ ...feature, name: 'position' });
+    properties.push(...more);
+  }
+  return { expose: { type: 'cover', features }, properties };
+}
+
+/** Names that programs of this dialect know better. */
+const otherNames: Readonly<Record<string, string>> = { motion: 'occupancy' };
+
+type Single = Extract<Entity, { kind: 'number' | 'sensor' | 'binary_sensor' | 'select' | 'text' }>;
+
+function single(entity: Single, free: (wanted: string) => string): Exposed {
+  const { capability } = entity;
+  const { key, kind, values = [] } = capability;
+  const name = ownValue(otherNames, key) ?? key;
+  const property = free(name);
+  const set = 'set' in entity ? entity.set : null;
+  if (kind === 'number') return numeric(capability, set, property, name);
+  const label = labelOf(capability);
+  const given = { name, label, property, access: set === null ? shown : shown | access.set };
+  const give = (value: unknown): Call | null =>
+    set !== null && typeof value === 'string' && (kind !== 'enum' || values.includes(value))
+      ? { action: set.action, params: { [set.parameter]: value } }
+      : null;
+  const write = set === null ? null : give;
+  const properties = [{ property, capability, shown: same, write }];
+  if (kind === 'boolean') return { expose: { type: 'binary', ...given, value_on: true, value_off: false }, properties };
+  return { expose: kind === 'enum' ? { type: 'enum', ...given, values } : { type: 'text', ...given }, properties };
+}
+
+function numeric(capability: Capability, set: Setting | null, property: string, name = capability.key): Exposed {
+  const { unit, min, max, step } = capability;
+  const limits = { unit, value_min: min, value_max: max, value_step: step };
+  const feature = {
+    type: 'numeric',
+    name,
+    label: labelOf(capability),
+    property,
+    access: set === null ? shown : shown | access.set,
+    ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
+  };
+  const write = set === null ? null : (value: unknown): Call | null => numberFor(set, value);
+  return { expose: feature, properties: [{ property, capability, shown: same, write }] };
+}
+
+/** Only what is known. */
+function valuesOf({ properties }: Drawn, state: State): Record<string, unknown> {
+  const values = properties.flatMap(({ property, capability, shown: shownAs }): [string, unknown][] => {
+    const value = capability === null ? undefined : ownValue(state, capability.key);
+    const told = value === undefined || value === null ? null : shownAs(value);
+    return told === null ? [] : [[property, told]];
+  });
+  return Object.fromEntries(values);
+}
+
+/** `<name>/set` with JSON or a bare state, `<name>/set/<property>` with a bare value. */
+function callsOf({ properties }: Drawn, [attribute, ...more]: readonly string[], payload: string): Call[] {
+  if (more.length > 0) return [];
+  const parsed = parseJson(payload);
+  const value = parsed === undefined || parsed === null ? payload : parsed;
+  const isRecord = typeof value === 'object' && !Array.isArray(value);
+  const asked: [string, unknown][] =
+    attribute !== undefined ? [[attribute, value]] : isRecord ? Object.entries(value) : [['state', value]];
+  return asked.slice(0, mostAsks).flatMap(([name, one]) => {
+    const found = properties.find(({ property }) => property === name);
+    return found?.write?.(one) ?? [];
+  });
+}
+
+const longestRequest = 100;
+
+function refusal(base: string, request: string, payload: string): Ask {
+  const given = parseJson(payload);
+  const transaction =
+    typeof given === 'object' && given !== null && 'transaction' in given ? given.transaction : undefined;
+  const isGood = typeof transaction === 'string' || typeof transaction === 'number';
+  const answer = {
+    data: {},
+    status: 'error',
+    error: `The station does not serve "${inWords(request).slice(0, longestRequest)}".`,
+    ...(isGood && { transaction }),
+  };
+  return {
+    kind: 'answer',
+    topic: `${base}/bridge/response/${request.slice(0, longestRequest)}`,
+    payload: JSON.stringify(answer),
+  };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import { after } from '@station/kit/timers';
+import { passingMs, type SystemLink, type SystemLinkOptions } from '../core/foreign-devices-port.ts';
+import { openMqttClient } from './adapters/mqtt-client.ts';
+import { nobody } from './listeners.ts';
+import { createPublisher } from './publisher.ts';
+
+type SystemLinkParts = SystemLinkOptions & {
+  /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
+  url: string;
+  username: string | null;
+  password: string | null;
+  stationId: string;
+  /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
+  authority: string | null;
+  clock: Pick<Clock, 'monotonic'>;
+};
+
+const reconnectMs = 1_000;
+const connectTimeoutMs = 10_000;
+/** The backend ends within 5 s. */
+const endTimeoutMs = 1_000;
+
+/**
+ * A connection of its own to an external broker, with the station's login: a connection has one last will, and what another system reads must not
+ * wait for what devices are told, nor the other way round.
+ */
+export function connectSystemLink(parts: SystemLinkParts): SystemLink {
+  const { url, username, password, authority, stationId, login, rights, will, onConnected, onMessage, clock } = parts;
+  const client = openMqttClient(url, {
+    protocolVersion: 5,
+    clientId: `station-${stationId}-${login}-${randomUUID().slice(0, 8)}`,
+    clean: true,
+    will: { ...will, qos: 1, retain: true },
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    ...(authority === null ? {} : { ca: authority }),
+    reconnectPeriod: reconnectMs,
+    // Also after a refused last will: the broker may get the right a moment later.
+    reconnectOnConnackError: true,
+    connectTimeout: connectTimeoutMs,
+    queueQoSZero: false,
+    resubscribe: false,
+    keepalive: 30,
+  });
+  const publish = createPublisher(client, clock);
+  let isHeard: boolean | null = null;
+  client.on('connect', () => {
+    // What is retained there is no command of now (`rh: 2`, MQTT 5, section 3.8.3.1).
+    client.subscribeAsync([...rights.mayPublish], { qos: 1, rh: 2 }).then(onConnected, () => undefined);
+  });
+  client.on('close', () => (isHeard = null));
+  // A broker that supports nothing newer, or is offline: the main connection says so in the log.
+  client.on('error', (error) => {
+    if (!('code' in error) || (error.code !== 1 && error.code !== 0x84)) return;
+    client.options.protocolVersion = 4;
+  });
+  client.on('message', (topic, payload, { retain }) => onMessage({ topic, payload, isRetained: retain }));
+  return {
+    publish: async (topic, payload, isRetained) => {
+      const code = await publish(topic, payload, isRetained ? null : passingMs);
+      // MQTT 3.1.1 has no such code.
+      isHeard = client.options.protocolVersion === 5 ? code !== nobody : null;
+    },
+    isHeard: () => isHeard,
+    [Symbol.asyncDispose]: async () => {
+      // With a DISCONNECT the broker publishes no will, which would stay there. A broker that hangs gets none.
+      using _late = after(endTimeoutMs, () => client.stream.destroy());
+      await client.endAsync(!client.connected);
+    },
+  };
+}
