@@ -86,6 +86,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('web/device-types', web, 'packages/protocol/src')),
   inOwnNetwork(part('web/unknown-devices', web, `${backend}/devices`)),
   inOwnNetwork(part('web/gateways', web, `${backend}/gateways`)),
+  inOwnNetwork(part('web/consumers', web, `${backend}/consumers`)),
   inOwnNetwork(part('backend/browser', web, `${backend}/http`, `${backend}/socket`)),
   part('gateways/zigbee2mqtt', `${backend}/gateways`, `${backend}/mqtt`),
   part('device-types', `${backend}/devices`, 'packages/protocol/src', `${web}/src/features/devices`),

@@ -12,6 +12,7 @@ import {
   MapPin,
   RefreshCw,
   Settings,
+  Share2,
   Users,
   Wifi,
   Workflow,
@@ -35,6 +36,7 @@ type SettingsName =
   | 'backup'
   | 'notifications'
   | 'members'
+  | 'consumers'
   | 'cloud'
   | 'diagnostics'
   | 'about'
@@ -55,6 +57,7 @@ export const placeMarks: readonly PlaceMark[] = [
   { path: '/settings/backup', name: 'backup', icon: Archive, on: 'settings', lowest: 'member' },
   { path: '/settings/notifications', name: 'notifications', icon: Bell, on: 'settings', lowest: 'member' },
   { path: '/settings/people', name: 'members', icon: Users, on: 'settings', lowest: 'member' },
+  { path: '/settings/systems', name: 'consumers', icon: Share2, on: 'settings', lowest: 'admin' },
   { path: '/settings/remote', name: 'cloud', icon: Cloud, on: 'settings', lowest: 'member' },
   { path: '/settings/diagnostics', name: 'diagnostics', icon: Activity, on: 'settings', lowest: 'member' },
   { path: '/settings/about', name: 'about', icon: Info, on: 'settings', lowest: 'member' },

@@ -27,6 +27,7 @@ const loads: Record<Exclude<PlaceMark['name'], 'home'>, () => Promise<ComponentT
   notifications: async () =>
     (await withTexts(import('../features/notifications/notifications-page.tsx'))).NotificationsPage,
   members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
+  consumers: async () => (await withTexts(import('../features/provisioning/consumers-page.tsx'))).ConsumersPage,
   cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
   diagnostics: async () => (await withTexts(import('./diagnostics-place.tsx'))).DiagnosticsPlace,
   about: async () => (await withTexts(import('../features/settings/about-page.tsx'))).AboutPage,

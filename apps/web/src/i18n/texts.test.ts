@@ -33,7 +33,7 @@ const english = flat.get('en')!;
 const others = [...flat].filter(([language]) => language !== 'en');
 
 /** Names, and words that a language has in common with English. */
-const everywhere = ['Android', 'Linux', 'Mac', 'Wi-Fi', 'Windows'];
+const everywhere = ['Android', 'Broker', 'Home Assistant', 'Linux', 'Mac', 'Wi-Fi', 'Windows'];
 const technical = ['1 h', '24 h', '6 h', 'Chip', 'OK', 'Port', 'STARTTLS', 'TLS', 'Token', 'Webhook', 'ntfy'];
 const shared: Partial<Record<Language, string[]>> = {
   de: [

@@ -28,6 +28,7 @@ export const find = {
     settings: 'optionen wlan wi-fi zeitzone',
     scenes: 'licht stimmung abend',
     members: 'personen benutzer zugriff',
+    consumers: 'andere systeme zentrale zigbee2mqtt mqtt homey iobroker node-red',
     cloud: 'fernzugriff',
     account: 'passwort profil sprache',
     household: 'name zeitzone ort bereiche optionen',

@@ -161,6 +161,7 @@ export const later = {
       backup: { title: 'Backup', help: 'Erstellen, herunterladen, wiederherstellen, jede Nacht' },
       notifications: { title: 'Benachrichtigungen', help: 'Dieser Browser, E-Mail, Ruhezeiten' },
       members: { title: 'Personen und Gäste', help: 'Wer Zugriff hat' },
+      consumers: { title: 'Home Assistant und andere', help: 'Geräte dieser Station in anderen Systemen' },
       cloud: { title: 'Fernzugriff', help: 'Über die Cloud' },
       diagnostics: { title: 'Diagnose und Protokolle', help: 'Was nicht stimmt, Dienste, Rechner, Protokolle' },
       about: { title: 'Über', help: 'Version, Lizenz, deine Daten, Verschlüsselung' },

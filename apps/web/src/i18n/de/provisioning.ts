@@ -167,6 +167,34 @@ export const provisioning = {
     notMade:
       'Ein anderes System verwaltet die Zugänge deines Brokers. Lege diesen Zugang dort an, für das Base-Topic und alles darunter.',
   },
+  consumers: {
+    title: 'Home Assistant und andere',
+    lead: 'Andere Systeme in deinem Zuhause sehen und schalten die Geräte dieser Station.',
+    fault: 'Die Schalter konnten nicht gelesen werden',
+    names: { home_assistant: 'Home Assistant', zigbee2mqtt: 'Sprache von Zigbee2MQTT' },
+    about: {
+      home_assistant: 'Seine MQTT-Integration findet die Geräte von selbst.',
+      zigbee2mqtt: 'Die Sprache von Zigbee2MQTT, die Homey, ioBroker, Node-RED und Matterbridge verstehen.',
+    },
+    topic: { home_assistant: 'Discovery-Präfix', zigbee2mqtt: 'Basis-Topic' },
+    on: 'Einschalten',
+    off: 'Ausschalten',
+    offTitle: '{{name}} ausschalten?',
+    offHelp: 'Die Geräte verschwinden dort, und der Zugang endet.',
+    renewHelp: 'Das jetzige gilt sofort nicht mehr. Die Geräte sind dort offline, bis du das neue einträgst.',
+    connection: { yes: 'Verbunden', no: 'Nicht verbunden', unknown: 'Ob es verbunden ist, ist nicht bekannt' },
+    heard: 'zuletzt gehört {{at}}',
+    leftOut_one: '{{count}} Gerät wird dort nicht gezeigt: Es kam von dort, oder es ist kein Platz dafür.',
+    leftOut_other: '{{count}} Geräte werden dort nicht gezeigt: Sie kamen von dort, oder es ist kein Platz für sie.',
+    enter: {
+      home_assistant:
+        'In Home Assistant: Einstellungen, Geräte & Dienste, Integration hinzufügen, MQTT. Trage diese Werte ein. Das Passwort siehst du nur jetzt. Die Geräte erscheinen wenige Sekunden später.',
+      zigbee2mqtt: 'Trage diese Werte in dem Programm ein, das Zigbee2MQTT liest. Das Passwort siehst du nur jetzt.',
+    },
+    what: { broker: 'Broker', port: 'Port', user: 'Benutzer', password: 'Passwort' },
+    notMade:
+      'Ein anderes System verwaltet die Zugänge deines Brokers. Lege diesen Zugang dort an, mit den Rechten, die die Dokumentation nennt.',
+  },
   manual: {
     title: 'Manuell hinzufügen',
     lead: 'Für ein Gerät mit eigener Seite. Die Station erstellt Zugangsdaten, und du gibst sie dort ein.',

@@ -28,6 +28,7 @@ export const find = {
     settings: 'preferences wi-fi time zone',
     scenes: 'light mood evening',
     members: 'people users access',
+    consumers: 'other systems zigbee2mqtt mqtt homey iobroker node-red',
     cloud: 'remote access',
     account: 'password profile language',
     household: 'name time zone place zones preferences',

@@ -159,6 +159,7 @@ export const later = {
       backup: { title: 'Backup', help: 'Create, download, restore, each night' },
       notifications: { title: 'Notifications', help: 'This browser, e-mail, quiet hours' },
       members: { title: 'People and guests', help: 'Who has access' },
+      consumers: { title: 'Home Assistant and others', help: 'Devices of this station in other systems' },
       cloud: { title: 'Remote access', help: 'Through the cloud' },
       diagnostics: { title: 'Diagnostics and logs', help: 'What is wrong, services, machine, logs' },
       about: { title: 'About', help: 'Release, licence, your data, encryption' },

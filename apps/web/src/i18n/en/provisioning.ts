@@ -158,6 +158,34 @@ export const provisioning = {
     notMade:
       'Another system manages the logins of your broker. Create this login there, for the base topic and everything below it.',
   },
+  consumers: {
+    title: 'Home Assistant and others',
+    lead: 'Other systems of your home see and switch the devices of this station.',
+    fault: 'The switches could not be read',
+    names: { home_assistant: 'Home Assistant', zigbee2mqtt: 'Zigbee2MQTT’s language' },
+    about: {
+      home_assistant: 'Its MQTT integration finds the devices automatically.',
+      zigbee2mqtt: 'The language of Zigbee2MQTT, which Homey, ioBroker, Node-RED and Matterbridge understand.',
+    },
+    topic: { home_assistant: 'Discovery prefix', zigbee2mqtt: 'Base topic' },
+    on: 'Switch on',
+    off: 'Switch off',
+    offTitle: 'Switch off {{name}}?',
+    offHelp: 'The devices disappear there, and the login ends.',
+    renewHelp: 'The present one ends at once. The devices are offline there until the new one is entered.',
+    connection: { yes: 'Connected', no: 'Not connected', unknown: 'Whether it is connected is not known' },
+    heard: 'last heard {{at}}',
+    leftOut_one: '{{count}} device is not shown there: it came from there, or there is no room for it.',
+    leftOut_other: '{{count}} devices are not shown there: they came from there, or there is no room for them.',
+    enter: {
+      home_assistant:
+        'In Home Assistant: Settings, Devices & services, Add integration, MQTT. Enter these values. The password is shown only now. The devices appear a few seconds later.',
+      zigbee2mqtt: 'Enter these values in the program that reads Zigbee2MQTT. The password is shown only now.',
+    },
+    what: { broker: 'Broker', port: 'Port', user: 'User', password: 'Password' },
+    notMade:
+      'Another system manages the logins of your broker. Create this login there, with the rights that the documentation names.',
+  },
   manual: {
     title: 'Add manually',
     lead: 'For a device with a page of its own. The station creates a login; you enter it there.',

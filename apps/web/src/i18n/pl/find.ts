@@ -32,6 +32,7 @@ export const find = {
     settings: 'opcje wi-fi strefa czasowa',
     scenes: 'światło nastrój wieczór',
     members: 'osoby domownicy dostęp',
+    consumers: 'inne systemy centrala zigbee2mqtt mqtt homey iobroker node-red',
     cloud: 'zdalny dostęp',
     account: 'hasło profil język',
     household: 'nazwa strefa czasowa miejsce strefy opcje',

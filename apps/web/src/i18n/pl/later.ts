@@ -162,6 +162,7 @@ export const later = {
       backup: { title: 'Kopia zapasowa', help: 'Tworzenie, pobieranie, przywracanie, co noc' },
       notifications: { title: 'Powiadomienia', help: 'Ta przeglądarka, e-mail, godziny ciszy' },
       members: { title: 'Domownicy i goście', help: 'Kto ma dostęp' },
+      consumers: { title: 'Home Assistant i inne', help: 'Urządzenia tej stacji w innych systemach' },
       cloud: { title: 'Zdalny dostęp', help: 'Przez chmurę' },
       diagnostics: { title: 'Diagnostyka i dzienniki', help: 'Co nie działa, usługi, komputer, dzienniki' },
       about: { title: 'O stacji', help: 'Wersja, licencja, twoje dane, szyfrowanie' },

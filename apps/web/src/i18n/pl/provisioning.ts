@@ -169,6 +169,36 @@ export const provisioning = {
     notMade:
       'Loginami Twojego brokera zarządza inny system. Utwórz tam ten login, dla tematu bazowego i wszystkiego poniżej.',
   },
+  consumers: {
+    title: 'Home Assistant i inne',
+    lead: 'Inne systemy w Twoim domu widzą i przełączają urządzenia tej stacji.',
+    fault: 'Nie udało się odczytać przełączników',
+    names: { home_assistant: 'Home Assistant', zigbee2mqtt: 'Język Zigbee2MQTT' },
+    about: {
+      home_assistant: 'Jego integracja MQTT sama znajduje urządzenia.',
+      zigbee2mqtt: 'Język Zigbee2MQTT, który rozumieją Homey, ioBroker, Node-RED i Matterbridge.',
+    },
+    topic: { home_assistant: 'Prefiks wykrywania', zigbee2mqtt: 'Temat bazowy' },
+    on: 'Włącz',
+    off: 'Wyłącz',
+    offTitle: 'Wyłączyć {{name}}?',
+    offHelp: 'Urządzenia znikną tam, a dane logowania przestaną działać.',
+    renewHelp: 'Obecne przestanie działać od razu. Urządzenia będą tam offline, dopóki nie wpiszesz nowego.',
+    connection: { yes: 'Połączony', no: 'Niepołączony', unknown: 'Nie wiadomo, czy jest połączony' },
+    heard: 'ostatnio słyszany {{at}}',
+    leftOut_one: '{{count}} urządzenie nie jest tam pokazywane: pochodzi stamtąd albo nie ma na nie miejsca.',
+    leftOut_few: '{{count}} urządzenia nie są tam pokazywane: pochodzą stamtąd albo nie ma na nie miejsca.',
+    leftOut_many: '{{count}} urządzeń nie jest tam pokazywanych: pochodzą stamtąd albo nie ma na nie miejsca.',
+    leftOut_other: '{{count}} urządzenia nie jest tam pokazywane: pochodzi stamtąd albo nie ma na nie miejsca.',
+    enter: {
+      home_assistant:
+        'W Home Assistant: Ustawienia, Urządzenia i usługi, Dodaj integrację, MQTT. Wpisz te wartości. Hasło widać tylko teraz. Urządzenia pojawią się po kilku sekundach.',
+      zigbee2mqtt: 'Wpisz te wartości w programie, który czyta Zigbee2MQTT. Hasło widać tylko teraz.',
+    },
+    what: { broker: 'Broker', port: 'Port', user: 'Użytkownik', password: 'Hasło' },
+    notMade:
+      'Inny system zarządza danymi logowania Twojego brokera. Utwórz tam te dane, z prawami, które podaje dokumentacja.',
+  },
   manual: {
     title: 'Dodaj ręcznie',
     lead: 'Dla urządzenia z własną stroną. Stacja tworzy dane logowania, a ty je tam wpisujesz.',

@@ -32,6 +32,7 @@ export const find = {
     settings: 'параметри wi-fi часовий пояс',
     scenes: 'настрій вечір',
     members: 'люди користувачі доступ',
+    consumers: 'інші системи zigbee2mqtt mqtt homey iobroker node-red',
     cloud: 'віддалений доступ',
     account: 'пароль мова',
     household: 'назва часовий пояс місце зони параметри',
