@@ -73,6 +73,10 @@ test('a message on a topic of commands becomes commands of the type', () => {
     assert.deepEqual(picture.read(`z/${end}`, payload), wanted, `${end} ${payload}`);
   }
   assert.deepEqual(picture.read('z/Hall/get', '{"state":""}'), [{ kind: 'state', deviceId: lamp.id }]);
+  const [old] = picture.read('z/bridge/config/devices/get', '1') ?? [];
+  assert.equal(old?.kind === 'answer' && old.topic, 'z/bridge/config/devices');
+  assert.match(old?.kind === 'answer' ? old.payload : '', /^\[\{"ieeeAddr":"0x[0-9a-f]{16}",.*"friendly_name":"Hall"/);
+  assert.equal(picture.read('z/bridge/config/devices', '[]'), null);
   const [answer] = picture.read('z/bridge/request/device/remove', '{"id":"Hall","transaction":"t"}') ?? [];
   assert.equal(answer?.kind === 'answer' && answer.topic, 'z/bridge/response/device/remove');
 });

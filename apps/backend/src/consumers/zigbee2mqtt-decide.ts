@@ -27,15 +27,17 @@ const mostAsks = 8;
 const access = { published: 1, set: 2, get: 4 } as const;
 const shown = access.published | access.get;
 const fullBrightness = 254;
+/** The list of releases before 1.17, which some programs still ask for. */
+const oldList = 'bridge/config/devices';
 
 export const zigbee2mqtt: ConsumerDialect = {
   rights: (base) => ({
-    mayPublish: [`${base}/+/set/#`, `${base}/+/get/#`, `${base}/bridge/request/#`],
+    mayPublish: [`${base}/+/set/#`, `${base}/+/get/#`, `${base}/bridge/request/#`, `${base}/${oldList}/get`],
     mayRead: [`${base}/#`],
   }),
   presence: (base) => ({ topic: `${base}/bridge/state`, online: '{"state":"online"}', offline: '{"state":"offline"}' }),
   draw: (house, base) => {
-    const { list, devices } = drawDevices(house);
+    const { list, devices, listed } = drawDevices(house);
     const byName = new Map([...devices].map(([id, { name }]) => [name, id]));
     return {
       fixed: (): Kept[] => [
@@ -62,6 +64,8 @@ export const zigbee2mqtt: ConsumerDialect = {
       read: (topic, payload): Ask[] | null => {
         if (!topic.startsWith(`${base}/`)) return null;
         const [name = '', verb, ...rest] = topic.slice(base.length + 1).split('/');
+        if (topic === `${base}/${oldList}/get`)
+          return [{ kind: 'answer', topic: `${base}/${oldList}`, payload: JSON.stringify(listed) }];
         if (name === 'bridge') return verb === 'request' ? [refusal(base, rest.join('/'), payload)] : null;
         const deviceId = byName.get(name);
         const device = deviceId === undefined ? undefined : devices.get(deviceId);
@@ -91,7 +95,7 @@ type Exposed = { expose: Feature; properties: readonly Property[] };
 const describing = { manufacturer: 'Station' } as const;
 
 /** The list, and the devices that fit into it: the broker takes no longer one. */
-function drawDevices(house: House): { list: string; devices: Map<string, Drawn> } {
+function drawDevices(house: House): { list: string; devices: Map<string, Drawn>; listed: Feature[] } {
   const offered = house.devices.filter(({ dialect, type }) => dialect !== 'zigbee2mqtt' && type !== undefined);
   const names = topicNames(offered);
   const devices = new Map<string, Drawn>();
@@ -106,8 +110,21 @@ function drawDevices(house: House): { list: string; devices: Map<string, Drawn> 
     entries.push(text);
     devices.set(device.id, drawn);
   }
-  return { list: `[${entries.join(',')}]`, devices };
+  const listed = offered.flatMap((device) => {
+    const drawn = devices.get(device.id);
+    return drawn === undefined ? [] : [oldEntryOf(device, drawn.name)];
+  });
+  return { list: `[${entries.join(',')}]`, devices, listed };
 }
+
+/** As releases before 1.17 say it. */
+const oldEntryOf = ({ id, typeName }: SharedDevice, name: string): Feature => ({
+  ieeeAddr: addressOf(id),
+  type: 'Router',
+  friendly_name: name,
+  model: typeName,
+  vendor: describing.manufacturer,
+});
 
 const byteLength = (text: string): number => new TextEncoder().encode(text).length;
 
