@@ -69,6 +69,38 @@ async function makeReader(station: Installation): Promise<{ username: string; pa
   return reader;
 }
 
+/** What it may not read it is not sent, and what it may not write has no effect. */
+async function seesItsTopicsAlone(
+  station: Installation,
+  login: { username: string; password: string },
+  own: { externalId: string; token: string },
+): Promise<void> {
+  const topic = `station/${station.env['STATION_ID']}/device/${own.externalId}`;
+  const received: string[] = [];
+  const client = await connectAsync(station.mqttUrl, { ...login, reconnectPeriod: 0 }, false);
+  const honest = await connectAsync(station.mqttUrl, { username: own.externalId, password: own.token });
+  try {
+    client.on('message', (at) => received.push(at));
+    for (const filter of ['#', 'station/#', `${topic}/command`, '$CONTROL/#'])
+      await client.subscribeAsync(filter, { qos: 1 }).catch(() => undefined);
+    for (const [at, payload] of [
+      [`${topic}/state`, '{"state":{"brightness":99}}'],
+      ['homeassistant/device/other/config', '{}'],
+    ] as const)
+      await client.publishAsync(at, payload, { qos: 1, retain: true }).catch(() => undefined);
+    await honest.publishAsync(`${topic}/state`, '{"state":{"brightness":7}}', { qos: 1 });
+    await waitFor('the state of the honest device', async () => {
+      const device = (await devicesOf(station)).find(({ externalId }) => externalId === own.externalId);
+      assert.notEqual(device?.state['brightness'], 99);
+      return device?.state['brightness'] === 7;
+    });
+    assert.deepEqual(received, []);
+    assert.equal((await keptBy(station, login, ['homeassistant/#'])).has('homeassistant/device/other/config'), false);
+  } finally {
+    await Promise.all([client.endAsync(true), honest.endAsync(true)]);
+  }
+}
+
 const zigbeeLamp = (number: number, name: string): SimulatedZigbeeDevice => ({
   entry: {
     ...announcement({ definition: colourLamp }),
@@ -156,6 +188,7 @@ for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as
       await shows('the station again', (text) => text === 'online', `${root}/status`);
       await press('ON');
     }
+    await seesItsTopicsAlone(station, login, own);
     const reader = await makeReader(station);
     await call(station, 'DELETE', '/api/consumers/home_assistant');
     await assert.rejects(connectAsync(station.mqttUrl, { ...login, reconnectPeriod: 0 }, false));

@@ -111,6 +111,27 @@ test('the login of a consumer is for its topics alone, and ends with the switch'
   assert.equal((await request(house, 'DELETE', '/api/consumers/home_assistant')).statusCode, 404);
 });
 
+test('a state that changes is one message, also with many devices', async () => {
+  await using running = await runBackend();
+  const house = await houseOf(running);
+  for (let at = 0; at < 60; at += 1) await addDevice(running.backend.db, `other-${at}`);
+  await using lamp = await lampAt(house);
+  const sheet = await switchOn(house, 'home_assistant', 'homeassistant');
+  await using assistant = await connect(house, sheet, ['homeassistant/#', `station-out/${lamp.stationId}/#`]);
+  await until('all', () => assistant.seen.size === 61 * 3 + 1);
+  const received: string[] = [];
+  assistant.client.on('message', (topic) => received.push(topic));
+  for (const brightness of [1, 2, 3]) {
+    await lamp.publish('state', { state: { brightness } });
+    const state = `station-out/${lamp.stationId}/${lamp.id}/state`;
+    await until('it', () => json(assistant.seen.get(state))['brightness'] === brightness);
+    assert.deepEqual(received.splice(0), [state]);
+  }
+  // What is there already is told again to whoever asks for it.
+  await assistant.client.publishAsync('homeassistant/status', 'online', { qos: 1 });
+  await until('all, once more', () => received.length === 61 * 3 + 1);
+});
+
 test('no two systems have the same topics', async () => {
   await using running = await runBackend();
   const house = await houseOf(running);
