@@ -6,6 +6,7 @@ import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import type { ConsumerKind } from '@station/protocol/consumers';
+import { coversTopics } from '@station/protocol/topics';
 import type { DeviceEvent } from '../core/device-events.ts';
 import type { SystemLink } from '../core/foreign-devices-port.ts';
 import type { ConsumerStore, Parts } from './consumer-store.ts';
@@ -194,7 +195,7 @@ async function turn(state: TellerState, signal: AbortSignal): Promise<number> {
   const { clock } = state.parts;
   if (!state.isConnected) return Infinity;
   if (state.isStale || clock.monotonic() - state.readMs >= lookAgainMs) {
-    await clock.sleep(gatherMs, signal);
+    if (state.picture !== null) await clock.sleep(gatherMs, signal);
     await tellAll(state, signal);
   }
   while (state.dirty.size > 0 || state.said.length > 0) {
@@ -276,7 +277,9 @@ async function tell({ parts, told }: TellerState, { topic, payload }: Message): 
 }
 
 async function empty({ parts, told, kept }: TellerState, topic: string): Promise<void> {
-  await parts.link.publish(topic, '', true);
+  const { mayRead } = parts.dialect.rights(parts.base, parts.stationId);
+  // The station has no right to the topics of a station id that it had before.
+  if (mayRead.some((filter) => coversTopics(filter, topic))) await parts.link.publish(topic, '', true);
   told.delete(topic);
   await parts.store.forget(parts.kind, topic);
   kept?.delete(topic);
