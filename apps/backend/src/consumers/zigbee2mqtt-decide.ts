@@ -157,7 +157,15 @@ const infoOf = ({ stationId, version }: House, base: string): Feature => ({
   permit_join: false,
   restart_required: false,
   log_level: 'info',
-  config: { mqtt: { base_topic: base }, availability: { enabled: true }, advanced: {}, devices: {}, groups: {} },
+  // Programs look here whether states are JSON and availability is, too.
+  config: {
+    mqtt: { base_topic: base },
+    availability: { enabled: true },
+    advanced: { output: 'json', legacy_api: false, legacy_availability_payload: false },
+    device_options: { legacy: false },
+    devices: {},
+    groups: {},
+  },
 });
 
 function draw(device: SharedDevice, name: string): { entry: Feature; drawn: Drawn } {
