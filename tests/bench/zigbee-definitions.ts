@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { checkCommand } from '@station/backend/core/commands';
 import { confirmationOf, isConfirmedBy } from '@station/backend/core/command-decide';
 import { describe } from '@station/backend/gateways/zigbee2mqtt/describe-decide';
-import { readState, writeCommand } from '@station/backend/gateways/zigbee2mqtt/payloads-decide';
+import { commandPayload, readState } from '@station/backend/gateways/payloads-decide';
 import { maxDeviceTypeBytes, type DeviceType, readDeviceType } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
 import { createRandom } from '../faults/choice.ts';
@@ -173,8 +173,8 @@ function tryCommand(announced: Announced, type: DeviceType, leaf: Leaf): void {
   const params = Object.fromEntries((isMany ? [property.key] : names).map((name) => [name, valueFor(name, type)]));
   const checked = checkCommand(type, command.action, params);
   if (checked.kind !== 'good') return miss(`refused: ${JSON.stringify(checked)}`);
-  const written = writeCommand(plan, { action: command.action, ...params, commandId: 'one' });
-  const payload = written === null ? null : (JSON.parse(written) as unknown);
+  const written = commandPayload(plan, { action: command.action, ...params, commandId: 'one' });
+  const payload = JSON.parse(JSON.stringify(written)) as unknown;
   if (at(payload, leaf.path) === undefined) return miss(`not written: ${leaf.expose.type} ${leaf.path.join('.')}`);
   counts.commanded += 1;
   if (leaf.expose.type !== 'text' && names.length === 1) counts.onPage += 1;
@@ -184,7 +184,7 @@ function tryCommand(announced: Announced, type: DeviceType, leaf: Leaf): void {
   // Without a report that could confirm it, it counts once the gateway has taken it.
   if (confirmation.by === 'acknowledgement') counts.taken += 1;
   else if (isConfirmedBy(confirmation, state, 0)) counts.confirmed += 1;
-  else miss(`not confirmed: ${leaf.expose.type} ${leaf.path.join('.')} ${written}`);
+  else miss(`not confirmed: ${leaf.expose.type} ${leaf.path.join('.')} ${JSON.stringify(written)}`);
 }
 
 /** What somebody would choose: a value in the middle of the range, the last of a choice. */
@@ -213,7 +213,7 @@ function tryMutants(count: number): { count: number; faults: string[] } {
       if (Buffer.byteLength(text) > maxDeviceTypeBytes) faults.push(`a type of ${Buffer.byteLength(text)} bytes`);
       readState(announced.plan, mutateDocument({ state: 'ON', brightness: 1, color: { x: 1 } }, random));
       for (const { action } of announced.words.commands as { action: string }[])
-        writeCommand(announced.plan, { action });
+        commandPayload(announced.plan, { action });
     } catch (error) {
       faults.push(`${String(error)}: ${JSON.stringify(entry).slice(0, 300)}`);
     }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { type DialectName, systemNames } from './gateway-systems.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
 
@@ -6,7 +7,7 @@ import { Id, Time } from './rest.ts';
 
 const closed = { additionalProperties: false } as const;
 
-export const Dialect = Type.Enum(['zigbee2mqtt']);
+export const Dialect = Type.Enum(Object.keys(systemNames) as DialectName[]);
 
 /** Levels of a topic; the station's own are refused. */
 export const BaseTopic = Type.String({
@@ -17,7 +18,7 @@ export const BaseTopic = Type.String({
 const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
 
 /**
- * Whether a gateway can call a device so: it becomes levels of topics below the base topic. `bridge` is the gateway's own, and the last level
+ * Whether a Zigbee2MQTT can call a device so: it becomes levels of topics below the base topic. `bridge` is the gateway's own, and the last level
  * is none that it adds.
  */
 export function isForeignName(name: string): boolean {

@@ -8,6 +8,7 @@ import { announcement, colourLamp, wallButton } from '@station/backend/gateways/
 import { type SimulatedZigbeeDevice, startZigbee2Mqtt } from '@station/backend/testing/simulated-zigbee2mqtt';
 import { waitFor } from '../../rig/program.ts';
 import { install, type Installation } from '../backend/installation.ts';
+import { call, find } from './gateway-station.ts';
 
 const device = (at: number, name: string, definition: object): SimulatedZigbeeDevice => ({
   entry: {
@@ -17,24 +18,6 @@ const device = (at: number, name: string, definition: object): SimulatedZigbeeDe
   },
   state: {},
 });
-
-async function call<T>(station: Installation, method: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${station.url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${await station.logIn()}`,
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-  return (text === '' ? null : JSON.parse(text)) as T;
-}
-
-async function find(station: Installation, name: string): Promise<Device | undefined> {
-  return (await call<Device[]>(station, 'GET', '/api/devices')).find((one) => one.name === name);
-}
 
 for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const) {
   test(`a Zigbee2MQTT with ${kind}: added, switched, renamed, kept over a restart, removed, away`, async () => {

@@ -117,7 +117,7 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
     await asked.getByText('Its device leaves the station, with its history.').waitFor();
     await asked.getByRole('button', { name: 'Disconnect' }).click();
     await asked.waitFor({ state: 'detached' });
-    await page.getByRole('heading', { name: 'Connect a Zigbee2MQTT' }).waitFor();
+    await page.getByRole('heading', { name: 'Connect a system' }).waitFor();
     await go('Devices');
     await page.getByText('Hall lamp').first().waitFor({ state: 'detached' });
   });

@@ -2,7 +2,7 @@ import { Value } from 'typebox/value';
 import { isExternalId } from '@station/protocol/topics';
 import { FirmwareReady, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { consumerKinds } from '@station/protocol/consumers';
-import { isForeignName, NewGateway } from '@station/protocol/gateways';
+import { NewGateway } from '@station/protocol/gateways';
 import { parseVersion } from '@station/protocol/version';
 import { openForeignFile } from './adapters/sqlite-schema.ts';
 import { pragma, readTextsOf } from '../core/adapters/sqlite.ts';
@@ -23,6 +23,9 @@ const isPath = (text: string): boolean => Value.Check(FirmwareReady.properties.p
 const isBaseTopic = (text: string): boolean => Value.Check(NewGateway.properties.baseTopic, text);
 /** The login of a person's own program at the broker, or of a device, is not taken over. */
 const isGatewayLogin = (text: string): boolean => /^gateway-[0-9a-f]{10}$/.test(text);
+const isDialect = (text: string): boolean => Value.Check(NewGateway.properties.dialect, text);
+/** `<dialect>:<address>` */
+const isForeignId = (text: string): boolean => isExternalId(text) && isDialect(text.split(':', 1)[0] ?? '');
 const isConsumerKind = (text: string): boolean => consumerKinds.some((kind) => kind === text);
 const isConsumerLogin = (text: string): boolean => /^consumer-[0-9a-f]{10}$/.test(text);
 /** What is emptied when it is not told any more. */
@@ -41,8 +44,9 @@ const rules: readonly Rule[] = [
   rule('removed_logins', { device_id: isId, external_id: isExternalId }),
   rule('unknown_devices', { external_id: isExternalId }),
   rule('provisionings', { id: isId, external_id: isExternalId }),
-  rule('gateways', { id: isId, base_topic: isBaseTopic, login: isGatewayLogin }),
-  rule('gateway_devices', { external_id: isExternalId, gateway_id: isId, name: isForeignName }),
+  rule('gateways', { id: isId, dialect: isDialect, base_topic: isBaseTopic, login: isGatewayLogin }),
+  // Its plan names topics: each is compared with the trees of its gateway before something is published there.
+  rule('gateway_devices', { external_id: isForeignId, gateway_id: isId }),
   rule('consumers', { kind: isConsumerKind, topic: isBaseTopic, login: isConsumerLogin }),
   rule('consumer_topics', { kind: isConsumerKind, topic: isConsumerTopic }),
   rule('firmware_images', { type: isFirmwareName, version: isVersion, file: isFirmwareFile, path: isPath }),

@@ -103,10 +103,15 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
     sql: gateway('zigbee2mqtt', 'lamp'),
   },
   {
-    name: 'a device of a gateway whose name is a wildcard',
+    name: 'a gateway of an unknown system',
+    reason: 'not_accepted',
+    sql: `${gateway('zigbee2mqtt', 'gateway-0123456789')}; update gateways set dialect = 'constructor'`,
+  },
+  {
+    name: 'a device of a gateway whose id is not of any system',
     reason: 'not_accepted',
     sql: `${gateway('zigbee2mqtt', 'gateway-0123456789')};
-      insert into gateway_devices (external_id, gateway_id, name, plan) values ('zigbee2mqtt:1', 'g', '#', '{}')`,
+      insert into gateway_devices (external_id, gateway_id, name, plan) values ('lamp', 'g', 'lamp', '{}')`,
   },
   {
     name: 'firmware at a foreign address',

@@ -28,11 +28,14 @@ export type ForeignDevices = {
    * What a message means for devices, in order. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects.
    */
   read(message: GatewayMessage): { messages: readonly DeviceMessage[]; stored: Promise<void> | null };
-  /** What its gateway takes for a command. Null: the device has no such command. */
-  write(externalId: string, command: Readonly<Record<string, unknown>>): { topic: string; payload: string } | null;
+  /** What its gateway takes for a command, in order. Null: the device has no such command. */
+  write(externalId: string, command: Readonly<Record<string, unknown>>): readonly ForeignPublish[] | null;
   /** The link to the broker is open. Disposed before it closes. */
   attach(broker: GatewayBroker): Disposable;
 };
+
+/** A message for a device of a gateway. */
+type ForeignPublish = { topic: string; payload: string };
 
 /** How long a message waits that is not retained, milliseconds. */
 export const passingMs = 10_000;
@@ -61,6 +64,8 @@ export type SystemLinkOptions = SystemLogin & {
 export type GatewayBroker = {
   /** Takes a message as if the device had sent it. */
   receive(message: DeviceMessage): Promise<void>;
+  /** Asks a device of a gateway; the answer is a message. A question that the broker does not take is lost. */
+  ask(question: ForeignPublish): void;
   /** `filters` gives others now. */
   onFiltersChanged(): void;
   /**

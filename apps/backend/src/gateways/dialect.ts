@@ -2,11 +2,13 @@ import type { DeviceType } from '@station/protocol/device-types';
 
 type Names = NonNullable<DeviceType['names']>;
 
-/** What is between a dialect's tables and the rest: JSON, so that it is kept between two runs (ADR 82). */
+/** What is between a dialect's tables and the rest: JSON, so that it is kept between two runs (ADR 84). */
 
 type PropertyBase = {
   /** Where the value stands in a payload, for example `["color", "x"]`. */
   path: readonly string[];
+  /** Where a command writes it; left out: at the same place. */
+  set?: readonly string[];
   /** Key of the capability. */
   key: string;
   isReadable: boolean;
@@ -17,8 +19,8 @@ type PropertyBase = {
 export type Property = PropertyBase &
   (
     | { kind: 'boolean'; on: unknown; off: unknown }
-    /** `full`: what its dialect writes for 100 %; left out: the number itself. */
-    | { kind: 'number'; full?: number }
+    /** `full`: what its dialect writes for 100 %; `isTurned`: 0 is its 100 %. Left out: the number itself. */
+    | { kind: 'number'; full?: number; isTurned?: boolean }
     /** The values as their dialect writes them; the station knows their texts. */
     | { kind: 'enum'; values: readonly unknown[] }
     | { kind: 'text' }
@@ -36,6 +38,16 @@ export type DevicePlan = {
   actions: Readonly<Record<string, readonly FixedValue[]>>;
   /** Key of the value that is also an event, as of a button; null: none. */
   eventKey: string | null;
+  /** What its own topic of availability says; left out: what its dialect always says. */
+  availability?: { online: string; offline: string };
+};
+
+/** Whole topics. Kept with the plan; not part of it, so that devices of one model share a plan. */
+export type ForeignTopics = {
+  /** A message on one of these is of the device. */
+  heard: readonly string[];
+  /** Where it takes commands: the topic itself, or what its dialect puts its own ends to. */
+  command: string;
 };
 
 /** The device's own words about itself, as in a handshake (contracts, section 8a). */
@@ -54,8 +66,65 @@ type DeviceWords = {
 /** A device that a gateway has announced. */
 export type AnnouncedDevice = {
   externalId: string;
-  /** As the gateway calls it; also part of its topics. */
+  /** As people call it there. */
   name: string;
+  topics: ForeignTopics;
   words: DeviceWords;
   plan: DevicePlan;
+};
+
+/** An announced device, as a dialect needs it to read its messages. */
+export type DialectDevice = { externalId: string; topics: ForeignTopics; plan: DevicePlan };
+
+/** Values of a device, by the keys of its type. `event`: somebody pressed a button. */
+export type ForeignReport = { state: Readonly<Record<string, unknown>>; event: string | null };
+
+/** A message that is never retained. */
+export type Publish = { topic: string; payload: string };
+
+export type Availability = 'online' | 'offline';
+
+/** What one message says. */
+export type Said =
+  /** All devices: those that are missing are gone. Null: it is no list. A text that was taken is not read again. */
+  | { kind: 'list'; devices: () => readonly AnnouncedDevice[] | null }
+  | { kind: 'device'; device: AnnouncedDevice }
+  /** A person removed it there. */
+  | { kind: 'removed'; device: DialectDevice }
+  /** Of the gateway, and so of all its devices. */
+  | { kind: 'gateway'; availability: Availability }
+  | { kind: 'available'; device: DialectDevice; availability: Availability }
+  | { kind: 'report'; device: DialectDevice; report: ForeignReport }
+  /** Asked once while the device is online. */
+  | { kind: 'question'; device: string; reason: string; publish: Publish };
+
+export type Heard = {
+  /** Base topic of the gateway. */
+  base: string;
+  topic: string;
+  text: string;
+};
+
+/** What is known of a gateway when it says something. */
+export type Known<Memory> = {
+  /** What the dialect remembers of announcements that come in parts. It ends with the run. */
+  memory: Memory;
+  /** Those that a message on this topic is of. */
+  at(topic: string): readonly DialectDevice[];
+  find(externalId: string): DialectDevice | undefined;
+};
+
+/** How the devices of one system speak. Everything else is the same for all (`gateway-reader.ts`). */
+export type Dialect<Memory = unknown> = {
+  /** The trees of topics that its gateways use. */
+  trees(base: string): readonly string[];
+  /** Whether it is a list of all devices, which may be large. */
+  isList(base: string, topic: string): boolean;
+  /** Whether each device says itself when it is online; else its gateway does. */
+  isEachForItself: boolean;
+  remember(): Memory;
+  /** Never throws. */
+  read(heard: Heard, known: Known<Memory>): readonly Said[];
+  /** @param payload the values of a command, at their paths. */
+  write(device: DialectDevice, payload: Readonly<Record<string, unknown>>): readonly Publish[];
 };

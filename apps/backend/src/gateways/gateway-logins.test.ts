@@ -31,6 +31,7 @@ async function open(asked: Partial<GatewayBroker> = {}) {
   const opened = await opening();
   const broker: GatewayBroker = {
     receive: async () => undefined,
+    ask: () => undefined,
     onFiltersChanged: () => undefined,
     addLogin: async () => true,
     removeLogin: async () => undefined,
@@ -114,4 +115,41 @@ test('a kept plan that nothing can be read with is left out', async () => {
       .execute();
   const { foreign } = await all.opening();
   assert.equal(foreign.isForeign('zigbee2mqtt:1'), false);
+});
+
+test('a kept plan publishes in the trees of its gateway alone', async () => {
+  await using all = await open();
+  const { gateway } = await all.gateways.add(zigbee);
+  const property = { path: ['state'], key: 'on', kind: 'boolean', on: 'ON', off: 'OFF', isSettable: true };
+  const written = async (command: string) => {
+    const topics = { heard: [], command };
+    const actions = { turn_on: [{ path: ['state'], value: 'ON' }] };
+    const plan = JSON.stringify({ properties: [property], actions, eventKey: null, topics });
+    const row = { external_id: 'zigbee2mqtt:1', gateway_id: gateway.id, name: 'lamp', was_added: 1, gone_at: null };
+    const values = all.db.insertInto('gateway_devices').values({ ...row, plan });
+    await values.onConflict((conflict) => conflict.column('external_id').doUpdateSet({ plan })).execute();
+    const { foreign } = await all.opening();
+    return foreign.write('zigbee2mqtt:1', { action: 'turn_on' });
+  };
+  assert.deepEqual(await written('zigbee2mqtt/lamp/set'), [
+    { topic: 'zigbee2mqtt/lamp/set', payload: '{"state":"ON"}' },
+  ]);
+  for (const topic of [
+    'station/s/device/lamp/command',
+    'zigbee2mqtt',
+    'zigbee2mqtt/+/set',
+    '$CONTROL/dynamic-security/v1',
+  ])
+    assert.equal(await written(topic), null, topic);
+});
+
+test('two gateways share no tree, also those that a system uses besides its base topic', async () => {
+  await using all = await open();
+  await all.gateways.add({ name: 'Tasmota', dialect: 'tasmota', baseTopic: 'tasmota' });
+  for (const baseTopic of ['tele', 'stat/x', 'cmnd/lamp', 'tasmota/discovery'])
+    await assert.rejects(all.gateways.add({ ...zigbee, baseTopic }), { code: 'conflict' });
+  await assert.rejects(all.gateways.add({ name: 'Other', dialect: 'tasmota', baseTopic: 'other' }), {
+    code: 'conflict',
+  });
+  await all.gateways.add(zigbee);
 });

@@ -1,17 +1,14 @@
 import { hash } from 'node:crypto';
-import { parseJson } from '@station/kit/json';
 import type { Clock } from '@station/kit/clock';
 import { maxGatewayPayloadBytes, maxPayloadBytes } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignDevices, GatewayMessage } from '../core/foreign-devices-port.ts';
-import type { AnnouncedDevice } from './dialect.ts';
+import type { AnnouncedDevice, Availability, DevicePlan, Dialect, DialectDevice, Publish, Said } from './dialect.ts';
 import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
-import { readList, readRemoval, readTopic } from './zigbee2mqtt/bridge-decide.ts';
-import { describe } from './zigbee2mqtt/describe-decide.ts';
-import { readAvailability, readState } from './zigbee2mqtt/payloads-decide.ts';
+import { isWithin } from './trees-decide.ts';
 
 /** A device that a gateway has announced, as it is known now. */
 export type KnownDevice = KeptDevice & {
-  availability: 'online' | 'offline' | null;
+  availability: Availability | null;
   /** Of its words, in this run; null: it said nothing yet. */
   saidHash: string | null;
 };
@@ -19,18 +16,26 @@ export type KnownDevice = KeptDevice & {
 /** A gateway, as it is known now. */
 export type KnownGateway = {
   row: GatewayRow;
-  state: 'waiting' | 'online' | 'offline';
+  dialect: Dialect;
+  trees: readonly string[];
+  state: 'waiting' | Availability;
   heardAt: number | null;
   /** Of its latest list that was taken; null: the next one is read in any case. */
   listHash: string | null;
-  /** By the name that is part of topics. */
-  byName: Map<string, KnownDevice>;
+  /** What its dialect remembers. */
+  memory: unknown;
+  /** Devices by what they are heard on. One that is gone is among them until another one has its topic. */
+  byTopic: Map<string, KnownDevice[]>;
+  /** Questions that were asked, by device. */
+  asked: Map<string, Set<string>>;
 };
 
 export type GatewayMemory = {
   gateways: Map<string, KnownGateway>;
   /** By external id. */
   devices: Map<string, KnownDevice>;
+  /** By their hash: a hundred devices of one model need the memory of one. */
+  plans: Map<string, DevicePlan>;
 };
 
 type ReaderParts = {
@@ -42,6 +47,8 @@ type ReaderParts = {
   onChanged: (device: KnownDevice, before: string, words: AnnouncedDevice['words']) => Promise<void>;
   /** A person removed it at its gateway. */
   onRemoved: (device: KnownDevice) => Promise<void>;
+  /** Asks a device of a gateway; the answer is a message. */
+  ask: (question: Publish) => void;
   clock: Pick<Clock, 'now'>;
 };
 
@@ -49,137 +56,239 @@ type Reading = ReturnType<ForeignDevices['read']>;
 
 const nothing: Reading = { messages: [], stored: null };
 
+const maxDevices = 500;
+/** Devices that one message can be a report of. */
+const maxSharing = 8;
+const maxQuestions = 16;
+
+export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
+  return {
+    row,
+    dialect,
+    trees: dialect.trees(row.base_topic),
+    state: 'waiting',
+    heardAt: null,
+    listHash: null,
+    memory: dialect.remember(),
+    byTopic: new Map(),
+    asked: new Map(),
+  };
+}
+
 /** From messages of gateways to messages of their devices. */
 export function createGatewayReader(parts: ReaderParts): (message: GatewayMessage) => Reading {
   const { memory, clock } = parts;
-  return (message) => {
-    const gateway = gatewayOf(memory, message.topic);
+  return ({ topic, payload, isRetained }) => {
+    const gateway = gatewayOf(memory, topic);
     if (gateway === null) return nothing;
-    const topic = readTopic(message.topic.slice(gateway.row.base_topic.length + 1));
-    const mostBytes = topic.kind === 'devices' ? maxGatewayPayloadBytes : maxPayloadBytes;
-    if (topic.kind === 'other' || message.payload.length > mostBytes) return nothing;
-    const text = message.payload.toString('utf8');
-    if (!message.isRetained) gateway.heardAt = clock.now();
-    switch (topic.kind) {
-      case 'devices':
-        return readAnnouncement(parts, gateway, text);
-      case 'bridge_state':
-        return readBridgeState(gateway, text);
-      case 'removal':
-        return readRemoved(parts, gateway, parseJson(text));
-      case 'availability':
-        return readAvailable(gateway, topic.name, text);
-      case 'state':
-        return readReport(gateway, topic.name, message.isRetained, text);
-    }
+    const { dialect, row } = gateway;
+    const base = row.base_topic;
+    const mostBytes = dialect.isList(base, topic) ? maxGatewayPayloadBytes : maxPayloadBytes;
+    if (payload.length > mostBytes) return nothing;
+    const text = payload.toString('utf8');
+    const known = {
+      memory: gateway.memory,
+      at: (heard: string) => gateway.byTopic.get(heard) ?? [],
+      find: (externalId: string) => ownDevice(memory, gateway, externalId),
+    };
+    const said = dialect.read({ base, topic, text }, known);
+    if (!isRetained && said.length > 0) heardNow(gateway, clock);
+    return joined(said.map((one) => take(parts, gateway, one, { text, isRetained })));
   };
 }
 
 function gatewayOf({ gateways }: GatewayMemory, topic: string): KnownGateway | null {
-  for (const gateway of gateways.values()) if (topic.startsWith(`${gateway.row.base_topic}/`)) return gateway;
+  for (const gateway of gateways.values()) if (isWithin(gateway.trees, topic)) return gateway;
   return null;
 }
 
-const heartbeat = ({ externalId }: KnownDevice, status: 'online' | 'offline'): DeviceMessage => ({
+function ownDevice({ devices }: GatewayMemory, { row }: KnownGateway, externalId: string): KnownDevice | undefined {
+  const device = devices.get(externalId);
+  return device?.gatewayId === row.id ? device : undefined;
+}
+
+function heardNow(gateway: KnownGateway, { now }: Pick<Clock, 'now'>): void {
+  gateway.heardAt = now();
+  if (gateway.dialect.isEachForItself) gateway.state = 'online';
+}
+
+function joined(readings: readonly Reading[]): Reading {
+  const [first = nothing, ...rest] = readings;
+  if (rest.length === 0) return first;
+  const stored = readings.flatMap((reading) => reading.stored ?? []);
+  return {
+    messages: readings.flatMap(({ messages }) => messages),
+    stored: stored.length === 0 ? null : Promise.all(stored).then(() => undefined),
+  };
+}
+
+type Message = { text: string; isRetained: boolean };
+
+function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isRetained }: Message): Reading {
+  switch (said.kind) {
+    case 'list':
+      return takeList(parts, gateway, text, said.devices);
+    case 'device':
+      return announce(parts, gateway, [said.device]);
+    case 'removed':
+      return takeRemoval(parts, gateway, said.device);
+    case 'gateway':
+      gateway.state = said.availability;
+      return { messages: statusesOf(parts.memory, gateway), stored: null };
+    case 'available':
+      return takeAvailability(parts, gateway, said.device, said.availability);
+    case 'report':
+      return takeReport(parts, gateway, said, isRetained);
+    case 'question':
+      askOnce(parts, gateway, said);
+      return nothing;
+  }
+}
+
+const heartbeat = ({ externalId }: KnownDevice, status: Availability): DeviceMessage => ({
   externalId,
   end: 'heartbeat',
   body: { status },
 });
 
 /** Whether a device is online, by all that its gateway says. */
-const isOnline = ({ state }: KnownGateway, device: KnownDevice): boolean =>
-  state !== 'offline' && device.availability !== 'offline' && device.goneAt === null;
-
-function readBridgeState(gateway: KnownGateway, text: string): Reading {
-  const state = readAvailability(text);
-  if (state === null) return nothing;
-  gateway.state = state;
-  return { messages: statusesOf(gateway), stored: null };
+function isOnline({ state, dialect }: KnownGateway, device: KnownDevice): boolean {
+  const isGatewayThere = dialect.isEachForItself || state !== 'offline';
+  return isGatewayThere && device.availability !== 'offline' && device.goneAt === null;
 }
 
 /** The status of each of its devices. */
-export const statusesOf = (gateway: KnownGateway): DeviceMessage[] =>
-  [...gateway.byName.values()].map((device) => heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline'));
+export const statusesOf = ({ devices }: GatewayMemory, gateway: KnownGateway): DeviceMessage[] =>
+  [...devices.values()]
+    .filter(({ gatewayId }) => gatewayId === gateway.row.id)
+    .map((device) => heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline'));
 
-function readAvailable(gateway: KnownGateway, name: string, text: string): Reading {
-  const device = gateway.byName.get(name);
-  const availability = readAvailability(text);
-  if (device === undefined || availability === null) return nothing;
+function takeAvailability(
+  { memory }: ReaderParts,
+  gateway: KnownGateway,
+  { externalId }: DialectDevice,
+  availability: Availability,
+): Reading {
+  const device = ownDevice(memory, gateway, externalId);
+  if (device === undefined) return nothing;
   device.availability = availability;
+  // It may be another one when it comes back.
+  if (availability === 'offline') gateway.asked.delete(externalId);
   return { messages: [heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline')], stored: null };
 }
 
-function readReport(gateway: KnownGateway, name: string, isRetained: boolean, text: string): Reading {
-  const device = gateway.byName.get(name);
-  const report = device === undefined ? null : readState(device.plan, parseJson(text));
-  if (device === undefined || report === null) return nothing;
-  const { externalId } = device;
+function takeReport(
+  { memory }: ReaderParts,
+  gateway: KnownGateway,
+  { device: { externalId }, report }: Extract<Said, { kind: 'report' }>,
+  isRetained: boolean,
+): Reading {
+  const device = ownDevice(memory, gateway, externalId);
+  if (device === undefined) return nothing;
   const messages: DeviceMessage[] = [{ externalId, end: 'state', body: { state: report.state } }];
   if (isRetained) {
     // A state that the broker kept says nothing of whether the device is there, and presses no button again.
     if (!isOnline(gateway, device)) messages.push(heartbeat(device, 'offline'));
-  } else if (report.event !== null) {
+    return { messages, stored: null };
+  }
+  if (gateway.dialect.isEachForItself) device.availability = 'online';
+  if (report.event !== null) {
     messages.push({ externalId, end: 'event', body: { event: 'user_event', data: { action: report.event } } });
   }
   return { messages, stored: null };
 }
 
-function readRemoved({ memory, onRemoved }: ReaderParts, gateway: KnownGateway, payload: unknown): Reading {
-  const id = readRemoval(payload);
-  if (id === null) return nothing;
-  const device = gateway.byName.get(id) ?? memory.devices.get(`zigbee2mqtt:${id.toLowerCase()}`);
-  if (device?.gatewayId !== gateway.row.id) return nothing;
-  gateway.byName.delete(device.name);
+function askOnce(
+  { ask }: ReaderParts,
+  { asked, trees }: KnownGateway,
+  { device, reason, publish }: Extract<Said, { kind: 'question' }>,
+): void {
+  const known = asked.get(device) ?? new Set();
+  const isNew = !known.has(reason) && known.size < maxQuestions && (asked.has(device) || asked.size < maxDevices);
+  if (!isNew || !isWithin(trees, publish.topic)) return;
+  asked.set(device, known.add(reason));
+  ask(publish);
+}
+
+function takeRemoval(
+  { memory, onRemoved }: ReaderParts,
+  gateway: KnownGateway,
+  { externalId }: DialectDevice,
+): Reading {
+  const device = ownDevice(memory, gateway, externalId);
+  if (device === undefined) return nothing;
+  forgetTopics(gateway, device);
+  gateway.asked.delete(externalId);
   gateway.listHash = null;
-  memory.devices.delete(device.externalId);
+  memory.devices.delete(externalId);
   return { messages: [], stored: onRemoved(device) };
 }
 
 /** A list of all devices: new ones are added, those that are missing are gone. */
-function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, text: string): Reading {
-  const { memory, store, write, clock } = parts;
+function takeList(
+  parts: ReaderParts,
+  gateway: KnownGateway,
+  text: string,
+  read: Extract<Said, { kind: 'list' }>['devices'],
+): Reading {
   const listHash = hash('sha256', text);
   // It may be megabytes, and comes again with every connection.
   if (gateway.listHash === listHash) return nothing;
-  const list = readList(parseJson(text));
+  const list = read();
   if (list === null) return nothing;
+  gateway.listHash = listHash;
+  const heard = new Set<string>();
+  const devices = list.filter(({ topics }) => {
+    const isFree = topics.heard.every((topic) => !heard.has(topic));
+    for (const topic of topics.heard) heard.add(topic);
+    return isFree;
+  });
+  return announce(parts, gateway, devices, missingOf(parts, gateway, devices));
+}
+
+function missingOf(
+  { memory }: ReaderParts,
+  { row }: KnownGateway,
+  announced: readonly AnnouncedDevice[],
+): KnownDevice[] {
+  const ids = new Set(announced.map(({ externalId }) => externalId));
+  return [...memory.devices.values()].filter(
+    ({ gatewayId, externalId, goneAt }) => gatewayId === row.id && goneAt === null && !ids.has(externalId),
+  );
+}
+
+/** Takes what is new of these devices. @param missing they are gone. */
+function announce(
+  parts: ReaderParts,
+  gateway: KnownGateway,
+  announced: readonly AnnouncedDevice[],
+  missing: readonly KnownDevice[] = [],
+): Reading {
+  const { memory, store, write, clock } = parts;
   const messages: DeviceMessage[] = [];
   const changed: KnownDevice[] = [];
   const after: (() => Promise<void>)[] = [];
-  const announced = new Map<string, KnownDevice>();
-  const plans = plansOf(memory);
-  for (const found of list.flatMap((entry) => describe(entry) ?? [])) {
-    if (announced.has(found.name)) continue;
+  for (const found of announced) {
     const known = memory.devices.get(found.externalId);
-    // It is a device of another gateway, which still has it.
-    if (known !== undefined && known.gatewayId !== gateway.row.id && known.goneAt === null) continue;
     const before = known?.name ?? found.name;
-    const { device, isChanged } = take({ memory, gateway, plans }, found, known);
-    announced.set(found.name, device);
-    if (!isChanged) continue;
+    const device = mayCome(parts, gateway, known) ? renewed(memory, gateway, found, known) : null;
+    if (device === null) continue;
     changed.push(device);
     if (known !== undefined) after.push(() => parts.onChanged(device, before, found.words));
     messages.push({ externalId: device.externalId, end: 'handshake', body: found.words });
     if (!isOnline(gateway, device)) messages.push(heartbeat(device, 'offline'));
   }
-  const ids = new Set([...announced.values()].map(({ externalId }) => externalId));
-  for (const device of gateway.byName.values()) {
-    if (ids.has(device.externalId)) continue;
-    // Its topics may be those of another device from now on.
-    if (!announced.has(device.name)) announced.set(device.name, device);
-    if (device.goneAt !== null) continue;
+  for (const device of missing) {
     device.goneAt = clock.now();
     changed.push(device);
     messages.push(heartbeat(device, 'offline'));
   }
-  gateway.byName = announced;
-  gateway.listHash = listHash;
   if (changed.length === 0) return nothing;
   const storing = async (): Promise<void> => {
     try {
       await store.save(changed);
     } catch (error) {
-      // What is not on disk is taken again with the next list.
+      // What is not on disk is taken again with the next announcement.
       for (const device of changed) device.saidHash = null;
       gateway.listHash = null;
       throw error;
@@ -189,35 +298,66 @@ function readAnnouncement(parts: ReaderParts, gateway: KnownGateway, text: strin
   return { messages, stored: write(storing) };
 }
 
-function take(
-  { memory: { devices }, gateway, plans }: { memory: GatewayMemory; gateway: KnownGateway; plans: Plans },
-  { externalId, name, words, plan }: AnnouncedDevice,
+/** A device of another gateway, which still has it, stays there. */
+function mayCome({ memory }: ReaderParts, { row }: KnownGateway, known: KnownDevice | undefined): boolean {
+  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null;
+  let count = 0;
+  for (const { gatewayId } of memory.devices.values()) if (gatewayId === row.id) count += 1;
+  return count < maxDevices;
+}
+
+/** Null: it has said all of it before. */
+function renewed(
+  memory: GatewayMemory,
+  gateway: KnownGateway,
+  { externalId, name, topics, words, plan }: AnnouncedDevice,
   known: KnownDevice | undefined,
-): { device: KnownDevice; isChanged: boolean } {
-  const saidHash = hash('sha256', JSON.stringify([name, words, plan]));
-  if (known !== undefined && known.saidHash === saidHash && known.goneAt === null)
-    return { device: known, isChanged: false };
+): KnownDevice | null {
+  const saidHash = hash('sha256', JSON.stringify([name, topics, words, plan]));
+  if (known !== undefined && known.saidHash === saidHash && known.goneAt === null) return null;
+  if (known !== undefined) forgetTopics(gateway, known);
   const fresh = { externalId, wasAdded: false, availability: null };
-  const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, plan, goneAt: null, saidHash }, {
+  const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, topics, plan, goneAt: null, saidHash }, {
     gatewayId: gateway.row.id,
     name,
-    plan: shared(plans, plan),
+    topics,
+    plan: shared(memory, plan),
     goneAt: null,
     saidHash,
   });
-  devices.set(externalId, device);
-  return { device, isChanged: true };
+  memory.devices.set(externalId, device);
+  hearOf(gateway, device);
+  return device;
 }
 
-/** The plans that are known, by their text: a hundred devices of one model need the memory of one. */
-type Plans = Map<string, AnnouncedDevice['plan']>;
+/** From now on a message on its topics is of this device. */
+export function hearOf({ byTopic }: KnownGateway, device: KnownDevice): void {
+  for (const topic of device.topics.heard) {
+    const others = (byTopic.get(topic) ?? []).filter(({ goneAt }) => goneAt === null);
+    if (others.length < maxSharing) byTopic.set(topic, [...others, device]);
+  }
+}
 
-const plansOf = ({ devices }: GatewayMemory): Plans =>
-  new Map([...devices.values()].map(({ plan }) => [JSON.stringify(plan), plan]));
+function forgetTopics({ byTopic }: KnownGateway, device: KnownDevice): void {
+  for (const topic of device.topics.heard) {
+    const others = (byTopic.get(topic) ?? []).filter((one) => one !== device);
+    if (others.length > 0) byTopic.set(topic, others);
+    else byTopic.delete(topic);
+  }
+}
 
-function shared(plans: Plans, plan: AnnouncedDevice['plan']): AnnouncedDevice['plan'] {
-  const text = JSON.stringify(plan);
-  const known = plans.get(text) ?? plan;
-  plans.set(text, known);
+/** Plans that no device has any more are forgotten when there are so many more of them. */
+const spare = 64;
+
+/** The plan of this text that is known already. */
+export function shared({ plans, devices }: GatewayMemory, plan: DevicePlan): DevicePlan {
+  const hashOf = (one: DevicePlan): string => hash('sha256', JSON.stringify(one));
+  if (plans.size > devices.size + spare) {
+    plans.clear();
+    for (const device of devices.values()) plans.set(hashOf(device.plan), device.plan);
+  }
+  const key = hashOf(plan);
+  const known = plans.get(key) ?? plan;
+  plans.set(key, known);
   return known;
 }

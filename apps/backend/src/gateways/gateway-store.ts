@@ -6,7 +6,7 @@ import { Nullable } from '@station/protocol/nullable';
 import { acceptDevice } from '../store/device-store.ts';
 import { forgetUnregistered, removeDevice } from '../store/removed-device-store.ts';
 import type { Database, GatewayDevicesTable, GatewaysTable } from '../store/schema.ts';
-import type { DevicePlan } from './dialect.ts';
+import type { DevicePlan, ForeignTopics } from './dialect.ts';
 
 export type GatewayRow = GatewaysTable;
 
@@ -18,6 +18,7 @@ export type KeptDevice = {
   externalId: string;
   gatewayId: string;
   name: string;
+  topics: ForeignTopics;
   plan: DevicePlan;
   wasAdded: boolean;
   goneAt: number | null;
@@ -61,8 +62,9 @@ export const createGatewayStore = (db: Database) => ({
   },
   save: async (devices: readonly KeptDevice[]): Promise<void> => {
     await db.transaction().execute(async (transaction) => {
-      for (const { externalId, gatewayId, name, plan, wasAdded, goneAt } of devices) {
-        const values = { gateway_id: gatewayId, name, plan: JSON.stringify(plan), gone_at: goneAt };
+      for (const { externalId, gatewayId, name, topics, plan, wasAdded, goneAt } of devices) {
+        const kept = JSON.stringify({ ...plan, topics });
+        const values = { gateway_id: gatewayId, name, plan: kept, gone_at: goneAt };
         await transaction
           .insertInto('gateway_devices')
           .values({ external_id: externalId, was_added: Number(wasAdded), ...values })
@@ -112,6 +114,7 @@ const Plan = Type.Object({
   properties: Type.Array(
     Type.Object({
       path: Path,
+      set: Type.Optional(Path),
       key: Type.String(),
       kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
       full: Type.Optional(Type.Number()),
@@ -120,9 +123,11 @@ const Plan = Type.Object({
   ),
   actions: Type.Record(Type.String(), Type.Array(Type.Object({ path: Path, value: Type.Unknown() }))),
   eventKey: Nullable(Type.String()),
+  availability: Type.Optional(Type.Object({ online: Type.String(), offline: Type.String() })),
+  topics: Type.Object({ heard: Type.Array(Type.String()), command: Type.String() }),
 });
 
-function isPlan(value: unknown): value is DevicePlan {
+function isPlan(value: unknown): value is DevicePlan & { topics: ForeignTopics } {
   return (
     Value.Check(Plan, value) && value.properties.every(({ kind, values }) => kind !== 'enum' || values !== undefined)
   );
@@ -130,12 +135,14 @@ function isPlan(value: unknown): value is DevicePlan {
 
 /** Null: a newer release wrote it, or it came with a backup of somebody else. */
 function keptDevice(row: GatewayDevicesTable): KeptDevice | null {
-  const plan = parseJson(row.plan);
-  if (!isPlan(plan)) return null;
+  const kept = parseJson(row.plan);
+  if (!isPlan(kept)) return null;
+  const { topics, ...plan } = kept;
   return {
     externalId: row.external_id,
     gatewayId: row.gateway_id,
     name: row.name,
+    topics,
     plan,
     wasAdded: row.was_added === 1,
     goneAt: row.gone_at,

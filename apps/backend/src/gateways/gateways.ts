@@ -4,21 +4,27 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { StationError } from '@station/kit/station-error';
 import { after } from '@station/kit/timers';
 import type { Handshake } from '@station/protocol/device-messages';
+import type { DialectName } from '@station/protocol/gateway-systems';
 import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { ForeignDevices, GatewayBroker, SystemLogin } from '../core/foreign-devices-port.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import type { Platform } from '../platform/module.ts';
-import type { AnnouncedDevice } from './dialect.ts';
+import type { AnnouncedDevice, Dialect } from './dialect.ts';
+import { dialectOf } from './dialects.ts';
 import {
   createGatewayReader,
   type GatewayMemory,
+  hearOf,
   type KnownDevice,
   type KnownGateway,
+  newGateway,
+  shared,
   statusesOf,
 } from './gateway-reader.ts';
-import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
-import { writeCommand } from './zigbee2mqtt/payloads-decide.ts';
+import type { GatewayStore, KeptDevice } from './gateway-store.ts';
+import { commandPayload } from './payloads-decide.ts';
+import { isWithin, overlap } from './trees-decide.ts';
 
 /** Gateways as owner and admins manage them. */
 export type Gateways = {
@@ -75,25 +81,22 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
 }
 
 async function readMemory(store: GatewayStore): Promise<GatewayMemory> {
-  const rows = await store.list();
-  const memory: GatewayMemory = { gateways: new Map(rows.map((row) => [row.id, newGateway(row)])), devices: new Map() };
-  for (const kept of await store.devices()) {
-    const device: KnownDevice = { ...kept, availability: null, saidHash: null };
+  const memory: GatewayMemory = { gateways: new Map(), devices: new Map(), plans: new Map() };
+  for (const row of await store.list()) {
+    const dialect = dialectOf(row.dialect);
+    if (dialect !== undefined) memory.gateways.set(row.id, newGateway(row, dialect));
+  }
+  const devices = await store.devices();
+  // A device that is gone may have left its topics to another one.
+  for (const kept of devices.toSorted((one, other) => Number(one.goneAt === null) - Number(other.goneAt === null))) {
+    const gateway = memory.gateways.get(kept.gatewayId);
+    if (gateway === undefined) continue;
+    const device: KnownDevice = { ...kept, plan: shared(memory, kept.plan), availability: null, saidHash: null };
     memory.devices.set(device.externalId, device);
-    const { byName } = memory.gateways.get(device.gatewayId) ?? {};
-    // A device that is gone has left its name to another one.
-    if (device.goneAt === null || byName?.has(device.name) === false) byName?.set(device.name, device);
+    hearOf(gateway, device);
   }
   return memory;
 }
-
-const newGateway = (row: GatewayRow): KnownGateway => ({
-  row,
-  state: 'waiting',
-  heardAt: null,
-  listHash: null,
-  byName: new Map(),
-});
 
 function foreignDevices(state: State): ForeignDevices {
   const { memory, store, write, clock } = state;
@@ -104,13 +107,14 @@ function foreignDevices(state: State): ForeignDevices {
     write,
     onChanged: (device, before, words) => follow(state, device, before, words),
     onRemoved: (device) => write(() => leave(state, device)),
+    ask: (question) => state.broker?.ask(question),
     clock,
   });
   return {
-    filters: () => [...gateways.values()].map(({ row }) => treeOf(row)),
+    filters: () => [...gateways.values()].flatMap(({ trees }) => filtersOf(trees)),
     findLogin: (login) => {
-      for (const { row } of gateways.values())
-        if (row.login === login) return { ...loginOf(row), tokenHash: row.token_hash };
+      for (const gateway of gateways.values())
+        if (gateway.row.login === login) return { ...loginOf(gateway), tokenHash: gateway.row.token_hash };
       return null;
     },
     isForeign: (externalId) => devices.has(externalId),
@@ -119,13 +123,14 @@ function foreignDevices(state: State): ForeignDevices {
       const device = devices.get(externalId);
       const gateway = device === undefined ? undefined : gateways.get(device.gatewayId);
       if (device === undefined || gateway === undefined || device.goneAt !== null) return null;
-      const payload = writeCommand(device.plan, command);
-      return payload === null ? null : { topic: `${gateway.row.base_topic}/${device.name}/set`, payload };
+      const payload = commandPayload(device.plan, command);
+      const written = payload === null ? [] : gateway.dialect.write(device, payload);
+      return written.length > 0 && written.every(({ topic }) => isWithin(gateway.trees, topic)) ? written : null;
     },
     attach: (broker) => {
       state.broker = broker;
       const waiting = after(silenceMs, () => {
-        for (const gateway of gateways.values()) if (gateway.state === 'waiting') void endWait(state, gateway);
+        for (const gateway of gateways.values()) void endWait(state, gateway);
       });
       return {
         [Symbol.dispose]: () => {
@@ -137,18 +142,20 @@ function foreignDevices(state: State): ForeignDevices {
   };
 }
 
-const treeOf = ({ base_topic: base }: GatewayRow): string => `${base}/#`;
+const filtersOf = (trees: readonly string[]): string[] => trees.map((tree) => `${tree}/#`);
 
-function loginOf(row: GatewayRow): SystemLogin {
-  const tree = [treeOf(row)];
-  return { login: row.login, rights: { mayPublish: tree, mayRead: tree } };
+function loginOf({ row, trees }: KnownGateway): SystemLogin {
+  const filters = filtersOf(trees);
+  return { login: row.login, rights: { mayPublish: filters, mayRead: filters } };
 }
 
-async function endWait({ broker }: State, gateway: KnownGateway): Promise<void> {
+async function endWait({ memory, broker }: State, gateway: KnownGateway): Promise<void> {
   // One that is heard, but never says its state, is of an old release.
-  if (gateway.heardAt !== null) return;
-  gateway.state = 'offline';
-  for (const message of statusesOf(gateway)) void broker?.receive(message);
+  if (gateway.heardAt !== null && !gateway.dialect.isEachForItself) return;
+  if (gateway.heardAt === null) gateway.state = 'offline';
+  for (const device of memory.devices.values())
+    if (gateway.dialect.isEachForItself && device.gatewayId === gateway.row.id) device.availability ??= 'offline';
+  for (const message of statusesOf(memory, gateway)) void broker?.receive(message);
 }
 
 /** A device that a gateway announces is added with its first handshake; one that a person removed here is neither added nor told. */
@@ -215,7 +222,7 @@ function toBody(
   return {
     id: row.id,
     name: row.name,
-    dialect: 'zigbee2mqtt',
+    dialect: row.dialect as DialectName,
     baseTopic: row.base_topic,
     login: row.login,
     createdAt: isoTime(row.created_at),
@@ -234,7 +241,7 @@ function find({ memory }: State, id: string): KnownGateway {
 
 async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway): Promise<GatewayLoginSheet> {
   const { memory, store, clock } = state;
-  await refuse(state, baseTopic);
+  const spoken = await refuse(state, dialect, baseTopic);
   const token = newToken();
   const row = await store.add({
     name,
@@ -244,7 +251,7 @@ async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway
     token_hash: hashToken(token),
     created_at: clock.now(),
   });
-  const gateway = newGateway(row);
+  const gateway = newGateway(row, spoken);
   memory.gateways.set(row.id, gateway);
   try {
     return await giveLogin(state, gateway, token);
@@ -255,15 +262,19 @@ async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway
   }
 }
 
-async function refuse({ memory, store, isShared }: State, baseTopic: string): Promise<void> {
+/** @returns the dialect of a gateway that can be added. */
+async function refuse({ memory, store, isShared }: State, name: DialectName, baseTopic: string): Promise<Dialect> {
   const all = [...memory.gateways.values()];
+  const dialect = dialectOf(name);
   if (isShared) throw new StationError('conflict', 'A station of several backends takes no gateways.');
   if (all.length >= maxGateways) throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
-  const isBelow = (one: string, other: string): boolean => `${one}/`.startsWith(`${other}/`);
-  const overlaps = all.find(({ row }) => isBelow(row.base_topic, baseTopic) || isBelow(baseTopic, row.base_topic));
-  if (overlaps !== undefined) throw new StationError('conflict', `"${overlaps.row.name}" has this base topic already.`);
-  if ((await store.consumerTrees()).some((tree) => isBelow(tree, baseTopic) || isBelow(baseTopic, tree)))
-    throw new StationError('conflict', 'The station itself publishes below this base topic.');
+  if (dialect === undefined) throw new StationError('bad_request', 'There is no such system.');
+  const trees = dialect.trees(baseTopic);
+  const other = all.find((gateway) => overlap(gateway.trees, trees));
+  if (other !== undefined) throw new StationError('conflict', `"${other.row.name}" has topics of this one already.`);
+  if (overlap(await store.consumerTrees(), trees))
+    throw new StationError('conflict', 'The station itself publishes on topics of this one.');
+  return dialect;
 }
 
 async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayLoginSheet> {
@@ -277,7 +288,7 @@ async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayL
 
 async function giveLogin(state: State, gateway: KnownGateway, token: string): Promise<GatewayLoginSheet> {
   const { login } = gateway.row;
-  const isLoginMade = await asking(() => brokerOf(state).addLogin({ ...loginOf(gateway.row), token }));
+  const isLoginMade = await asking(() => brokerOf(state).addLogin({ ...loginOf(gateway), token }));
   brokerOf(state).onFiltersChanged();
   return { gateway: toBody(state.memory, await state.store.present(), gateway), login, password: token, isLoginMade };
 }
@@ -285,7 +296,7 @@ async function giveLogin(state: State, gateway: KnownGateway, token: string): Pr
 async function removeGateway(state: State, gateway: KnownGateway): Promise<void> {
   const { memory, store } = state;
   const { id } = gateway.row;
-  await asking(() => brokerOf(state).removeLogin(loginOf(gateway.row)));
+  await asking(() => brokerOf(state).removeLogin(loginOf(gateway)));
   const own = [...memory.devices.values()].filter(({ gatewayId }) => gatewayId === id);
   memory.gateways.delete(id);
   for (const device of own) memory.devices.delete(device.externalId);

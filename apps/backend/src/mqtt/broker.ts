@@ -85,7 +85,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
   broker.on('connectionError', logIn.failed);
   // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
-  followClients(broker, state, options.onReplaced);
+  followClients(broker, state, options);
   const onTooLarge = (): void => dropped.drop('too_large', '');
   const onRefused: MqttServerOptions['onRefused'] = (reason, address) =>
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
@@ -180,7 +180,7 @@ function takePublished(
     }
     const isWill = client?.closed === true && (system !== null || parsed?.end === 'heartbeat');
     // The last will of an older connection says nothing of a device that has a newer one.
-    if (isWill && isConnected(state, name ?? '')) return done();
+    if (isWill && isConnected(state, name ?? '', system === null ? null : client.id)) return done();
     const handle = (): void => {
       if (isForeign) {
         dropped.drop('bad_topic', topic);
@@ -209,14 +209,19 @@ const isSmall = (system: ReturnType<ForeignDevices['findLogin']>): boolean =>
 const isAllowed = (filters: readonly string[], topics: string): boolean =>
   filters.some((filter) => coversTopics(filter, topics));
 
-const isConnected = ({ clients }: BrokerState, name: string): boolean =>
-  [...(clients.get(name) ?? [])].some((client) => !client.closed);
+/** @param id of the clients that count: a login of another system is of many devices. Null: every client of the login. */
+const isConnected = ({ clients }: BrokerState, name: string, id: string | null): boolean =>
+  [...(clients.get(name) ?? [])].some((client) => !client.closed && (id === null || client.id === id));
 
-function followClients(broker: Aedes, { names, clients }: BrokerState, onReplaced: (name: string) => void): void {
+function followClients(
+  broker: Aedes,
+  { names, clients }: BrokerState,
+  { foreign, onReplaced }: Pick<BrokerOptions, 'foreign' | 'onReplaced'>,
+): void {
   broker.on('client', (client) => {
     const name = names.get(client) ?? '';
     const others = clients.get(name);
-    if (others !== undefined) onReplaced(name);
+    if (others !== undefined && foreign.findLogin(name) === null) onReplaced(name);
     clients.set(name, (others ?? new Set()).add(client));
   });
   broker.on('clientDisconnect', (client) => {

@@ -185,6 +185,8 @@ const willsOf =
   (device, ageMs) =>
     foreign.isForeign(device.externalId) ? keeper.will(device.id, ageMs) : own(device, ageMs);
 
+const questionExpiresInMs = 60_000;
+
 /** How gateways use the broker. */
 const gatewayBroker = (
   link: BrokerLink,
@@ -192,6 +194,10 @@ const gatewayBroker = (
   receive: GatewayBroker['receive'],
 ): Omit<GatewayBroker, 'openLink'> => ({
   receive,
+  ask: ({ topic, payload }) => {
+    // It would say it by itself, later.
+    link.publish(topic, payload, questionExpiresInMs).catch(() => undefined);
+  },
   onFiltersChanged: () => link.onFiltersChanged?.(),
   addLogin: async (login) => {
     link.disconnect(login.login);
@@ -239,7 +245,8 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, fo
     if (foreign.isForeign(externalId)) {
       const written = foreign.write(externalId, payload);
       if (written === null) throw new Error('The gateway of this device has no such command');
-      return link.publish(written.topic, written.payload, expiresInMs);
+      for (const message of written) await link.publish(message.topic, message.payload, expiresInMs);
+      return;
     }
     const { topic, text } = commandMessage(stationId, externalId, payload);
     await link.publish(topic, text, expiresInMs);

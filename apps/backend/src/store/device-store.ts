@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql, type SqlBool } from 'kysely';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { Device as DeviceBody, DroppedHistory } from '@station/protocol/devices';
+import type { DialectName } from '@station/protocol/gateway-systems';
 import { readFault } from '../core/stored-fault.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
@@ -240,8 +241,11 @@ export function toDevice(row: DeviceRow): DeviceBody {
   };
 }
 
-const originOf = ({ gateway_id: gatewayId, gone_at: goneAt }: DeviceRow): Pick<DeviceBody, 'origin'> =>
-  gatewayId === null ? {} : { origin: { gatewayId, dialect: 'zigbee2mqtt', isGone: goneAt !== null } };
+function originOf({ external_id: id, gateway_id: gatewayId, gone_at: goneAt }: DeviceRow): Pick<DeviceBody, 'origin'> {
+  // The id begins with the name of its dialect.
+  const [dialect] = id.split(':', 1) as [DialectName];
+  return gatewayId === null ? {} : { origin: { gatewayId, dialect, isGone: goneAt !== null } };
+}
 
 function toDropped(row: DeviceRow): DroppedHistory | null {
   const { dropped_since: since, dropped_at: at } = row;

@@ -1,36 +1,15 @@
-import { isKeyLength } from '@station/protocol/device-messages';
-import { isInherited, ownValue } from '@station/protocol/own-value';
+import { ownValue } from '@station/protocol/own-value';
 import type { Property } from '../dialect.ts';
-import { isRecord, plainText, textIn, type Values } from './foreign-values-decide.ts';
+import { type Feature, type Group, isKey, maxValues } from '../features-decide.ts';
+import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 
 /**
  * Reads the `exposes` of a device (zigbee2mqtt.io, "Exposes"): a tree of features, each with a type, the key of its value, and `access`: 1 published
  * in the state, 2 settable, 4 can be asked for.
  */
 
-/** What a feature is part of decides what its `state` means. */
-type Group = 'light' | 'switch' | 'lock' | 'cover' | 'fan' | 'climate' | null;
-
-/** A value, with what is announced about it. */
-export type Feature = {
-  property: Property;
-  group: Group;
-  /** Its name without the endpoint, for example `state` of `state_l1`. */
-  name: string;
-  label: string | null;
-  unit: string | null;
-  min: number | null;
-  max: number | null;
-  step: number | null;
-  /** Whether the value `TOGGLE` exists. */
-  toggle: unknown;
-  category: 'config' | 'diagnostic' | null;
-};
-
 const maxFeatures = 512;
 const maxDepth = 5;
-/** Values of an enum that a type may name (contracts, section 8a). */
-export const maxValues = 64;
 
 const groups: readonly string[] = ['light', 'switch', 'lock', 'cover', 'fan', 'climate'];
 /** What a lamp of Zigbee calls full. */
@@ -114,6 +93,8 @@ function addFeature(reading: Reading, expose: Values, { path, group, access, cat
     property: { path, key, isReadable, isSettable, ...kindOf(expose, group, name) },
     group,
     name,
+    end: endOf(path.at(-1) ?? '', name),
+    part: path.length > 1 ? (path[0] ?? '') : null,
     label: plainText(textIn(expose, 'label') ?? ''),
     unit: plainText(textIn(expose, 'unit') ?? '', 16),
     ...rangeOf(expose, path),
@@ -121,6 +102,9 @@ function addFeature(reading: Reading, expose: Values, { path, group, access, cat
     category,
   });
 }
+
+/** Of an endpoint such as `state_l1`: `_l1`. */
+const endOf = (own: string, name: string): string => (own.startsWith(name) ? own.slice(name.length) : `_${own}`);
 
 /** `state` of a lamp is called `on`, and of a lock `locked`, as the station's own types do. */
 function keyOf({ keys, named }: Reading, { path, group, name }: Pick<Place, 'path' | 'group'> & { name: string }) {
@@ -132,10 +116,6 @@ function keyOf({ keys, named }: Reading, { path, group, name }: Pick<Place, 'pat
   const key = keys.has(usual) || (usual !== own && named.has(usual)) ? own : usual;
   return isKey(key) && !keys.has(key) ? key : null;
 }
-
-/** Whether it can be a key of a state (contracts, section 8). */
-export const isKey = (key: string): boolean =>
-  isKeyLength(key) && !isInherited(key) && !key.includes('"') && !key.includes('\\') && plainText(key) === key;
 
 type Kind = Pick<Extract<Property, { kind: 'boolean' }>, 'kind' | 'on' | 'off'>;
 type KindOf =

@@ -2,6 +2,7 @@ import { ChevronDown } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
+import { systemNames } from '@station/protocol/gateway-systems';
 import { useTypeName } from '../../i18n/use-type-name.ts';
 import { TimeAgo } from '../../ui/sentence.tsx';
 
@@ -9,7 +10,7 @@ import { TimeAgo } from '../../ui/sentence.tsx';
 export function FactsCard({ device, firmware }: { device: Device; firmware: ReactNode }) {
   const { t } = useTranslation();
   const nameOf = useTypeName();
-  const system = 'Zigbee2MQTT';
+  const system = device.origin === undefined ? '' : systemNames[device.origin.dialect];
   return (
     <details className="group rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6">
       <summary className="-m-2 flex min-h-11 cursor-pointer list-none items-center justify-between gap-4 rounded-xl p-2 hover:bg-sunken">

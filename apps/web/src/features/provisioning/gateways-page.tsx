@@ -1,6 +1,7 @@
 import { Network, Plus } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { type DialectName, systemNames } from '@station/protocol/gateway-systems';
 import { type Gateway, type GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import { useReading } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
@@ -8,7 +9,7 @@ import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
-import { Field } from '../../ui/fields.tsx';
+import { Field, Select } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
@@ -66,7 +67,7 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const [question, ask] = useConfirm();
-  const { id, name, baseTopic, state, devices } = gateway;
+  const { id, name, dialect, baseTopic, state, devices } = gateway;
   const askForLogin = (): void =>
     ask({
       title: t('provisioning.gateways.renewTitle', { name }),
@@ -87,7 +88,7 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
     });
   return (
     <Card title={name}>
-      <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{['Zigbee2MQTT', baseTopic].join(dot)}</p>
+      <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{[systemNames[dialect], baseTopic].join(dot)}</p>
       <p className="flex gap-2">
         <ToneIcon tone={tones[state]} className="mt-0.5" />
         {[t(`provisioning.gateways.states.${state}`), t('provisioning.gateways.devices', { count: devices })].join(dot)}
@@ -105,30 +106,51 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
   );
 }
 
+/** What a person most likely enters. */
+const suggestions: Readonly<Record<DialectName, { name: string; baseTopic: string }>> = {
+  zigbee2mqtt: { name: 'Zigbee', baseTopic: 'zigbee2mqtt' },
+  tasmota: { name: 'Tasmota', baseTopic: 'tasmota' },
+};
+const dialects = Object.keys(systemNames) as DialectName[];
+
 function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolean }) {
   const { t } = useTranslation();
+  const [dialect, choose] = useState<DialectName>('zigbee2mqtt');
   const { session } = useServices();
   const form = useForm({
     body: { properties: { name: NewGateway.properties.name, baseTopic: NewGateway.properties.baseTopic } },
     fields: ['name', 'baseTopic'],
     usable,
-    send: (texts) => session.call('POST /api/gateways', { body: { ...texts, dialect: 'zigbee2mqtt' } }),
+    send: (texts) => session.call('POST /api/gateways', { body: { ...texts, dialect } }),
     onDone: onSheet,
   });
   return (
     <Card title={t(isFirst ? 'provisioning.gateways.connect' : 'provisioning.gateways.connectAnother')}>
       <form {...form.props} className="space-y-4">
+        <Select
+          label={t('provisioning.gateways.system')}
+          value={dialect}
+          onChange={({ target }) => choose(target.value as DialectName)}
+        >
+          {dialects.map((one) => (
+            <option key={one} value={one}>
+              {systemNames[one]}
+            </option>
+          ))}
+        </Select>
         <Field
+          key={`name ${dialect}`}
           label={t('provisioning.gateways.name')}
           {...form.field('name')}
-          defaultValue="Zigbee"
+          defaultValue={suggestions[dialect].name}
           autoComplete="off"
         />
         <Field
+          key={`topic ${dialect}`}
           label={t('provisioning.gateways.baseTopic')}
-          help={t('provisioning.gateways.baseTopicHelp')}
+          help={t(`provisioning.gateways.systems.${dialect}.topic`)}
           {...form.field('baseTopic')}
-          defaultValue="zigbee2mqtt"
+          defaultValue={suggestions[dialect].baseTopic}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -139,7 +161,7 @@ function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolea
           {t('provisioning.gateways.make')}
         </Button>
       </form>
-      <p className="mt-4 text-small text-ink-soft">{t('provisioning.gateways.notYet')}</p>
+      <p className="mt-4 text-small text-ink-soft">{t(`provisioning.gateways.systems.${dialect}.limits`)}</p>
     </Card>
   );
 }
@@ -164,7 +186,9 @@ function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: Ga
         <Network aria-hidden className="size-5 shrink-0" />
         {t('provisioning.gateways.sheet', { name: gateway.name })}
       </h2>
-      <p className="mt-1 mb-4 text-small text-ink-soft">{t('provisioning.gateways.sheetHelp')}</p>
+      <p className="mt-1 mb-4 text-small text-ink-soft">
+        {t(`provisioning.gateways.systems.${gateway.dialect}.sheet`)} {t('provisioning.gateways.sheetHelp')}
+      </p>
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what="server" value={`mqtt://${broker.host}:${broker.port}`} />}
         <CopiedValue what="base_topic" value={gateway.baseTopic} />

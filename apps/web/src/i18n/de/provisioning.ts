@@ -137,20 +137,34 @@ export const provisioning = {
     unknownCount_other: '{{count}} warten',
     usb: { title: 'Über USB', help: 'Mit einem Kabel zu diesem Computer' },
     list: { title: 'Aus einer Liste', help: 'Viele auf einmal, aus einer CSV-Datei' },
-    gateways: { title: 'Andere Systeme', help: 'Geräte von Zigbee2MQTT' },
+    gateways: { title: 'Andere Systeme', help: 'Zigbee2MQTT, Tasmota' },
   },
   gateways: {
     title: 'Andere Systeme',
-    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk. Du siehst, schaltest und automatisierst sie wie alle anderen.',
+    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Tasmota-Geräte von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
     fault: 'Die Verbindungen konnten nicht gelesen werden',
-    connect: 'Zigbee2MQTT verbinden',
-    connectAnother: 'Ein weiteres Zigbee2MQTT verbinden',
+    connect: 'System verbinden',
+    connectAnother: 'Ein weiteres System verbinden',
+    system: 'System',
     name: 'Name',
     baseTopic: 'Base-Topic',
-    baseTopicHelp: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
     make: 'Zugang anlegen',
-    notYet:
-      'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. Tasmota, Shelly und ESPHome werden noch nicht unterstützt.',
+    systems: {
+      zigbee2mqtt: {
+        topic: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
+        sheet: 'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“.',
+        limits:
+          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. Shelly und ESPHome werden noch nicht unterstützt.',
+      },
+      tasmota: {
+        topic:
+          'Lass „tasmota“ stehen: Darunter melden sich die Geräte an, und sie nutzen außerdem tele, stat und cmnd.',
+        sheet:
+          'Auf der Seite jedes Geräts: Einstellungen → MQTT konfigurieren. Host und Port sind Teile der Server-Adresse; das Base-Topic lässt du weg. Alle Geräte nutzen diesen Zugang.',
+        limits:
+          'Jedes Gerät braucht ein eigenes Topic, das FullTopic %prefix%/%topic%/ und SetOption19 0 (die Voreinstellung). Tastendrücke kommen mit SetOption73 1.',
+      },
+    },
     states: { waiting: 'Noch nichts gehört', online: 'Verbunden', offline: 'Offline' },
     devices_one: '{{count}} Gerät',
     devices_other: '{{count}} Geräte',
@@ -162,10 +176,9 @@ export const provisioning = {
     removeHelp_one: 'Sein Gerät verlässt die Station, mit seinem Verlauf.',
     removeHelp_other: 'Seine {{count}} Geräte verlassen die Station, mit ihrem Verlauf.',
     sheet: 'Zugang für {{name}}',
-    sheetHelp:
-      'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“. Das Passwort wird nur jetzt gezeigt. Seine Geräte erscheinen nach einigen Sekunden.',
+    sheetHelp: 'Das Passwort wird nur jetzt gezeigt. Geräte erscheinen nach einigen Sekunden.',
     notMade:
-      'Ein anderes System verwaltet die Zugänge deines Brokers. Lege diesen Zugang dort an, für das Base-Topic und alles darunter.',
+      'Ein anderes System verwaltet die Zugänge deines Brokers. Lege diesen Zugang dort an, für die Topics dieses Systems und alles darunter.',
   },
   consumers: {
     title: 'Home Assistant und andere',

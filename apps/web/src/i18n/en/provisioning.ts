@@ -128,20 +128,33 @@ export const provisioning = {
     unknownCount_other: '{{count}} are waiting',
     usb: { title: 'Over USB', help: 'With a cable to this computer' },
     list: { title: 'From a list', help: 'Many at once, from a CSV file' },
-    gateways: { title: 'Other systems', help: 'Devices of Zigbee2MQTT' },
+    gateways: { title: 'Other systems', help: 'Zigbee2MQTT, Tasmota' },
   },
   gateways: {
     title: 'Other systems',
-    lead: 'Zigbee devices come through a Zigbee2MQTT in your network. They are shown, switched and automated like all others.',
+    lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota devices by themselves. They are shown, switched and automated like all others.',
     fault: 'The connections could not be read',
-    connect: 'Connect a Zigbee2MQTT',
-    connectAnother: 'Connect another Zigbee2MQTT',
+    connect: 'Connect a system',
+    connectAnother: 'Connect another system',
+    system: 'System',
     name: 'Name',
     baseTopic: 'Base topic',
-    baseTopicHelp: 'As in its own settings. Letters, digits, -, _ and /.',
     make: 'Create its login',
-    notYet:
-      'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. Tasmota, Shelly and ESPHome are not supported yet.',
+    systems: {
+      zigbee2mqtt: {
+        topic: 'As in its own settings. Letters, digits, -, _ and /.',
+        sheet: 'Enter these values in the settings of Zigbee2MQTT, section “mqtt”.',
+        limits:
+          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. Shelly and ESPHome are not supported yet.',
+      },
+      tasmota: {
+        topic: 'Leave “tasmota”: devices announce themselves below it, and use tele, stat and cmnd besides.',
+        sheet:
+          'On the page of each device: Configuration → Configure MQTT. Host and port are parts of the server’s address; leave the base topic out. All devices use this login.',
+        limits:
+          'Each device needs a Topic of its own, the FullTopic %prefix%/%topic%/, and SetOption19 0 (the default). Presses of buttons come with SetOption73 1.',
+      },
+    },
     states: { waiting: 'Not heard yet', online: 'Connected', offline: 'Offline' },
     devices_one: '{{count}} device',
     devices_other: '{{count}} devices',
@@ -153,10 +166,9 @@ export const provisioning = {
     removeHelp_one: 'Its device leaves the station, with its history.',
     removeHelp_other: 'Its {{count}} devices leave the station, with their history.',
     sheet: 'Login for {{name}}',
-    sheetHelp:
-      'Enter these values in the settings of Zigbee2MQTT, section “mqtt”. The password is shown only now. Its devices appear a few seconds later.',
+    sheetHelp: 'The password is shown only now. Devices appear a few seconds later.',
     notMade:
-      'Another system manages the logins of your broker. Create this login there, for the base topic and everything below it.',
+      'Another system manages the logins of your broker. Create this login there, for the topics of this system and everything below them.',
   },
   consumers: {
     title: 'Home Assistant and others',

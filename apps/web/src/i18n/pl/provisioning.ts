@@ -135,20 +135,34 @@ export const provisioning = {
     unknownCount_other: '{{count}} czeka',
     usb: { title: 'Przez USB', help: 'Kablem do tego komputera' },
     list: { title: 'Z listy', help: 'Wiele naraz, z pliku CSV' },
-    gateways: { title: 'Inne systemy', help: 'Urządzenia Zigbee2MQTT' },
+    gateways: { title: 'Inne systemy', help: 'Zigbee2MQTT, Tasmota' },
   },
   gateways: {
     title: 'Inne systemy',
-    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
+    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
     fault: 'Nie udało się odczytać połączeń',
-    connect: 'Połącz Zigbee2MQTT',
-    connectAnother: 'Połącz kolejne Zigbee2MQTT',
+    connect: 'Połącz system',
+    connectAnother: 'Połącz kolejny system',
+    system: 'System',
     name: 'Nazwa',
     baseTopic: 'Temat bazowy',
-    baseTopicHelp: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
     make: 'Utwórz login',
-    notYet:
-      'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. Tasmota, Shelly i ESPHome nie są jeszcze obsługiwane.',
+    systems: {
+      zigbee2mqtt: {
+        topic: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
+        sheet: 'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”.',
+        limits:
+          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. Shelly i ESPHome nie są jeszcze obsługiwane.',
+      },
+      tasmota: {
+        topic:
+          'Zostaw „tasmota”: urządzenia ogłaszają się poniżej tego tematu, a oprócz niego używają tele, stat i cmnd.',
+        sheet:
+          'Na stronie każdego urządzenia: Configuration → Configure MQTT. Host i port są częściami adresu serwera; tematu bazowego nie wpisuj. Wszystkie urządzenia używają tego loginu.',
+        limits:
+          'Każde urządzenie potrzebuje własnego Topic, FullTopic %prefix%/%topic%/ oraz SetOption19 0 (domyślnie). Naciśnięcia przycisków przychodzą po ustawieniu SetOption73 1.',
+      },
+    },
     states: { waiting: 'Jeszcze się nie odezwało', online: 'Połączono', offline: 'Offline' },
     devices_one: '{{count}} urządzenie',
     devices_few: '{{count}} urządzenia',
@@ -164,10 +178,9 @@ export const provisioning = {
     removeHelp_many: 'Jego {{count}} urządzeń zniknie ze stacji razem z historią.',
     removeHelp_other: 'Jego {{count}} urządzenia znikną ze stacji razem z historią.',
     sheet: 'Login dla {{name}}',
-    sheetHelp:
-      'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”. Hasło jest pokazywane tylko teraz. Urządzenia pojawią się po kilku sekundach.',
+    sheetHelp: 'Hasło jest pokazywane tylko teraz. Urządzenia pojawią się po kilku sekundach.',
     notMade:
-      'Loginami Twojego brokera zarządza inny system. Utwórz tam ten login, dla tematu bazowego i wszystkiego poniżej.',
+      'Loginami Twojego brokera zarządza inny system. Utwórz tam ten login, dla tematów tego systemu i wszystkiego poniżej.',
   },
   consumers: {
     title: 'Home Assistant i inne',

@@ -1,12 +1,9 @@
 import { isKeyLength } from '@station/protocol/device-messages';
 import { isInherited, ownValue, setOwnValue } from '@station/protocol/own-value';
-import type { DevicePlan, Property } from '../dialect.ts';
+import type { DevicePlan, ForeignReport, Property } from './dialect.ts';
 import { isRecord, type Values } from './foreign-values-decide.ts';
 
-/** Payloads of a device as Zigbee2MQTT publishes and takes them, by the plan of its announcement. */
-
-/** What one payload says. `event`: somebody pressed a button. */
-export type ForeignReport = { state: Values; event: string | null };
+/** Payloads of a device as its dialect publishes and takes them, by the plan of its announcement. */
 
 const maxDepth = 6;
 const maxKeys = 300;
@@ -18,14 +15,16 @@ const left: readonly string[] = ['last_seen', 'elapsed', 'device'];
 /**
  * Values that were announced are what the station's type says; any other one stays as it is, with its path as key.
  * @param payload JSON of an object. Null: it is none.
+ * @param only `announced`: any other value is left out.
  */
-export function readState(plan: DevicePlan, payload: unknown): ForeignReport | null {
+export function readState(plan: DevicePlan, payload: unknown, only?: 'announced'): ForeignReport | null {
   if (!isRecord(payload)) return null;
   const reading: Reading = {
     byPath: new Map(plan.properties.map((property) => [property.path.join('.'), property])),
     keys: new Set(plan.properties.map(({ key }) => key)),
     state: {},
     count: 0,
+    isPlainShown: only === undefined,
   };
   for (const [name, value] of Object.entries(payload)) {
     if (!left.includes(name) || reading.byPath.has(name)) readValue(reading, name, value, 0);
@@ -40,6 +39,7 @@ type Reading = {
   keys: ReadonlySet<string>;
   state: Record<string, unknown>;
   count: number;
+  isPlainShown: boolean;
 };
 
 function readValue(reading: Reading, path: string, value: unknown, depth: number): void {
@@ -51,7 +51,7 @@ function readValue(reading: Reading, path: string, value: unknown, depth: number
   }
   if (property !== undefined) return put(reading, property.key, valueOf(property, value));
   // A value that is not announced never takes the place of one that is.
-  if (!reading.keys.has(path)) put(reading, path, shownPlainly(value));
+  if (reading.isPlainShown && !reading.keys.has(path)) put(reading, path, shownPlainly(value));
 }
 
 function put(reading: Reading, key: string, value: unknown): void {
@@ -67,15 +67,18 @@ function valueOf(property: Property, value: unknown): unknown {
       if (isSame(value, property.on)) return true;
       return isSame(value, property.off) ? false : shownPlainly(value);
     case 'number':
-      return property.full !== undefined && typeof value === 'number'
-        ? percentOf(value, property.full)
-        : shownPlainly(value);
+      return typeof value === 'number' ? numberOf(property, value) : shownPlainly(value);
     case 'enum':
       return typeof value === 'string' ? shownPlainly(value) : textOf(value);
     case 'text':
     case 'json':
       return property.kind === 'text' && typeof value === 'string' ? shownPlainly(value) : textOf(value);
   }
+}
+
+function numberOf({ full, isTurned = false }: Extract<Property, { kind: 'number' }>, value: number): number {
+  const shown = full === undefined ? value : percentOf(value, full);
+  return isTurned ? 100 - shown : shown;
 }
 
 /** A lamp that is on is never at 0 %. */
@@ -96,10 +99,10 @@ function shownPlainly(value: unknown): unknown {
 const textOf = (value: unknown): string => (JSON.stringify(value) ?? '').slice(0, maxText).toWellFormed();
 
 /**
- * What is published on `<base>/<name>/set` for a command.
- * @returns JSON of an object; null: the device has no such command, or its parameters say nothing.
+ * What a command writes, at the paths of the values.
+ * @returns null: the device has no such command, or its parameters say nothing.
  */
-export function writeCommand(plan: DevicePlan, command: Values): string | null {
+export function commandPayload(plan: DevicePlan, command: Values): Values | null {
   const { action, commandId: _id, ...params } = command;
   const writes = typeof action === 'string' ? ownValue(plan.actions, action) : undefined;
   if (writes === undefined) return null;
@@ -107,9 +110,10 @@ export function writeCommand(plan: DevicePlan, command: Values): string | null {
   for (const { path, value } of writes) setPath(payload, path, value);
   for (const property of plan.properties) {
     const value = ownValue(params, property.key);
-    if (value !== undefined && property.isSettable) setPath(payload, property.path, writtenValue(property, value));
+    if (value === undefined || !property.isSettable) continue;
+    setPath(payload, property.set ?? property.path, writtenValue(property, value));
   }
-  return Object.keys(payload).length === 0 ? null : JSON.stringify(payload);
+  return Object.keys(payload).length === 0 ? null : payload;
 }
 
 function writtenValue(property: Property, value: unknown): unknown {
@@ -117,9 +121,7 @@ function writtenValue(property: Property, value: unknown): unknown {
     case 'boolean':
       return value === true ? property.on : property.off;
     case 'number':
-      return property.full !== undefined && typeof value === 'number'
-        ? Math.round((value / 100) * property.full)
-        : value;
+      return typeof value === 'number' ? writtenNumber(property, value) : value;
     case 'enum':
       return property.values.find((one) => String(one) === value) ?? value;
     case 'text':
@@ -129,8 +131,13 @@ function writtenValue(property: Property, value: unknown): unknown {
   }
 }
 
-/** A text that is no JSON is written as it is. */
-function parsed(value: unknown): unknown {
+function writtenNumber({ full, isTurned = false }: Extract<Property, { kind: 'number' }>, value: number): number {
+  const turned = isTurned ? 100 - value : value;
+  return full === undefined ? turned : Math.round((turned / 100) * full);
+}
+
+/** A text that is no JSON stays as it is. */
+export function parsed(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
     return JSON.parse(value);
@@ -146,11 +153,4 @@ function setPath(payload: Record<string, unknown>, path: readonly string[], valu
   const inner: Record<string, unknown> = isRecord(known) ? known : {};
   if (inner !== known) setOwnValue(payload, name, inner);
   setPath(inner, rest, value);
-}
-
-/** `{"state":"online"}`, or the text alone as older releases publish it. Null: it says neither. */
-export function readAvailability(text: string): 'online' | 'offline' | null {
-  const payload = parsed(text);
-  const state = isRecord(payload) ? payload['state'] : payload;
-  return state === 'online' || state === 'offline' ? state : null;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describe } from './describe-decide.ts';
-import { readAvailability, readState, writeCommand } from './payloads-decide.ts';
+import { describe } from './zigbee2mqtt/describe-decide.ts';
+import { commandPayload, readState } from './payloads-decide.ts';
 import {
   announcement,
   colourLamp,
@@ -10,7 +10,7 @@ import {
   thermostat,
   twoSwitches,
   wallButton,
-} from './testing/announcements.ts';
+} from './zigbee2mqtt/testing/announcements.ts';
 
 function planOf(definition: object) {
   const device = describe(announcement({ definition }));
@@ -18,10 +18,8 @@ function planOf(definition: object) {
   return device.plan;
 }
 
-const written = (definition: object, command: Record<string, unknown>): unknown => {
-  const text = writeCommand(planOf(definition), { commandId: 'one', ...command });
-  return text === null ? null : JSON.parse(text);
-};
+const written = (definition: object, command: Record<string, unknown>): unknown =>
+  commandPayload(planOf(definition), { commandId: 'one', ...command });
 
 const stateOf = (definition: object, payload: unknown): unknown => readState(planOf(definition), payload)?.state;
 
@@ -120,8 +118,21 @@ test('no command of the station itself is written, and none that says nothing', 
   assert.equal(written(colourLamp, { action: 'set_brightness' }), null);
 });
 
-test('availability is read in both forms', () => {
-  assert.equal(readAvailability('{"state":"online"}'), 'online');
-  assert.equal(readAvailability('offline'), 'offline');
-  for (const text of ['', '{}', '{"state":1}', 'null', '[[]]']) assert.equal(readAvailability(text), null);
+test('a value that another one stands for is written at its own place, and turned where 0 is 100 %', () => {
+  const base = { isReadable: true, isSettable: true };
+  const plan = {
+    properties: [
+      { ...base, path: ['position'], set: ['move', 'to'], key: 'position', kind: 'number', isTurned: true } as const,
+      { ...base, path: ['level'], key: 'level', kind: 'number', full: 200, isTurned: true } as const,
+    ],
+    actions: { set: [] },
+    eventKey: null,
+  };
+  assert.deepEqual(readState(plan, { position: 30, level: 50 })?.state, { position: 70, level: 75 });
+  const command = { action: 'set', position: 70, level: 75 };
+  assert.deepEqual(commandPayload(plan, command), { move: { to: 30 }, level: 50 });
+});
+
+test('of a message that says more, only what is announced is taken', () => {
+  assert.deepEqual(readState(planOf(colourLamp), { state: 'ON', other: 1 }, 'announced')?.state, { on: true });
 });

@@ -1,0 +1,36 @@
+import { isKeyLength } from '@station/protocol/device-messages';
+import { isInherited } from '@station/protocol/own-value';
+import type { Property } from './dialect.ts';
+import { plainText } from './foreign-values-decide.ts';
+
+/** What a feature is part of decides what its `state` means. */
+export type Group = 'light' | 'switch' | 'lock' | 'cover' | 'fan' | 'climate' | null;
+
+/** A value, with what is announced about it. */
+export type Feature = {
+  property: Property;
+  group: Group;
+  /** Its name without the endpoint, for example `state` of `state_l1`. */
+  name: string;
+  /** Of an endpoint, for example `_l1`; else empty. */
+  end: string;
+  /** The composite that it is one value of, such as a colour: one command writes them together. Null: it stands alone. */
+  part: string | null;
+  label: string | null;
+  /** A person gave the label: it is shown in place of the usual name. */
+  isNamed?: boolean;
+  unit: string | null;
+  min: number | null;
+  max: number | null;
+  step: number | null;
+  /** The value that turns it over; undefined: there is none. */
+  toggle: unknown;
+  category: 'config' | 'diagnostic' | null;
+};
+
+/** Values of an enum that a type may name (contracts, section 8a). */
+export const maxValues = 64;
+
+/** Whether it can be a key of a state (contracts, section 8). */
+export const isKey = (key: string): boolean =>
+  isKeyLength(key) && !isInherited(key) && !key.includes('"') && !key.includes('\\') && plainText(key) === key;

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { zigbee2mqtt } from './bridge-decide.ts';
+import { describe } from './describe-decide.ts';
+import { announcement, colourLamp } from './testing/announcements.ts';
+
+const base = 'zigbee2mqtt';
+const lamp = describe(announcement({ definition: colourLamp }), base);
+assert.ok(lamp);
+const known = {
+  memory: null,
+  at: (topic: string) => (lamp.topics.heard.includes(topic) ? [lamp] : []),
+  find: (id: string) => (id === lamp.externalId ? lamp : undefined),
+};
+const said = (rest: string, text: string) => zigbee2mqtt.read({ base, topic: `${base}/${rest}`, text }, known);
+
+test('availability is read in both forms', () => {
+  const available = (text: string) => said('living room/lamp/availability', text);
+  assert.deepEqual(available('{"state":"online"}'), [{ kind: 'available', device: lamp, availability: 'online' }]);
+  assert.deepEqual(available('offline'), [{ kind: 'available', device: lamp, availability: 'offline' }]);
+  for (const text of ['', '{}', '{"state":1}', 'null', '[[]]']) assert.deepEqual(available(text), []);
+  assert.deepEqual(said('bridge/state', 'offline'), [{ kind: 'gateway', availability: 'offline' }]);
+});
+
+test('a removal names the device, or its address', () => {
+  const removal = (id: unknown, status = 'ok') =>
+    said('bridge/response/device/remove', JSON.stringify({ data: { id }, status }));
+  for (const id of ['living room/lamp', '0x00158D0001DC126A'])
+    assert.deepEqual(removal(id), [{ kind: 'removed', device: lamp }]);
+  assert.deepEqual(removal('other'), []);
+  assert.deepEqual(removal('living room/lamp', 'error'), []);
+});
+
+test('a list without the coordinator is none', () => {
+  const [list] = said('bridge/devices', JSON.stringify([announcement({ definition: colourLamp })]));
+  assert.equal(list?.kind === 'list' && list.devices(), null);
+});
