@@ -1,5 +1,5 @@
 // npm run bench -- backend-fuzz [--count N] [--seed N] [--postgres]
-// Mutated MQTT messages of devices and of a gateway, REST requests and WebSocket frames against a backend in its own process. Required: no crash, no answer with an
+// Mutated MQTT messages of devices and of gateways, REST requests and WebSocket frames against a backend in its own process. Required: no crash, no answer with an
 // internal error, no message without an answer, a correct device served all the time, and memory that does not grow with the inputs.
 // Altered backups: each is refused in words. Odd states and events whose effect a model predicts: REST must show exactly that.
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { createWorkspace } from '../rig/workspace.ts';
 import { imageFlags } from './load/station-backend.ts';
 import { fuzzBackups } from './fuzz/backup-fuzz.ts';
 import { createFindings } from './fuzz/findings.ts';
-import { addGateway, fuzzGateway } from './fuzz/gateway-fuzz.ts';
+import { addGateways, fuzzGateway } from './fuzz/gateway-fuzz.ts';
 import { fuzzMqtt } from './fuzz/mqtt-fuzz.ts';
 import { fuzzRest, type Caller } from './fuzz/rest-fuzz.ts';
 import { fuzzSocket } from './fuzz/socket-fuzz.ts';
@@ -75,7 +75,7 @@ const models = modelDevices(
     .slice(talking, talking + modelled)
     .map((login) => ({ ...login, id: idOf.get(login.externalId) ?? '' })),
 );
-const gateway = await addGateway(station.url, await people.ownerToken());
+const gateways = await addGateways(station.url, await people.ownerToken());
 const memory: Memory[] = [];
 for (let round = 0; round < rounds; round++) {
   const part = { seed: seed + round * count, findings };
@@ -87,7 +87,8 @@ for (let round = 0; round < rounds; round++) {
   const { url, mqttUrl } = station;
   await fuzzStates({ ...part, url, mqttUrl, stationId, devices: models, token, count: share(0.1) });
   await checkGoodDevice(round, 'states');
-  await fuzzGateway({ ...part, url: mqttUrl, login: gateway, count: share(0.1) });
+  for (const gateway of gateways)
+    await fuzzGateway({ ...part, url: mqttUrl, gateway, count: share(0.1 / gateways.length) });
   await checkGoodDevice(round, 'a gateway');
   await fuzzRest({ ...part, url: station.url, callers: people.callers, ids, count: share(0.3) });
   await checkGoodDevice(round, 'REST');

@@ -10,7 +10,7 @@ import { commandPayload, readState } from '@station/backend/gateways/payloads-de
 import { maxDeviceTypeBytes, type DeviceType, readDeviceType } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
 import { createRandom } from '../faults/choice.ts';
-import { mutateDocument } from '../faults/mutate.ts';
+import { mutateJson } from '../faults/mutate.ts';
 import { readZigbeeDefinitions, type ZigbeeDefinition } from '../rig/zigbee-definitions.ts';
 
 const { values: flags } = parseArgs({
@@ -53,11 +53,23 @@ const mutants = tryMutants(Number(flags.mutated));
 
 const shownShare = counts.shown / counts.readable;
 const setShare = (counts.confirmed + counts.taken) / counts.settable;
-const ok = shownShare === 1 && setShare >= 0.98 && counts.exceptions === 0 && mutants.faults.length === 0;
+const ok =
+  shownShare === 1 &&
+  setShare >= 0.98 &&
+  counts.exceptions === 0 &&
+  mutants.faults.length === 0 &&
+  mutants.described >= mutants.count / 4;
 for (const [what, times] of [...missed].sort((one, other) => other[1] - one[1]).slice(0, 30))
   process.stderr.write(`${times} x ${what}\n`);
 for (const fault of mutants.faults.slice(0, 10)) process.stderr.write(`${fault}\n`);
-const result = { ...counts, largestType, mutants: mutants.count, faults: mutants.faults.length, shownShare };
+const result = {
+  ...counts,
+  largestType,
+  mutants: mutants.count,
+  described: mutants.described,
+  faults: mutants.faults.length,
+  shownShare,
+};
 process.stdout.write(
   `${JSON.stringify({ bench: 'zigbee-definitions', value: setShare, unit: 'of settable values', ratio: shownShare, goal: 0.98, ok, ...result })}\n`,
 );
@@ -197,26 +209,28 @@ function valueFor(name: string, type: DeviceType): unknown {
   return Math.max(minimum, Math.min(Math.round((minimum + maximum) / 2), maximum));
 }
 
-function tryMutants(count: number): { count: number; faults: string[] } {
+function tryMutants(count: number): { count: number; described: number; faults: string[] } {
   const random = createRandom(Number(flags.seed));
   const faults: string[] = [];
+  let described = 0;
   for (let done = 0; done < count; done += 1) {
     const definition = definitions[Math.floor(random() * definitions.length)]!;
-    const entry = mutateDocument(entryOf(definition), random);
+    const entry = mutateJson(entryOf(definition), random);
     try {
       const announced = describe(entry);
       if (announced === null) continue;
+      described += 1;
       const { firmwareVersion: _version, chip: _chip, ...words } = announced.words;
       const text = JSON.stringify(words);
       const read = readDeviceType(JSON.parse(text));
       if (read.kind === 'invalid') faults.push(`no type: ${read.faults[0]}`);
       if (Buffer.byteLength(text) > maxDeviceTypeBytes) faults.push(`a type of ${Buffer.byteLength(text)} bytes`);
-      readState(announced.plan, mutateDocument({ state: 'ON', brightness: 1, color: { x: 1 } }, random));
+      readState(announced.plan, mutateJson({ state: 'ON', brightness: 1, color: { x: 1 } }, random));
       for (const { action } of announced.words.commands as { action: string }[])
         commandPayload(announced.plan, { action });
     } catch (error) {
       faults.push(`${String(error)}: ${JSON.stringify(entry).slice(0, 300)}`);
     }
   }
-  return { count, faults };
+  return { count, described, faults };
 }

@@ -91,6 +91,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('backend/browser', web, `${backend}/http`, `${backend}/socket`)),
   part('gateways/zigbee2mqtt', `${backend}/gateways`, `${backend}/mqtt`),
   part('gateways/tasmota', `${backend}/gateways`, `${backend}/mqtt`),
+  part('gateways/shelly', `${backend}/gateways`, `${backend}/mqtt`),
   part('device-types', `${backend}/devices`, 'packages/protocol/src', `${web}/src/features/devices`),
   part('cloud/process', `${backend}/cloud`, 'simulators/cloud'),
   part('cloud/life', `${backend}/cloud`, 'simulators/cloud'),

@@ -68,7 +68,7 @@ export function mutateText(text: string, random: Random): string {
 }
 
 /** Replaces, removes, adds or renames something at a random place in a copy of a JSON value. */
-function mutateJson(value: unknown, random: Random): unknown {
+export function mutateJson(value: unknown, random: Random): unknown {
   if (typeof value !== 'object' || value === null || random() < 0.15) return pick(random, nasty);
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
   const keys = Object.keys(copy);
@@ -88,7 +88,7 @@ function mutateJson(value: unknown, random: Random): unknown {
   return copy;
 }
 
-/** A mutated document: half of the results are still JSON, half are damaged text. */
+/** The text of a mutated document: half of the results are still JSON, half are damaged. */
 export function mutateDocument(seed: unknown, random: Random): string {
   const changed = random() < 0.6 ? mutateJson(seed, random) : seed;
   const text = JSON.stringify(changed);

@@ -95,7 +95,7 @@ export type Said =
   | { kind: 'gateway'; availability: Availability }
   | { kind: 'available'; device: DialectDevice; availability: Availability }
   | { kind: 'report'; device: DialectDevice; report: ForeignReport }
-  /** Asked once while the device is online. */
+  /** Asked once while the device is online, and again after a while when its reason comes again. */
   | { kind: 'question'; device: string; reason: string; publish: Publish };
 
 export type Heard = {

@@ -26,8 +26,8 @@ export type KnownGateway = {
   memory: unknown;
   /** Devices by what they are heard on. One that is gone is among them until another one has its topic. */
   byTopic: Map<string, KnownDevice[]>;
-  /** Questions that were asked, by device. */
-  asked: Map<string, Set<string>>;
+  /** When each question was asked, by device and reason. */
+  asked: Map<string, Map<string, number>>;
 };
 
 export type GatewayMemory = {
@@ -60,6 +60,8 @@ const maxDevices = 500;
 /** Devices that one message can be a report of. */
 const maxSharing = 8;
 const maxQuestions = 16;
+/** A question may be lost: it is asked again, when its reason comes again after this time. */
+const askAgainMs = 60_000;
 
 export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
   return {
@@ -199,14 +201,16 @@ function takeReport(
 }
 
 function askOnce(
-  { ask }: ReaderParts,
+  { ask, clock }: ReaderParts,
   { asked, trees }: KnownGateway,
   { device, reason, publish }: Extract<Said, { kind: 'question' }>,
 ): void {
-  const known = asked.get(device) ?? new Set();
-  const isNew = !known.has(reason) && known.size < maxQuestions && (asked.has(device) || asked.size < maxDevices);
-  if (!isNew || !isWithin(trees, publish.topic)) return;
-  asked.set(device, known.add(reason));
+  const known = asked.get(device) ?? new Map<string, number>();
+  const askedAt = known.get(reason);
+  const isDue = askedAt === undefined ? known.size < maxQuestions : clock.now() - askedAt >= askAgainMs;
+  const hasRoom = asked.has(device) || asked.size < maxDevices;
+  if (!isDue || !hasRoom || !isWithin(trees, publish.topic)) return;
+  asked.set(device, known.set(reason, clock.now()));
   ask(publish);
 }
 

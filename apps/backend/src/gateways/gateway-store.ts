@@ -118,7 +118,7 @@ const Plan = Type.Object({
       key: Type.String(),
       kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
       full: Type.Optional(Type.Number()),
-      values: Type.Optional(Type.Array(Type.Unknown())),
+      values: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]))),
     }),
   ),
   actions: Type.Record(Type.String(), Type.Array(Type.Object({ path: Path, value: Type.Unknown() }))),

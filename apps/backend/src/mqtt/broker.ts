@@ -102,7 +102,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
     addresses: server.addresses,
     useCertificate: server.useCertificate,
     isReady: () => !state.isClosing && server.isListening(),
-    isConnected: (login) => isConnected(state, login),
+    isConnected: (login) => isConnected(state, login, null),
     publish: (topic, payload, expiresInMs) =>
       publish({ broker, clock: options.clock }, state, { topic, payload, expiresInMs }),
     disconnect: (externalId) => {

@@ -244,6 +244,8 @@ test('hostile announcements and payloads are none, or say little', () => {
   );
   assert.equal(odd.name, 'tasmota_49A3BC');
   assert.equal(odd.words.type, 'tasmota.device');
+  const textless = JSON.parse('{"toString":null,"valueOf":null}') as object;
+  described({ rl: [2, 3, 3], lt_st: textless, sho: [textless], state: [textless], fn: [textless], swc: [textless] });
   const hear = gatewayOf(odd);
   let deep: unknown = 1;
   for (let depth = 0; depth < 5_000; depth += 1) deep = { a: deep };

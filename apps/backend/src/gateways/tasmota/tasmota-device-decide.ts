@@ -58,6 +58,8 @@ const listIn = (values: Values, key: string): readonly unknown[] => {
   const value = ownValue(values, key);
   return Array.isArray(value) ? value.slice(0, maxRelays) : [];
 };
+/** An object may have no number that it can become. */
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Whether a SetOption of this number is on. */
@@ -137,7 +139,7 @@ const channels = { coldWarm: 2, rgb: 3, rgbWhite: 4, rgbColdWarm: 5 } as const;
 
 /** Several lights are channels of their own, or colour and white apart. */
 function lightOf(config: Values, { place, lights, end }: { place: number; lights: number; end: string }): Feature[] {
-  const kind = Number(ownValue(config, 'lt_st'));
+  const kind = numberOf(ownValue(config, 'lt_st'));
   const isApart = lights > 1 && !hasOption(config, '68');
   const dimmer = hasOption(config, '68') ? `Channel${place + 1}` : isApart ? `Dimmer${place + 1}` : 'Dimmer';
   const isColour = kind >= channels.rgb && kind <= channels.rgbColdWarm && place === 0 && !hasOption(config, '68');
@@ -167,7 +169,7 @@ function shuttersOf(config: Values): Feature[] {
   const options = listIn(config, 'sho');
   return Array.from({ length: Math.min(count, 4) }, (_, at) => {
     const end = count === 1 ? '' : `_${at + 1}`;
-    const isTurned = (Number(options[at] ?? 0) & 1) === 1;
+    const isTurned = (numberOf(options[at]) & 1) === 1;
     const place = { group: 'cover', end } as const;
     const reads = { isReadable: true, isSettable: false } as const;
     const moves = ['OPEN', 'CLOSE', 'STOP'];

@@ -186,3 +186,12 @@ test('hostile announcements are no device, or a good type', () => {
   for (const exposes of hostile) described(announcement({ definition: { model: '\u0000', exposes } }));
   for (const entry of [null, 1, 'x', [], {}, { ieee_address: {} }]) assert.equal(describe(entry), null);
 });
+
+test('values of an enum that have no text are none', () => {
+  const values = JSON.parse('[{"toString":null,"valueOf":null},"on"]') as unknown[];
+  const expose = { type: 'enum', name: 'odd', property: 'odd', access: 7, values };
+  assert.deepEqual(capability(described(announcement({ definition: { exposes: [expose] } })), 'odd'), {
+    key: 'odd',
+    kind: 'text',
+  });
+});

@@ -148,10 +148,11 @@ function kindOf(expose: Values, group: Group, name: string): KindOf {
 /** Null: a type cannot name them all, so the value is a text. */
 function enumValues(values: unknown): unknown[] | null {
   if (!Array.isArray(values) || values.length === 0 || values.length > maxValues) return null;
+  // An object may have no text that it can become.
+  if (values.some((value) => typeof value === 'object' || value === undefined)) return null;
   const texts = new Set(values.map(String));
   const areGood = [...texts].every((text) => text.length > 0 && text.length <= 64 && plainText(text) === text);
-  const areScalar = values.every((value) => typeof value !== 'object' && value !== undefined);
-  return areGood && areScalar && texts.size === values.length ? [...(values as unknown[])] : null;
+  return areGood && texts.size === values.length ? [...(values as unknown[])] : null;
 }
 
 /** Of values whose range every device knows, and none announces. */

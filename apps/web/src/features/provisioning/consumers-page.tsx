@@ -138,7 +138,7 @@ function OffCard({ kind, usable, onSheet }: CardProps & { kind: ConsumerKind }) 
       <form {...form.props} className="space-y-4">
         <Field
           label={t(`provisioning.consumers.topic.${kind}`)}
-          help={t('provisioning.gateways.baseTopicHelp')}
+          help={t('provisioning.consumers.topicHelp')}
           {...form.field('topic')}
           defaultValue={defaultTopics[kind]}
           autoComplete="off"

@@ -110,6 +110,7 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
 const suggestions: Readonly<Record<DialectName, { name: string; baseTopic: string }>> = {
   zigbee2mqtt: { name: 'Zigbee', baseTopic: 'zigbee2mqtt' },
   tasmota: { name: 'Tasmota', baseTopic: 'tasmota' },
+  shelly: { name: 'Shelly', baseTopic: 'shelly' },
 };
 const dialects = Object.keys(systemNames) as DialectName[];
 

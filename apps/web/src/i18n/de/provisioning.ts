@@ -137,11 +137,11 @@ export const provisioning = {
     unknownCount_other: '{{count}} warten',
     usb: { title: 'Über USB', help: 'Mit einem Kabel zu diesem Computer' },
     list: { title: 'Aus einer Liste', help: 'Viele auf einmal, aus einer CSV-Datei' },
-    gateways: { title: 'Andere Systeme', help: 'Zigbee2MQTT, Tasmota' },
+    gateways: { title: 'Andere Systeme', help: 'Zigbee2MQTT, Tasmota, Shelly' },
   },
   gateways: {
     title: 'Andere Systeme',
-    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Tasmota-Geräte von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
+    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Geräte von Tasmota und Shelly von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
     fault: 'Die Verbindungen konnten nicht gelesen werden',
     connect: 'System verbinden',
     connectAnother: 'Ein weiteres System verbinden',
@@ -154,7 +154,7 @@ export const provisioning = {
         topic: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
         sheet: 'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“.',
         limits:
-          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. Shelly und ESPHome werden noch nicht unterstützt.',
+          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. ESPHome wird noch nicht unterstützt.',
       },
       tasmota: {
         topic:
@@ -163,6 +163,13 @@ export const provisioning = {
           'Auf der Seite jedes Geräts: Einstellungen → MQTT konfigurieren. Host und Port sind Teile der Server-Adresse; das Base-Topic lässt du weg. Alle Geräte nutzen diesen Zugang.',
         limits:
           'Jedes Gerät braucht ein eigenes Topic, das FullTopic %prefix%/%topic%/ und SetOption19 0 (die Voreinstellung). Tastendrücke kommen mit SetOption73 1.',
+      },
+      shelly: {
+        topic: 'Jedes Gerät bekommt darunter ein MQTT-Präfix, etwa shelly/boiler. Buchstaben, Ziffern, -, _ und /.',
+        sheet:
+          'Auf der Seite jedes Geräts: Settings → MQTT. Server ohne mqtt://, Client-ID wie sie ist, MQTT prefix: das Base-Topic, ein Schrägstrich und ein eigener Name. „RPC status notifications“ bleibt an. Alle Geräte nutzen diesen Zugang.',
+        limits:
+          'Ab Gen2, mit MQTT. Die erste Generation wird noch nicht unterstützt. Ein Gerät, das schläft, erscheint, wenn es aufwacht.',
       },
     },
     states: { waiting: 'Noch nichts gehört', online: 'Verbunden', offline: 'Offline' },
@@ -191,6 +198,7 @@ export const provisioning = {
     },
     topic: { home_assistant: 'Discovery-Präfix', zigbee2mqtt: 'Basis-Topic' },
     on: 'Einschalten',
+    topicHelp: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
     off: 'Ausschalten',
     offTitle: '{{name}} ausschalten?',
     offHelp: 'Die Geräte verschwinden dort, und der Zugang endet.',

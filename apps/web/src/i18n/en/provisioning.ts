@@ -128,11 +128,11 @@ export const provisioning = {
     unknownCount_other: '{{count}} are waiting',
     usb: { title: 'Over USB', help: 'With a cable to this computer' },
     list: { title: 'From a list', help: 'Many at once, from a CSV file' },
-    gateways: { title: 'Other systems', help: 'Zigbee2MQTT, Tasmota' },
+    gateways: { title: 'Other systems', help: 'Zigbee2MQTT, Tasmota, Shelly' },
   },
   gateways: {
     title: 'Other systems',
-    lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota devices by themselves. They are shown, switched and automated like all others.',
+    lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota and Shelly devices by themselves. They are shown, switched and automated like all others.',
     fault: 'The connections could not be read',
     connect: 'Connect a system',
     connectAnother: 'Connect another system',
@@ -145,7 +145,7 @@ export const provisioning = {
         topic: 'As in its own settings. Letters, digits, -, _ and /.',
         sheet: 'Enter these values in the settings of Zigbee2MQTT, section “mqtt”.',
         limits:
-          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. Shelly and ESPHome are not supported yet.',
+          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. ESPHome is not supported yet.',
       },
       tasmota: {
         topic: 'Leave “tasmota”: devices announce themselves below it, and use tele, stat and cmnd besides.',
@@ -153,6 +153,13 @@ export const provisioning = {
           'On the page of each device: Configuration → Configure MQTT. Host and port are parts of the server’s address; leave the base topic out. All devices use this login.',
         limits:
           'Each device needs a Topic of its own, the FullTopic %prefix%/%topic%/, and SetOption19 0 (the default). Presses of buttons come with SetOption73 1.',
+      },
+      shelly: {
+        topic: 'Each device gets an MQTT prefix below it, such as shelly/boiler. Letters, digits, -, _ and /.',
+        sheet:
+          'On the page of each device: Settings → MQTT. Server without mqtt://, client id as it is, MQTT prefix: the base topic, a slash and a name of its own. “RPC status notifications” stays on. All devices use this login.',
+        limits:
+          'Gen2 and later, with MQTT. The first generation is not supported yet. A device that sleeps appears when it wakes.',
       },
     },
     states: { waiting: 'Not heard yet', online: 'Connected', offline: 'Offline' },
@@ -181,6 +188,7 @@ export const provisioning = {
     },
     topic: { home_assistant: 'Discovery prefix', zigbee2mqtt: 'Base topic' },
     on: 'Switch on',
+    topicHelp: 'As in its own settings. Letters, digits, -, _ and /.',
     off: 'Switch off',
     offTitle: 'Switch off {{name}}?',
     offHelp: 'The devices disappear there, and the login ends.',

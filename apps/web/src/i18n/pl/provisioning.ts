@@ -135,11 +135,11 @@ export const provisioning = {
     unknownCount_other: '{{count}} czeka',
     usb: { title: 'Przez USB', help: 'Kablem do tego komputera' },
     list: { title: 'Z listy', help: 'Wiele naraz, z pliku CSV' },
-    gateways: { title: 'Inne systemy', help: 'Zigbee2MQTT, Tasmota' },
+    gateways: { title: 'Inne systemy', help: 'Zigbee2MQTT, Tasmota, Shelly' },
   },
   gateways: {
     title: 'Inne systemy',
-    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
+    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota i Shelly same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
     fault: 'Nie udało się odczytać połączeń',
     connect: 'Połącz system',
     connectAnother: 'Połącz kolejny system',
@@ -152,7 +152,7 @@ export const provisioning = {
         topic: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
         sheet: 'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”.',
         limits:
-          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. Shelly i ESPHome nie są jeszcze obsługiwane.',
+          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. ESPHome nie jest jeszcze obsługiwane.',
       },
       tasmota: {
         topic:
@@ -161,6 +161,14 @@ export const provisioning = {
           'Na stronie każdego urządzenia: Configuration → Configure MQTT. Host i port są częściami adresu serwera; tematu bazowego nie wpisuj. Wszystkie urządzenia używają tego loginu.',
         limits:
           'Każde urządzenie potrzebuje własnego Topic, FullTopic %prefix%/%topic%/ oraz SetOption19 0 (domyślnie). Naciśnięcia przycisków przychodzą po ustawieniu SetOption73 1.',
+      },
+      shelly: {
+        topic:
+          'Każde urządzenie dostaje poniżej niego prefiks MQTT, na przykład shelly/bojler. Litery, cyfry, -, _ i /.',
+        sheet:
+          'Na stronie każdego urządzenia: Settings → MQTT. Serwer bez mqtt://, Client ID bez zmian, MQTT prefix: temat bazowy, ukośnik i własna nazwa. „RPC status notifications” zostaje włączone. Wszystkie urządzenia używają tego loginu.',
+        limits:
+          'Od Gen2, z MQTT. Pierwsza generacja nie jest jeszcze obsługiwana. Urządzenie, które śpi, pojawi się, gdy się obudzi.',
       },
     },
     states: { waiting: 'Jeszcze się nie odezwało', online: 'Połączono', offline: 'Offline' },
@@ -193,6 +201,7 @@ export const provisioning = {
     },
     topic: { home_assistant: 'Prefiks wykrywania', zigbee2mqtt: 'Temat bazowy' },
     on: 'Włącz',
+    topicHelp: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
     off: 'Wyłącz',
     offTitle: 'Wyłączyć {{name}}?',
     offHelp: 'Urządzenia znikną tam, a dane logowania przestaną działać.',
