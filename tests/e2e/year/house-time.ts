@@ -15,7 +15,7 @@ export type HouseTime = AsyncDisposable & {
   pass(ms: number): Promise<void>;
 };
 
-const program = join(import.meta.dirname, 'stepped-time.ts');
+const program = import.meta.resolve('./stepped-time.ts');
 /** A program that does not answer for so long hangs. */
 const hangMs = 180_000;
 

@@ -19,7 +19,7 @@ import { createPublisher, type Publisher } from './publisher.ts';
 const second = 1_000;
 const minute = 60 * second;
 /** Devices are offline after three minutes of silence (contracts, section 8). */
-export const stepMs = 2 * minute;
+const stepMs = 2 * minute;
 const heartbeatMs = stepMs;
 const reportMs = 30 * minute;
 const countMs = 6 * 60 * minute;
@@ -38,7 +38,7 @@ export const timeZone = 'Europe/Kyiv';
 export const passphrase = 'four plain words here';
 
 /** A device that counts, so that what was acknowledged can be asked for. */
-export type Counted = {
+type Counted = {
   name: string;
   device: VirtualDevice;
   count: number;

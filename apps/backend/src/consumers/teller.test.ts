@@ -32,6 +32,7 @@ async function open() {
   const row = { topic: 'z', login: 'consumer-0000000000', token_hash: '', created_at: 0 };
   await store.save({ kind: 'zigbee2mqtt', ...row });
   const broker = { kept: new Map<string, string>(), refuses: (): boolean => false };
+  const reading = { ended: Promise.resolve() };
   const devices: SharedDevice[] = [];
   const start = () =>
     startTeller({
@@ -50,12 +51,16 @@ async function open() {
         isHeard: () => null,
         [Symbol.asyncDispose]: async () => undefined,
       },
-      readHouse: async () => ({ stationId, stationName: 'Home', version: '0', devices: [...devices] }),
+      readHouse: async () => {
+        const house = { stationId, stationName: 'Home', version: '0', devices: [...devices] };
+        await reading.ended;
+        return house;
+      },
       clock: systemClock,
       logger: recordedLog(),
     });
   const all = starting.move();
-  return { store, broker, devices, start, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { store, broker, devices, reading, start, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 const fixed = ['z/bridge/devices', 'z/bridge/groups', 'z/bridge/info', 'z/bridge/state'];
@@ -124,4 +129,22 @@ test('what the broker did not take back stays stored, so that it is taken back l
   all.broker.refuses = () => false;
   await all.start().clear();
   assert.equal(all.broker.kept.size, 0);
+});
+
+test('a state that comes while the devices are read is told', async () => {
+  await using all = await open();
+  const { broker, devices, reading } = all;
+  devices.push(deviceOf('a', 'lamp'));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  reading.ended = promise;
+  await using teller = all.start();
+  teller.connected();
+  // Long enough for the reading to begin.
+  await new Promise((go) => setTimeout(go, 500));
+  teller.heed({ kind: 'reports', reports: [{ kind: 'state', deviceId: 'a', at: 1, state: { on: false } }] });
+  teller.heed({ kind: 'status', deviceId: 'a', status: 'offline', at: 1 });
+  resolve();
+  await until('the lamp', () => broker.kept.has('z/bridge/devices'));
+  await until('its state', () => broker.kept.get('z/lamp')?.includes('"state":"OFF"') === true);
+  await until('its status', () => broker.kept.get('z/lamp/availability')?.includes('offline') === true);
 });

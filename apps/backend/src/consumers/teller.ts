@@ -65,6 +65,7 @@ export function startTeller(parts: TellerParts): Teller {
     dirty: new Set(),
     said: [],
     isStale: true,
+    heard: null,
     isConnected: false,
     toldAllMs: -Infinity,
     readMs: -Infinity,
@@ -143,6 +144,8 @@ type TellerState = {
   said: Message[];
   /** The devices are read again. */
   isStale: boolean;
+  /** What was heard while they are read; null: they are not being read. */
+  heard: DeviceEvent[] | null;
   isConnected: boolean;
   toldAllMs: number;
   readMs: number;
@@ -151,29 +154,21 @@ type TellerState = {
 
 /** @returns whether there is something to tell. */
 function heed(state: TellerState, event: DeviceEvent): boolean {
+  state.heard?.push(event);
+  follow(state, event);
   switch (event.kind) {
     case 'reports':
       for (const report of event.reports) {
         const known = state.known.devices.get(report.deviceId);
-        if (known === undefined) continue;
-        if (report.kind === 'state') {
-          known.state = { ...known.state, ...report.state };
-          state.dirty.add(report.deviceId);
-        } else if (report.kind === 'event') {
-          const { action } = report.data;
-          const message =
-            typeof action === 'string' ? state.picture?.event(report.deviceId, action, known.state) : undefined;
-          if (message !== undefined && message !== null) say(state, message);
-        }
+        if (known === undefined || report.kind !== 'event') continue;
+        const { action } = report.data;
+        const message =
+          typeof action === 'string' ? state.picture?.event(report.deviceId, action, known.state) : undefined;
+        if (message !== undefined && message !== null) say(state, message);
       }
       return state.dirty.size > 0 || state.said.length > 0;
-    case 'status': {
-      const known = state.known.devices.get(event.deviceId);
-      if (known === undefined) return false;
-      known.isOnline = event.status === 'online';
-      state.dirty.add(event.deviceId);
-      return true;
-    }
+    case 'status':
+      return state.dirty.size > 0;
     case 'added':
     case 'changed':
     case 'described':
@@ -184,6 +179,23 @@ function heed(state: TellerState, event: DeviceEvent): boolean {
     case 'login_ended':
     case 'message':
       return false;
+  }
+}
+
+/** How the devices are, by what they report. */
+function follow({ known: { devices }, dirty }: TellerState, event: DeviceEvent): void {
+  if (event.kind === 'status') {
+    const known = devices.get(event.deviceId);
+    if (known === undefined) return;
+    known.isOnline = event.status === 'online';
+    dirty.add(event.deviceId);
+  } else if (event.kind === 'reports') {
+    for (const report of event.reports) {
+      const known = devices.get(report.deviceId);
+      if (known === undefined || report.kind !== 'state') continue;
+      known.state = { ...known.state, ...report.state };
+      dirty.add(report.deviceId);
+    }
   }
 }
 
@@ -217,13 +229,18 @@ async function tellAll(state: TellerState, signal: AbortSignal): Promise<void> {
   try {
     state.kept ??= await store.topics(kind);
     const { kept, presence } = state;
+    state.heard = [];
     const house = await readHouse();
+    const { heard } = state;
+    state.heard = null;
     const picture = dialect.draw(house, base);
     state.picture = picture;
     state.known.devices = new Map(
       house.devices.map((device) => [device.id, { state: device.state, isOnline: device.isOnline }]),
     );
     state.dirty.clear();
+    // It may be newer than what was read.
+    for (const event of heard) follow(state, event);
     const wanted = new Map<string, Kept>();
     const want = (message: Kept | null): void => void (message !== null && wanted.set(message.topic, message));
     for (const device of house.devices) {
