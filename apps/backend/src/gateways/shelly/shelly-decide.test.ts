@@ -158,6 +158,18 @@ describe('a Shelly', () => {
   });
 });
 
+test('devices that answer only a part do not keep others out', () => {
+  const memory = shelly.remember();
+  const known = { memory, at: () => [], find: () => undefined };
+  const answer = (name: string, id: number, result: object): readonly Said[] =>
+    shelly.read({ base, topic: `${base}/${name}/station/rpc`, text: JSON.stringify({ id, result }) }, known);
+  for (let at = 0; at < 200; at += 1) answer(`part-${at}`, 1, shellyInfo());
+  answer('boiler', 1, shellyInfo());
+  answer('boiler', 2, shellyConfig());
+  assert.equal(answer('boiler', 3, shellyStatus).at(0)?.kind, 'device');
+  assert.ok((memory as Map<string, unknown>).size <= 64);
+});
+
 test('hostile answers and topics are none, or say little', () => {
   const hear = gatewayOf();
   for (const frame of [null, [], { id: 1 }, { id: 1, result: [] }, { id: '1', result: {} }, { id: 99, result: {} }])

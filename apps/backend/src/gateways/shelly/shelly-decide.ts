@@ -88,7 +88,9 @@ function answered({ memory, at }: Known<Answers>, prefix: string, frame: Values)
   const question = questions.find(({ id }) => id === ownValue(frame, 'id'));
   const result = ownValue(frame, 'result');
   if (question === undefined || !isRecord(result)) return [];
-  if (!memory.has(prefix) && memory.size >= maxUndescribed) return [];
+  // The oldest one has not answered all for the longest.
+  const [oldest] = memory.keys();
+  if (!memory.has(prefix) && memory.size >= maxUndescribed && oldest !== undefined) memory.delete(oldest);
   const parts: Answered = {
     ...(memory.get(prefix) ?? { info: null, config: null, status: null }),
     [question.part]: result,
