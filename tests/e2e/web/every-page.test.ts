@@ -26,6 +26,7 @@ const addresses = [
   '/automations/:id/edit',
   '/account',
   '/secure',
+  '/settings/systems',
   '/settings/home',
   '/settings/network',
   '/settings/updates',
