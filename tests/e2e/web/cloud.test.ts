@@ -154,6 +154,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     cloud.revoke(token);
     (await cloud.connection()).close(1012, 'restarting');
     await go('Home');
+    // The other one: this station has no agent.
+    await page.getByText('2 things need attention').click();
     await page.getByRole('link', { name: /The cloud does not accept this station/ }).click();
     await seeIn('Link', 'Rejected');
     await look(page, '84-cloud-rejected');
