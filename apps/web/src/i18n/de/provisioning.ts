@@ -137,7 +137,7 @@ export const provisioning = {
     unknownCount_other: '{{count}} warten',
     usb: { title: 'Über USB', help: 'Mit einem Kabel zu diesem Computer' },
     list: { title: 'Aus einer Liste', help: 'Viele auf einmal, aus einer CSV-Datei' },
-    gateways: { title: 'Andere Systeme', help: 'Zigbee2MQTT, Tasmota, Shelly' },
+    gateways: { title: 'Andere Systeme', help: 'Geräte von Zigbee2MQTT, Tasmota oder Shelly' },
   },
   gateways: {
     title: 'Andere Systeme',

@@ -128,7 +128,7 @@ export const provisioning = {
     unknownCount_other: '{{count}} are waiting',
     usb: { title: 'Over USB', help: 'With a cable to this computer' },
     list: { title: 'From a list', help: 'Many at once, from a CSV file' },
-    gateways: { title: 'Other systems', help: 'Zigbee2MQTT, Tasmota, Shelly' },
+    gateways: { title: 'Other systems', help: 'Devices of Zigbee2MQTT, Tasmota or Shelly' },
   },
   gateways: {
     title: 'Other systems',

@@ -135,7 +135,7 @@ export const provisioning = {
     unknownCount_other: '{{count}} czeka',
     usb: { title: 'Przez USB', help: 'Kablem do tego komputera' },
     list: { title: 'Z listy', help: 'Wiele naraz, z pliku CSV' },
-    gateways: { title: 'Inne systemy', help: 'Zigbee2MQTT, Tasmota, Shelly' },
+    gateways: { title: 'Inne systemy', help: 'Urządzenia Zigbee2MQTT, Tasmota lub Shelly' },
   },
   gateways: {
     title: 'Inne systemy',

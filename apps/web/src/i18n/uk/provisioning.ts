@@ -133,7 +133,7 @@ export const provisioning = {
     unknownCount_other: 'Чекають {{count}}',
     usb: { title: 'Через USB', help: 'Кабелем до цього комп’ютера' },
     list: { title: 'Зі списку', help: 'Багато одразу, з файлу CSV' },
-    gateways: { title: 'Інші системи', help: 'Zigbee2MQTT, Tasmota, Shelly' },
+    gateways: { title: 'Інші системи', help: 'Пристрої Zigbee2MQTT, Tasmota чи Shelly' },
   },
   gateways: {
     title: 'Інші системи',
