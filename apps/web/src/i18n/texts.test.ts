@@ -57,6 +57,7 @@ const shared: Partial<Record<Language, string[]>> = {
     'Passphrase',
     'Server',
     'Station',
+    'System',
     'Text',
     'Updates',
     'Version',
@@ -65,6 +66,7 @@ const shared: Partial<Record<Language, string[]>> = {
     ...technical,
   ],
   pl: [
+    'System',
     'Administrator',
     'Backend',
     'E-mail',
