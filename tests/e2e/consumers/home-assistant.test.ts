@@ -10,20 +10,7 @@ import { type SimulatedZigbeeDevice, startZigbee2Mqtt } from '@station/backend/t
 import { seeded } from '@station/backend/testing/seeded';
 import { waitFor } from '../../rig/program.ts';
 import { install, type Installation } from '../backend/installation.ts';
-
-async function call<T>(station: Installation, method: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${station.url}${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${await station.logIn()}`,
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-  return (text === '' ? null : JSON.parse(text)) as T;
-}
+import { call } from '../gateways/gateway-station.ts';
 
 const devicesOf = (station: Installation): Promise<Device[]> => call(station, 'GET', '/api/devices');
 

@@ -9,6 +9,7 @@ import type { DeviceEvents } from '../core/device-events.ts';
 import type { ForeignDevices, GatewayBroker, GatewayMessage, SystemLogin } from '../core/foreign-devices-port.ts';
 import type { Host } from '../core/host.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
+import { askBroker, openBroker } from '../core/system-broker.ts';
 import { createAsks } from './asks.ts';
 import type { ConsumerRow, ConsumerStore } from './consumer-store.ts';
 import { homeAssistant } from './home-assistant-decide.ts';
@@ -162,11 +163,16 @@ function open(state: State, one: Running): void {
   };
 }
 
-async function closeAll({ running }: State): Promise<void> {
-  for (const { open: opened } of running.values()) {
-    await opened?.leave();
-    await opened?.close();
-  }
+/** A broker that hangs is not waited for: its last will says the same. */
+const leaveMs = 1_000;
+
+async function closeAll({ running, clock }: State): Promise<void> {
+  const leaving = [...running.values()].map(async ({ open: opened }) => {
+    if (opened === null) return;
+    await Promise.race([opened.leave(), clock.sleep(leaveMs)]);
+    await opened.close();
+  });
+  await Promise.all(leaving);
 }
 
 function toBody({ row, heardAt, open: opened }: Running): Consumer {
@@ -232,15 +238,15 @@ async function giveLogin(state: State, one: Running): Promise<ConsumerLoginSheet
   await store.save(row);
   // Known before the connection ends: nobody comes back with the password of before.
   one.row = row;
-  const isLoginMade = await asking(() => brokerOf(state).addLogin({ ...loginOf(stationId, row), token }));
+  const isLoginMade = await askBroker(() => openBroker(state).addLogin({ ...loginOf(stationId, row), token }));
   return { consumer: toBody(one), login: row.login, password: token, isLoginMade };
 }
 
 async function switchOff(state: State, one: Running): Promise<void> {
   const { running, store, stationId } = state;
   const { row, open: opened } = one;
-  const broker = brokerOf(state);
-  await asking(async () => {
+  const broker = openBroker(state);
+  await askBroker(async () => {
     try {
       // Before the station loses its right to these topics.
       await opened?.teller.clear();
@@ -255,18 +261,4 @@ async function switchOff(state: State, one: Running): Promise<void> {
   });
   running.delete(row.kind);
   await store.remove(row.kind);
-}
-
-function brokerOf({ broker }: State): GatewayBroker {
-  if (broker === null) throw new StationError('unavailable', 'The broker is not there yet.');
-  return broker;
-}
-
-async function asking<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof StationError) throw cause;
-    throw new StationError('unavailable', 'The broker did not take it.', { cause });
-  }
 }

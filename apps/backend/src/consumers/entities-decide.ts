@@ -126,9 +126,27 @@ function coverOf(commands: readonly CommandType[], find: (key: string) => Capabi
   const open = call('open');
   const close = call('close');
   if (open === null || close === null) return null;
-  const state = find('state');
-  return { open, close, stop: call('stop'), state: state?.kind === 'enum' ? state : null };
+  // Not every cover says where it is; some say whether it moves.
+  const state = [find('state'), find('movement')].find((one) => one?.kind === 'enum') ?? null;
+  return { open, close, stop: call('stop'), state };
 }
+
+export type CoverState = 'open' | 'opening' | 'closed' | 'closing' | 'stopped';
+
+const coverStates: Readonly<Record<string, CoverState>> = {
+  open: 'open',
+  opened: 'open',
+  opening: 'opening',
+  close: 'closed',
+  closed: 'closed',
+  closing: 'closing',
+  stop: 'stopped',
+  stopped: 'stopped',
+};
+
+/** What a word of a cover means, such as `CLOSE` or `opening`; null: nothing that others know. */
+export const coverState = (word: unknown): CoverState | null =>
+  typeof word === 'string' ? (ownValue(coverStates, word.toLowerCase()) ?? null) : null;
 
 /** A number as a parameter; null: it is none. */
 export function numberFor({ action, parameter, isWhole }: Setting, value: unknown): Call | null {

@@ -70,12 +70,12 @@ const everything: DeviceType = {
   commands: [
     { action: 'turn_on', sets: { on: true }, confirmedBy: ['on'], repeatable: true },
     { action: 'turn_off', sets: { on: false }, confirmedBy: ['on'], repeatable: true },
-    ...['child_lock'].map((key) => ({
-      action: `set_${key}`,
-      params: { type: 'object' as const, properties: { [key]: { type: 'boolean' as const } } },
-      confirmedBy: [key],
+    {
+      action: 'set_child_lock',
+      params: { type: 'object', properties: { child_lock: { type: 'boolean' } } },
+      confirmedBy: ['child_lock'],
       repeatable: true,
-    })),
+    },
     { action: 'lock', sets: { locked: true }, confirmedBy: ['locked'], repeatable: true },
     { action: 'unlock', sets: { locked: false }, confirmedBy: ['locked'], repeatable: true },
     { action: 'open', confirmedBy: [], repeatable: true },

@@ -1,7 +1,7 @@
 import type { Capability } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
 import type { State } from '../core/device-state.ts';
-import { type Call, type Entity, entitiesOf, inWords, labelOf, numberFor } from './entities-decide.ts';
+import { type Call, coverState, type Entity, entitiesOf, inWords, labelOf, numberFor } from './entities-decide.ts';
 import { classOf, isInverted } from './home-assistant-classes.ts';
 import type { Ask, ConsumerDialect, House, Kept, SharedDevice } from './picture.ts';
 
@@ -153,9 +153,7 @@ function bodyOf(entity: Entity, { commandTopic, deviceId, stationId }: Place): {
         ...(cover.stop === null && { payload_stop: null }),
         ...(cover.state !== null && {
           value_template: valueOf(cover.state.key),
-          state_open: 'OPEN',
-          state_closed: 'CLOSE',
-          state_stopped: 'STOP',
+          ...coverWords(cover.state),
         }),
         ...(position !== null && {
           position_topic: `${root(stationId)}/${deviceId}/state`,
@@ -197,6 +195,16 @@ function bodyOf(entity: Entity, { commandTopic, deviceId, stationId }: Place): {
       return { config: { platform: 'event', state_topic, event_types: entity.actions }, slots: [] };
     }
   }
+}
+
+/** `state_closed: 'CLOSE'`: the first word of the device for each. */
+function coverWords({ values = [] }: Capability): Config {
+  const words: Record<string, string> = {};
+  for (const word of values) {
+    const state = coverState(word);
+    if (state !== null) words[`state_${state}`] ??= word;
+  }
+  return words;
 }
 
 function settingBody(
@@ -248,6 +256,8 @@ const numberOf = (value: unknown): number | null => (typeof value === 'number' ?
 function shownValue({ key, kind }: Capability, state: State, as: Entity['kind']): unknown {
   const value = ownValue(state, key);
   if (kind === 'number') return numberOf(value);
+  // It would complain of each word that it does not know.
+  if (as === 'cover' && coverState(value) === null) return null;
   // Longer ones it does not take.
   if (kind !== 'boolean') return typeof value === 'string' ? value.slice(0, 255) : null;
   if (typeof value !== 'boolean') return null;

@@ -4,6 +4,7 @@ import { ownValue } from '@station/protocol/own-value';
 import type { State } from '../core/device-state.ts';
 import {
   type Call,
+  coverState,
   type Entity,
   entitiesOf,
   inWords,
@@ -311,7 +312,7 @@ function switched(
     write: (value) => {
       const number = Number(value);
       return Number.isFinite(number) && typeof value !== 'boolean'
-        ? numberFor(set, rounded(least + (number / fullBrightness) * span))
+        ? numberFor(set, Math.round(least + (number / fullBrightness) * span))
         : null;
     },
   };
@@ -331,7 +332,13 @@ function switched(
   };
 }
 
-const rounded = (value: number): number => Math.round(value);
+const coverTexts = { open: 'OPEN', opening: 'OPEN', closed: 'CLOSE', closing: 'CLOSE', stopped: 'STOP' } as const;
+
+/** Where it is, or where it moves to. */
+function coverText(value: unknown): unknown {
+  const state = coverState(value);
+  return state === null ? null : coverTexts[state];
+}
 
 function covered({ cover, position }: Extract<Entity, { kind: 'cover' }>, free: (wanted: string) => string): Exposed {
   const { open, close, stop, state } = cover;
@@ -350,7 +357,7 @@ function covered({ cover, position }: Extract<Entity, { kind: 'cover' }>, free: 
       values,
     },
   ];
-  const properties: Property[] = [{ property, capability: state, shown: same, write }];
+  const properties: Property[] = [{ property, capability: state, shown: coverText, write }];
   if (position !== null) {
     const { expose: feature, properties: more } = numeric(position.capability, position.set, free('position'));
     features.push({ ...feature, name: 'position' });

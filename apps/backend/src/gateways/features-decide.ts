@@ -28,9 +28,41 @@ export type Feature = {
   category: 'config' | 'diagnostic' | null;
 };
 
+const plain = {
+  group: null,
+  end: '',
+  part: null,
+  label: null,
+  unit: null,
+  min: null,
+  max: null,
+  step: null,
+  toggle: undefined,
+  category: null,
+} as const;
+
+/** A value, and what is announced about it besides. */
+export const featureOf = (property: Property, more: Partial<Feature> = {}): Feature => ({
+  ...plain,
+  name: property.key,
+  ...more,
+  property,
+});
+
 /** Values of an enum that a type may name (contracts, section 8a). */
 export const maxValues = 64;
 
 /** Whether it can be a key of a state (contracts, section 8). */
 export const isKey = (key: string): boolean =>
   isKeyLength(key) && !isInherited(key) && !key.includes('"') && !key.includes('\\') && plainText(key) === key;
+
+/** Presses of buttons. One that the type does not name, because it has no room, is an event all the same. */
+export const actionFeature = (values: readonly string[]): Feature =>
+  featureOf({
+    path: ['action'],
+    key: 'action',
+    isReadable: true,
+    isSettable: false,
+    kind: 'enum',
+    values: values.slice(0, maxValues),
+  });

@@ -9,6 +9,7 @@ import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/g
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { ForeignDevices, GatewayBroker, SystemLogin } from '../core/foreign-devices-port.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
+import { askBroker, openBroker } from '../core/system-broker.ts';
 import type { Platform } from '../platform/module.ts';
 import type { AnnouncedDevice, Dialect } from './dialect.ts';
 import { dialectOf } from './dialects.ts';
@@ -288,19 +289,19 @@ async function renewLogin(state: State, gateway: KnownGateway): Promise<GatewayL
 
 async function giveLogin(state: State, gateway: KnownGateway, token: string): Promise<GatewayLoginSheet> {
   const { login } = gateway.row;
-  const isLoginMade = await asking(() => brokerOf(state).addLogin({ ...loginOf(gateway), token }));
-  brokerOf(state).onFiltersChanged();
+  const isLoginMade = await askBroker(() => openBroker(state).addLogin({ ...loginOf(gateway), token }));
+  openBroker(state).onFiltersChanged();
   return { gateway: toBody(state.memory, await state.store.present(), gateway), login, password: token, isLoginMade };
 }
 
 async function removeGateway(state: State, gateway: KnownGateway): Promise<void> {
   const { memory, store } = state;
   const { id } = gateway.row;
-  await asking(() => brokerOf(state).removeLogin(loginOf(gateway)));
+  await askBroker(() => openBroker(state).removeLogin(loginOf(gateway)));
   const own = [...memory.devices.values()].filter(({ gatewayId }) => gatewayId === id);
   memory.gateways.delete(id);
   for (const device of own) memory.devices.delete(device.externalId);
-  brokerOf(state).onFiltersChanged();
+  openBroker(state).onFiltersChanged();
   try {
     for (const device of own) await leave(state, device);
     await store.remove(id);
@@ -309,19 +310,5 @@ async function removeGateway(state: State, gateway: KnownGateway): Promise<void>
     memory.gateways.set(id, gateway);
     for (const device of own) memory.devices.set(device.externalId, device);
     throw error;
-  }
-}
-
-function brokerOf({ broker }: State): GatewayBroker {
-  if (broker === null) throw new StationError('unavailable', 'The broker is not there yet.');
-  return broker;
-}
-
-async function asking<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof StationError) throw cause;
-    throw new StationError('unavailable', 'The broker did not change the login.', { cause });
   }
 }

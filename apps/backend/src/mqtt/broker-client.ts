@@ -1,9 +1,9 @@
-import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
+import type { IPublishPacket, MqttClient } from 'mqtt';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxGatewayPayloadBytes, subscriptions } from '@station/protocol/topics';
-import { openMqttClient } from './adapters/mqtt-client.ts';
+import { type BrokerAccess, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
 import { createPublisher } from './publisher.ts';
@@ -15,16 +15,10 @@ export type BrokerSession = BrokerLink & {
   retire(): Promise<boolean>;
 };
 
-export type BrokerClientOptions = {
-  /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
-  url: string;
+export type BrokerClientOptions = BrokerAccess & {
   /** How many messages the broker sends without an acknowledgement. */
   inflight: number;
-  username: string | null;
-  password: string | null;
   stationId: string;
-  /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
-  authority: string | null;
   /** The broker keeps the session under this id, which belongs to the station or to one of its replicas. */
   clientId: string;
   /** Null: there is only this backend, and it receives all messages of devices. */
@@ -45,8 +39,6 @@ export type BrokerClientOptions = {
   logger: BackendLogger;
 };
 
-const reconnectMs = 1_000;
-const connectTimeoutMs = 10_000;
 /** How long the broker keeps messages of devices while the backend is offline, seconds. */
 const sessionExpirySeconds = 14 * 24 * 60 * 60;
 /** Messages that the broker may send without an acknowledgement: as many as one batch can write. */
@@ -57,8 +49,6 @@ const maxWaiting = 20_000;
 const maxWaitingBytes = 32 * 1024 * 1024;
 /** After this time without a message, a session counts as empty. */
 const quietMs = 5_000;
-/** CONNACK codes of a broker that only supports MQTT 3.1.1 (its section 3.2.2.3), and the code of MQTT 5. */
-const wrongVersion: readonly unknown[] = [1, 0x84];
 
 type ClientState = {
   options: BrokerClientOptions;
@@ -81,7 +71,15 @@ type ClientState = {
  * session: it delivers QoS 1 messages that devices sent while the backend was offline.
  */
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
-  const client = openMqttClient(options.url, clientOptions(options));
+  const client = openMqttClient(options, {
+    clientId: options.clientId,
+    clean: false,
+    properties: {
+      sessionExpiryInterval: sessionExpirySeconds,
+      receiveMaximum,
+      maximumPacketSize: maxGatewayPayloadBytes + 70_000,
+    },
+  });
   const listeners = createListeners({ stationId: options.stationId, publish: createPublisher(client, options.clock) });
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
@@ -167,10 +165,8 @@ function onClose(state: ClientState): void {
 
 function onError(state: ClientState, error: Error): void {
   const { options, client } = state;
-  if ('code' in error && wrongVersion.includes(error.code) && options.shared === null) {
-    client.options.protocolVersion = 4;
-    delete client.options.properties;
-  }
+  // Several backends share a subscription, which MQTT 3.1.1 does not have.
+  if (options.shared === null) followVersion(client, error);
   reportFailure(state, error);
 }
 
@@ -202,29 +198,6 @@ async function retire(state: ClientState, quiet: () => Promise<void>): Promise<b
   }
   await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
   return state.isResumed;
-}
-
-function clientOptions({ clientId, username, password, authority }: BrokerClientOptions): IClientOptions {
-  return {
-    protocolVersion: 5,
-    clientId,
-    clean: false,
-    properties: {
-      sessionExpiryInterval: sessionExpirySeconds,
-      receiveMaximum,
-      maximumPacketSize: maxGatewayPayloadBytes + 70_000,
-    },
-    ...(username === null ? {} : { username }),
-    ...(password === null ? {} : { password }),
-    ...(authority === null ? {} : { ca: authority }),
-    reconnectPeriod: reconnectMs,
-    // Also after a refused login: the broker may get the login a moment later.
-    reconnectOnConnackError: true,
-    connectTimeout: connectTimeoutMs,
-    queueQoSZero: false,
-    resubscribe: false,
-    keepalive: 30,
-  };
 }
 
 const topicsOf = (shared: SharedSession | null): string[] =>

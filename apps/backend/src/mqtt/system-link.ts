@@ -2,23 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { after } from '@station/kit/timers';
 import { passingMs, type SystemLink, type SystemLinkOptions } from '../core/foreign-devices-port.ts';
-import { openMqttClient } from './adapters/mqtt-client.ts';
+import { type BrokerAccess, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
 import { nobody } from './listeners.ts';
 import { createPublisher } from './publisher.ts';
 
-type SystemLinkParts = SystemLinkOptions & {
-  /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
-  url: string;
-  username: string | null;
-  password: string | null;
-  stationId: string;
-  /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
-  authority: string | null;
-  clock: Pick<Clock, 'monotonic'>;
-};
+type SystemLinkParts = SystemLinkOptions & BrokerAccess & { stationId: string; clock: Pick<Clock, 'monotonic'> };
 
-const reconnectMs = 1_000;
-const connectTimeoutMs = 10_000;
 /** The backend ends within 5 s. */
 const endTimeoutMs = 1_000;
 
@@ -27,22 +16,11 @@ const endTimeoutMs = 1_000;
  * wait for what devices are told, nor the other way round.
  */
 export function connectSystemLink(parts: SystemLinkParts): SystemLink {
-  const { url, username, password, authority, stationId, login, rights, will, onConnected, onMessage, clock } = parts;
-  const client = openMqttClient(url, {
-    protocolVersion: 5,
+  const { stationId, login, rights, will, onConnected, onMessage, clock } = parts;
+  const client = openMqttClient(parts, {
     clientId: `station-${stationId}-${login}-${randomUUID().slice(0, 8)}`,
     clean: true,
     will: { ...will, qos: 1, retain: true },
-    ...(username === null ? {} : { username }),
-    ...(password === null ? {} : { password }),
-    ...(authority === null ? {} : { ca: authority }),
-    reconnectPeriod: reconnectMs,
-    // Also after a refused last will: the broker may get the right a moment later.
-    reconnectOnConnackError: true,
-    connectTimeout: connectTimeoutMs,
-    queueQoSZero: false,
-    resubscribe: false,
-    keepalive: 30,
   });
   const publish = createPublisher(client, clock);
   let isHeard: boolean | null = null;
@@ -51,11 +29,8 @@ export function connectSystemLink(parts: SystemLinkParts): SystemLink {
     client.subscribeAsync([...rights.mayPublish], { qos: 1, rh: 2 }).then(onConnected, () => undefined);
   });
   client.on('close', () => (isHeard = null));
-  // A broker that supports nothing newer, or is offline: the main connection says so in the log.
-  client.on('error', (error) => {
-    if (!('code' in error) || (error.code !== 1 && error.code !== 0x84)) return;
-    client.options.protocolVersion = 4;
-  });
+  // What fails is in the log already: the station's own connection has failed, too.
+  client.on('error', (error) => followVersion(client, error));
   client.on('message', (topic, payload, { retain }) => onMessage({ topic, payload, isRetained: retain }));
   return {
     publish: async (topic, payload, isRetained) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readDeviceType } from '@station/protocol/device-types';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
+import { hearingOf, takenWell } from '../testing/announced.ts';
 import { shelly } from './shelly-decide.ts';
 import { describeShelly } from './shelly-device-decide.ts';
 import { shellyConfig, shellyInfo, shellyStatus, sleepingStatus } from './testing/shelly-answers.ts';
@@ -10,25 +10,12 @@ import { shellyConfig, shellyInfo, shellyStatus, sleepingStatus } from './testin
 const base = 'shelly';
 const prefix = 'shelly/boiler';
 
-function described(status: Record<string, unknown>, config: Record<string, unknown> = {}): AnnouncedDevice {
-  const device = describeShelly(prefix, { info: shellyInfo(), config: { ...shellyConfig(), ...config }, status });
-  assert.ok(device);
-  const { firmwareVersion: _version, chip: _chip, ...words } = device.words;
-  const read = readDeviceType(JSON.parse(JSON.stringify(words)));
-  assert.deepEqual(read.kind === 'ok' ? [] : read.faults, []);
-  return device;
-}
+const described = (status: Record<string, unknown>, config: Record<string, unknown> = {}): AnnouncedDevice =>
+  takenWell(describeShelly(prefix, { info: shellyInfo(), config: { ...shellyConfig(), ...config }, status }));
 
 function gatewayOf(device?: AnnouncedDevice) {
-  const known = {
-    memory: shelly.remember() as never,
-    at: (topic: string) => (device?.topics.heard.includes(topic) ? [device] : []),
-    find: (id: string) => (id === device?.externalId ? device : undefined),
-  };
-  return (rest: string, payload: unknown): readonly Said[] => {
-    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    return shelly.read({ base, topic: `${prefix}/${rest}`, text }, known);
-  };
+  const hear = hearingOf(shelly, base, device);
+  return (rest: string, payload: unknown): readonly Said[] => hear(`${prefix}/${rest}`, payload);
 }
 
 const notify = (params: object, method = 'NotifyStatus') => ({ src: 'x', dst: `${prefix}/events`, method, params });

@@ -1,6 +1,6 @@
 import { ownValue } from '@station/protocol/own-value';
 import type { AnnouncedDevice, Property } from '../dialect.ts';
-import { type Feature, isKey } from '../features-decide.ts';
+import { actionFeature, type Feature, featureOf, isKey } from '../features-decide.ts';
 import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { components, type ComponentValue } from './shelly-components-decide.ts';
@@ -97,24 +97,20 @@ function addValue(
   const usual = `${word}${end}`;
   const key = found.has(usual) ? [name, ...at].join('.') : usual;
   if (!isKey(key) || found.has(key)) return;
-  found.set(key, {
-    property: propertyOf(value, name, key),
+  const isState = value.isState === true;
+  const feature = featureOf(propertyOf(value, name, key), {
     group: value.group ?? null,
-    name: value.isState === true ? 'state' : word,
+    name: isState ? 'state' : word,
     end,
-    part: null,
-    label:
-      label === null
-        ? (value.label ?? null)
-        : plainText(value.isState === true ? label : `${label} ${value.label ?? word}`),
+    label: label === null ? (value.label ?? null) : plainText(isState ? label : `${label} ${value.label ?? word}`),
     isNamed: label !== null,
     unit: value.unit ?? null,
     min: value.min ?? null,
     max: value.max ?? null,
-    step: null,
-    toggle: value.isState === true && kind === 'boolean' && set !== undefined ? 'toggle' : undefined,
+    toggle: isState && kind === 'boolean' && set !== undefined ? 'toggle' : undefined,
     category: value.isDiagnostic === true ? 'diagnostic' : null,
   });
+  found.set(key, feature);
 }
 
 function isOfKind(value: unknown, kind: NonNullable<ComponentValue['kind']>): boolean {
@@ -137,28 +133,3 @@ function propertyOf(
   if (kind === 'boolean') return { ...base, kind, on: true, off: false };
   return kind === 'enum' ? { ...base, kind, values } : { ...base, kind };
 }
-
-/** Values of an enum that a type may name. */
-const maxActions = 64;
-
-const actionFeature = (values: readonly string[]): Feature => ({
-  property: {
-    path: ['action'],
-    key: 'action',
-    isReadable: true,
-    isSettable: false,
-    kind: 'enum',
-    values: values.slice(0, maxActions),
-  },
-  group: null,
-  name: 'action',
-  end: '',
-  part: null,
-  label: null,
-  unit: null,
-  min: null,
-  max: null,
-  step: null,
-  toggle: undefined,
-  category: null,
-});

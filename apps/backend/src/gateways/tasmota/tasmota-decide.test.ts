@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readDeviceType } from '@station/protocol/device-types';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
+import { hearingOf, takenWell } from '../testing/announced.ts';
 import { tasmota } from './tasmota-decide.ts';
 import { describeTasmota } from './tasmota-device-decide.ts';
 import { tasmotaConfig, tasmotaSensors, tasmotaState } from './testing/tasmota-announcements.ts';
@@ -10,27 +10,9 @@ import { tasmotaConfig, tasmotaSensors, tasmotaState } from './testing/tasmota-a
 const base = 'tasmota';
 const mac = 'A4CF1249A3BC';
 
-function described(config: Record<string, unknown>, sensors: Record<string, unknown> = {}): AnnouncedDevice {
-  const device = describeTasmota(mac, tasmotaConfig(config), sensors, base);
-  assert.ok(device);
-  const { firmwareVersion: _version, chip: _chip, ...words } = device.words;
-  const read = readDeviceType(JSON.parse(JSON.stringify(words)));
-  assert.deepEqual(read.kind === 'ok' ? [] : read.faults, []);
-  return device;
-}
-
-/** A gateway that knows one device, or none yet. */
-function gatewayOf(device?: AnnouncedDevice) {
-  const known = {
-    memory: tasmota.remember() as never,
-    at: (topic: string) => (device?.topics.heard.includes(topic) ? [device] : []),
-    find: (id: string) => (id === device?.externalId ? device : undefined),
-  };
-  return (topic: string, payload: unknown): readonly Said[] => {
-    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    return tasmota.read({ base, topic, text }, known);
-  };
-}
+const described = (config: Record<string, unknown>, sensors: Record<string, unknown> = {}): AnnouncedDevice =>
+  takenWell(describeTasmota(mac, tasmotaConfig(config), sensors, base));
+const gatewayOf = (device?: AnnouncedDevice) => hearingOf(tasmota, base, device);
 
 const stateOf = (device: AnnouncedDevice, topic: string, payload: unknown): unknown => {
   const [said] = gatewayOf(device)(topic, payload);

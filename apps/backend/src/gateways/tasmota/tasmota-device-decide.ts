@@ -1,6 +1,6 @@
 import { ownValue } from '@station/protocol/own-value';
-import type { AnnouncedDevice, ForeignTopics, Property } from '../dialect.ts';
-import { type Feature, isKey } from '../features-decide.ts';
+import type { AnnouncedDevice, ForeignTopics } from '../dialect.ts';
+import { actionFeature, type Feature, featureOf, isKey } from '../features-decide.ts';
 import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { sensorsOf } from './tasmota-sensors-decide.ts';
@@ -68,21 +68,7 @@ function hasOption(config: Values, number: string): boolean {
   return isRecord(options) && ownValue(options, number) === 1;
 }
 
-const plain = {
-  end: '',
-  part: null,
-  label: null,
-  unit: null,
-  min: null,
-  max: null,
-  step: null,
-  toggle: undefined,
-} as const;
 const both = { isReadable: true, isSettable: true } as const;
-
-function feature(property: Property, more: Partial<Feature> = {}): Feature {
-  return { ...plain, group: null, name: property.key, category: null, ...more, property };
-}
 
 function featuresOf(config: Values, sensors: Values): Feature[] {
   const events = actionsOf(config);
@@ -98,15 +84,15 @@ function featuresOf(config: Values, sensors: Values): Feature[] {
   ].filter(({ property }) => isKey(property.key));
 }
 
-const fanSpeed = feature(
+const fanSpeed = featureOf(
   { path: ['FanSpeed'], key: 'fan_speed', ...both, kind: 'number' },
   { group: 'fan', label: 'Fan speed', min: 0, max: 3, step: 1 },
 );
-const battery = feature(
+const battery = featureOf(
   { path: ['BatteryPercentage'], key: 'battery', isReadable: true, isSettable: false, kind: 'number' },
   { unit: '%', min: 0, max: 100, category: 'diagnostic' },
 );
-const signal = feature(
+const signal = featureOf(
   { path: ['Wifi', 'RSSI'], key: 'linkquality', isReadable: true, isSettable: false, kind: 'number' },
   { unit: '%', min: 0, max: 100, category: 'diagnostic' },
 );
@@ -128,7 +114,7 @@ function relaysOf(config: Values): Feature[] {
     const named = { name: 'state', end, label, isNamed: label !== null, toggle };
     const place = lights.indexOf(at);
     return [
-      feature(property, { ...named, group: isLight ? 'light' : 'switch' }),
+      featureOf(property, { ...named, group: isLight ? 'light' : 'switch' }),
       ...(place < 0 ? [] : lightOf(config, { place, lights: lights.length, end })),
     ];
   });
@@ -145,11 +131,11 @@ function lightOf(config: Values, { place, lights, end }: { place: number; lights
   const isColour = kind >= channels.rgb && kind <= channels.rgbColdWarm && place === 0 && !hasOption(config, '68');
   const hasWarmth = (kind === channels.coldWarm || kind === channels.rgbColdWarm) && place === (isApart ? 1 : 0);
   const range = hasOption(config, '82') ? { min: 200, max: 380 } : { min: 153, max: 500 };
-  const brightness = feature(
+  const brightness = featureOf(
     { path: [dimmer], key: `brightness${end}`, ...both, kind: 'number' },
     { group: 'light', name: 'brightness', end, unit: '%', min: 0, max: 100 },
   );
-  const warmth = feature(
+  const warmth = featureOf(
     { path: ['CT'], key: `color_temp${end}`, ...both, kind: 'number' },
     { group: 'light', name: 'color_temp', end, unit: 'mired', ...range },
   );
@@ -157,7 +143,7 @@ function lightOf(config: Values, { place, lights, end }: { place: number; lights
 }
 
 const colour = (name: 'hue' | 'saturation', set: string, max: number): Feature =>
-  feature(
+  featureOf(
     { path: ['color', name], set: [set], key: `color.${name}`, ...both, kind: 'number' },
     { group: 'light', name, part: 'color', label: name === 'hue' ? 'Hue' : 'Saturation', min: 0, max },
   );
@@ -175,7 +161,7 @@ function shuttersOf(config: Values): Feature[] {
     const moves = ['OPEN', 'CLOSE', 'STOP'];
     const movements = ['opening', 'closing', 'stopped'];
     return [
-      feature(
+      featureOf(
         {
           path: [`ShutterPosition${at + 1}`],
           key: `position${end}`,
@@ -185,11 +171,11 @@ function shuttersOf(config: Values): Feature[] {
         },
         { ...place, name: 'position', unit: '%', min: 0, max: 100 },
       ),
-      feature(
+      featureOf(
         { path: [`Movement${at + 1}`], key: `movement${end}`, ...reads, kind: 'enum', values: movements },
         { ...place, name: 'movement' },
       ),
-      feature(
+      featureOf(
         {
           path: [`ShutterMove${at + 1}`],
           key: `move${end}`,
@@ -214,7 +200,7 @@ function switchesOf(config: Values): Feature[] {
     const label = plainText(names[at] ?? '') ?? `Switch ${at + 1}`;
     const reads = { isReadable: true, isSettable: false } as const;
     return [
-      feature(
+      featureOf(
         { path: [`Switch${at + 1}`], key: `switch_${at + 1}`, ...reads, kind: 'boolean', on: 'ON', off: 'OFF' },
         { label, isNamed: true },
       ),
@@ -238,19 +224,3 @@ function actionsOf(config: Values): string[] {
     ...switches.flatMap((number) => ['on', 'off', 'toggle', 'hold'].map((press) => `switch${number}_${press}`)),
   ];
 }
-
-/** A type names 64 values at most; a press that it does not name is an event all the same. */
-const maxActions = 64;
-
-const actionFeature = (values: readonly string[]): Feature =>
-  feature(
-    {
-      path: ['action'],
-      key: 'action',
-      isReadable: true,
-      isSettable: false,
-      kind: 'enum',
-      values: values.slice(0, maxActions),
-    },
-    { name: 'action' },
-  );

@@ -1,5 +1,5 @@
 import { ownValue } from '@station/protocol/own-value';
-import { type Feature, isKey } from '../features-decide.ts';
+import { type Feature, featureOf, isKey } from '../features-decide.ts';
 import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 
 /** What Tasmota measures, by its word for it: the station's word, and the unit; the name of another value where the unit stands there. */
@@ -77,18 +77,11 @@ function add({ found, sensors }: Reading, path: readonly string[], name: string)
   if (!isKey(key) || found.has(key)) return;
   const said = quantity?.unitIn === undefined ? undefined : textIn(sensors, quantity.unitIn);
   const unit = said === undefined ? quantity?.unit : (ownValue(degrees, said ?? '') ?? said);
-  found.set(key, {
-    property: { path, key, isReadable: true, isSettable: false, kind: 'number' },
-    group: null,
-    name: isUsual ? key : own,
-    end: '',
-    part: null,
+  const property = { path, key, isReadable: true, isSettable: false, kind: 'number' } as const;
+  const feature = featureOf(property, {
     label: plainText(isUsual ? name : path.join(' ')),
     unit: plainText(unit ?? '', 16),
-    min: null,
-    max: null,
-    step: null,
-    toggle: undefined,
     category: isInner ? 'diagnostic' : null,
   });
+  found.set(key, feature);
 }

@@ -3,17 +3,55 @@ import { connect, type IClientOptions, type MqttClient, Store } from 'mqtt';
 import { writeToStream } from 'mqtt-packet';
 import { brokerAddress } from '../../core/adapters/broker-address.ts';
 
+/** Where an external broker is, and how the station logs in there. */
+export type BrokerAccess = {
+  /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
+  url: string;
+  username: string | null;
+  password: string | null;
+  /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
+  authority: string | null;
+};
+
+const reconnectMs = 1_000;
+const connectTimeoutMs = 10_000;
+/** CONNACK codes of a broker that only supports MQTT 3.1.1 (its section 3.2.2.3), and the code of MQTT 5. */
+const wrongVersion: readonly unknown[] = [1, 0x84];
+
 /**
- * Opens a client of an external broker, which connects again whenever the connection ends. It sends a message immediately or never: it keeps
- * none for later.
- * @param url `mqtt://` or `mqtts://`; its login is used unless `options` has one.
+ * Opens a client of an external broker, which connects again whenever the connection ends, by MQTT 5. It sends a message immediately or never: it keeps none for later.
  */
-export function openMqttClient(url: string, options: IClientOptions): MqttClient {
+export function openMqttClient(
+  { url, username, password, authority }: BrokerAccess,
+  options: Pick<IClientOptions, 'clientId' | 'clean' | 'properties' | 'will'>,
+): MqttClient {
   // The number cache would take 8 MB of memory, as in the embedded broker.
   writeToStream.cacheNumbers = false;
-  const client = connect({ ...options, outgoingStore: new NothingKept(), ...brokerAddress(url) });
+  const client = connect({
+    protocolVersion: 5,
+    ...options,
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    ...(authority === null ? {} : { ca: authority }),
+    reconnectPeriod: reconnectMs,
+    // Also after a refused login, or last will: the broker may get the login, or the right, a moment later.
+    reconnectOnConnackError: true,
+    connectTimeout: connectTimeoutMs,
+    queueQoSZero: false,
+    resubscribe: false,
+    keepalive: 30,
+    outgoingStore: new NothingKept(),
+    ...brokerAddress(url),
+  });
   client.on('connect', () => sendAtOnce(client));
   return client;
+}
+
+/** The next attempt is by MQTT 3.1.1 when the broker said that it supports nothing newer. */
+export function followVersion({ options }: MqttClient, error: Error): void {
+  if (!('code' in error) || !wrongVersion.includes(error.code)) return;
+  options.protocolVersion = 4;
+  delete options.properties;
 }
 
 /** A real store would make the library resend unacknowledged messages, however late. */

@@ -1,5 +1,5 @@
 import { Network } from 'lucide-react';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import {
   type Consumer,
@@ -23,6 +23,7 @@ import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { CopiedValue } from './copied-value.tsx';
 import { useProvisioning } from './provisioning.ts';
+import { ShownOnce } from './shown-once.tsx';
 
 const consumersKey = ['consumers'];
 
@@ -154,36 +155,31 @@ function OffCard({ kind, usable, onSheet }: CardProps & { kind: ConsumerKind }) 
   );
 }
 
-/** What a person enters there; the password is shown once. */
 function Sheet({ sheet: { consumer, login, password, isLoginMade } }: { sheet: ConsumerLoginSheet }) {
   const { t } = useTranslation();
-  const id = useId();
-  const shown = useRef<HTMLElement>(null);
   const view = useProvisioning();
   const broker = view.kind === 'shown' ? view.value.broker : null;
-  // The button that asked for it is gone, or far below.
-  useEffect(() => shown.current?.focus(), []);
+  const { kind, topic } = consumer;
   const what = (value: 'broker' | 'port' | 'user' | 'password'): string => t(`provisioning.consumers.what.${value}`);
   return (
-    <section
-      ref={shown}
-      tabIndex={-1}
-      aria-labelledby={id}
-      className="rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6"
+    <ShownOnce
+      heading="h2"
+      title={
+        <>
+          <Network aria-hidden className="size-5 shrink-0" />
+          {t('provisioning.gateways.sheet', { name: t(`provisioning.consumers.names.${kind}`) })}
+        </>
+      }
+      help={t(`provisioning.consumers.enter.${kind}`)}
     >
-      <h2 id={id} className="flex items-center gap-2 font-strong break-words">
-        <Network aria-hidden className="size-5 shrink-0" />
-        {t('provisioning.gateways.sheet', { name: t(`provisioning.consumers.names.${consumer.kind}`) })}
-      </h2>
-      <p className="mt-1 mb-4 text-small text-ink-soft">{t(`provisioning.consumers.enter.${consumer.kind}`)}</p>
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what={what('broker')} value={broker.host} />}
         {broker && <CopiedValue what={what('port')} value={String(broker.port)} />}
         <CopiedValue what={what('user')} value={login} />
         <CopiedValue what={what('password')} value={password} />
-        <CopiedValue what={t(`provisioning.consumers.topic.${consumer.kind}`)} value={consumer.topic} />
+        <CopiedValue what={t(`provisioning.consumers.topic.${kind}`)} value={topic} />
       </dl>
       {!isLoginMade && <p className="mt-4">{t('provisioning.consumers.notMade')}</p>}
-    </section>
+    </ShownOnce>
   );
 }

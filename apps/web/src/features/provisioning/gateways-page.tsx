@@ -1,5 +1,5 @@
 import { Network, Plus } from 'lucide-react';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type DialectName, systemNames } from '@station/protocol/gateway-systems';
 import { type Gateway, type GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
@@ -16,6 +16,7 @@ import { type Tone, ToneIcon } from '../../ui/tone.tsx';
 import { CopiedValue } from './copied-value.tsx';
 import { WayPage } from './page-frame.tsx';
 import { useProvisioning } from './provisioning.ts';
+import { ShownOnce } from './shown-once.tsx';
 
 const gatewaysKey = ['gateways'];
 
@@ -167,36 +168,29 @@ function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolea
   );
 }
 
-/** What a person enters into the settings of the gateway; the password is shown once. */
 function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: GatewayLoginSheet }) {
   const { t } = useTranslation();
-  const id = useId();
-  const shown = useRef<HTMLElement>(null);
   const view = useProvisioning();
   const broker = view.kind === 'shown' ? view.value.broker : null;
-  // The button that asked for it is gone, or far below.
-  useEffect(() => shown.current?.focus(), []);
+  const { name, dialect, baseTopic } = gateway;
   return (
-    <section
-      ref={shown}
-      tabIndex={-1}
-      aria-labelledby={id}
-      className="rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6"
+    <ShownOnce
+      heading="h2"
+      title={
+        <>
+          <Network aria-hidden className="size-5 shrink-0" />
+          {t('provisioning.gateways.sheet', { name })}
+        </>
+      }
+      help={`${t(`provisioning.gateways.systems.${dialect}.sheet`)} ${t('provisioning.gateways.sheetHelp')}`}
     >
-      <h2 id={id} className="flex items-center gap-2 font-strong break-words">
-        <Network aria-hidden className="size-5 shrink-0" />
-        {t('provisioning.gateways.sheet', { name: gateway.name })}
-      </h2>
-      <p className="mt-1 mb-4 text-small text-ink-soft">
-        {t(`provisioning.gateways.systems.${gateway.dialect}.sheet`)} {t('provisioning.gateways.sheetHelp')}
-      </p>
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what="server" value={`mqtt://${broker.host}:${broker.port}`} />}
-        <CopiedValue what="base_topic" value={gateway.baseTopic} />
+        <CopiedValue what="base_topic" value={baseTopic} />
         <CopiedValue what="user" value={login} />
         <CopiedValue what="password" value={password} />
       </dl>
       {!isLoginMade && <p className="mt-4">{t('provisioning.gateways.notMade')}</p>}
-    </section>
+    </ShownOnce>
   );
 }

@@ -1,16 +1,12 @@
-import { useEffect, useId, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceLoginSheet } from '@station/protocol/provisioning';
 import { QrCode } from '../../ui/qr-code.tsx';
 import { CopiedValue } from './copied-value.tsx';
+import { ShownOnce } from './shown-once.tsx';
 
 /** What a person enters into the device's own page, each value to be copied, and all of it as a QR code. */
 export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSheet }) {
   const { t } = useTranslation();
-  const id = useId();
-  const sheet = useRef<HTMLElement>(null);
-  // The button that asked for it is gone.
-  useEffect(() => sheet.current?.focus(), []);
   const values = [
     { what: t('provisioning.sheet.host'), value: login.mqtt_host },
     { what: t('provisioning.sheet.port'), value: String(login.mqtt_port) },
@@ -19,16 +15,7 @@ export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSh
     { what: t('provisioning.sheet.stationId'), value: login.station_id },
   ];
   return (
-    <section
-      ref={sheet}
-      tabIndex={-1}
-      aria-labelledby={id}
-      className="rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6"
-    >
-      <h3 id={id} className="font-strong break-words">
-        {t('provisioning.sheet.title', { name })}
-      </h3>
-      <p className="mt-1 mb-4 text-small text-ink-soft">{t('provisioning.sheet.help')}</p>
+    <ShownOnce heading="h3" title={t('provisioning.sheet.title', { name })} help={t('provisioning.sheet.help')}>
       <div className="grid items-start gap-6 sm:grid-cols-[1fr_minmax(0,11rem)]">
         <dl className="divide-y divide-line">
           {values.map(({ what, value }) => (
@@ -40,6 +27,6 @@ export function LoginSheet({ name, login }: { name: string; login: DeviceLoginSh
           <p className="mt-2 text-center text-small text-ink-soft">{t('provisioning.sheet.qrHelp')}</p>
         </div>
       </div>
-    </section>
+    </ShownOnce>
   );
 }
