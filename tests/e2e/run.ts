@@ -113,7 +113,8 @@ async function main(args: readonly string[]): Promise<number> {
   if (chosen.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'vstation-programs', 'web');
   await sweepWorkspaces();
   const { runs, flakes } = await runParts(chosen, {
-    lanes: availableParallelism() + 1,
+    // Most of what a part takes is waiting: for an engine, a timeout, a disk.
+    lanes: availableParallelism() + 2,
     run: (one) => run(one, chosen.length > 1 ? builtEnv : {}),
     isExclusive: ({ part }) => part.place === 'virtual station',
     isInterrupted,
