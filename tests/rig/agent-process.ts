@@ -12,6 +12,9 @@ import type { Workspace } from './workspace.ts';
 
 type AgentEventLine = { time: string; level: string; event: string } & Record<string, unknown>;
 
+/** As much of `journal.json` as says what is installed and under way. */
+type JournalFile = { journal: { operation: object | null; installed: { version: string } | null } };
+
 type AgentAnswer = { status: number; body: Record<string, unknown>; headers: Record<string, unknown> };
 
 /** A real agent as its service manager runs it: a process of its own that can be killed and started again. */
@@ -174,8 +177,11 @@ export async function createAgentProcess(
         'an idle agent',
         async () => {
           last = await agent.status().catch(() => null);
-          const journal = await agent.readState('journal.json');
-          return last?.operation === null && journal !== null && journal.includes('"operation":null');
+          const text = await agent.readState('journal.json');
+          if (text === null) return false;
+          const { operation, installed } = (JSON.parse(text) as JournalFile).journal;
+          // A journal is on disk a moment before the agent goes by it.
+          return last?.operation === null && operation === null && last.currentVersion === (installed?.version ?? null);
         },
         timeoutMs,
       );
