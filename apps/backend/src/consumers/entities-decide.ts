@@ -10,16 +10,25 @@ export type Switching = { on: Call; off: Call; toggle: Call | null };
 /** A command whose one parameter sets the value. */
 export type Setting = { action: string; parameter: string; isWhole: boolean };
 type Cover = { open: Call; close: Call; stop: Call | null; state: Capability | null };
+export type Settable = { capability: Capability; set: Setting };
+/** A colour as other systems name it: hue and saturation, x and y of CIE 1931, or red, green and blue. One command sets all of them. */
+export type Colour = { mode: 'hs' | 'xy' | 'rgb'; end: string; parts: readonly Settable[] };
+/** A thermostat. `mode` has words of `climateModes` alone; `action` says what it does now. */
+type Climate = { target: Settable; current: Capability | null; mode: Settable | null; action: Capability | null };
 
 export type Entity =
   | {
       kind: 'light';
       capability: Capability;
       switching: Switching;
-      dimmer: { capability: Capability; set: Setting } | null;
+      dimmer: Settable | null;
+      /** The temperature of its white. */
+      white: Settable | null;
+      colour: Colour | null;
     }
   | { kind: 'switch' | 'lock'; capability: Capability; switching: Switching }
-  | { kind: 'cover'; cover: Cover; position: { capability: Capability; set: Setting } | null }
+  | { kind: 'cover'; cover: Cover; position: Settable | null }
+  | { kind: 'climate'; climate: Climate }
   | { kind: 'number' | 'select' | 'text'; capability: Capability; set: Setting }
   | { kind: 'sensor' | 'binary_sensor'; capability: Capability }
   | { kind: 'button'; command: CommandType }
@@ -39,11 +48,17 @@ export function entitiesOf({ icon, capabilities, commands, events }: DeviceType)
     calls.forEach((call) => call !== null && usedCommands.add(call.action));
   const cover = coverOf(commands, find);
   if (cover !== null) {
-    const position = settable(find('position'), commands);
+    const position = settableNumber(find('position'), commands);
     entities.push({ kind: 'cover', cover, position });
     for (const { key } of [cover.state, position?.capability].filter((one) => one !== null && one !== undefined))
       used.add(key);
     use(cover.open, cover.close, cover.stop, position?.set ?? null);
+  }
+  const climate = climateOf(commands, find);
+  if (climate !== null) {
+    entities.push({ kind: 'climate', climate });
+    for (const { key } of capabilitiesOf(climate)) used.add(key);
+    use(climate.target.set, climate.mode?.set ?? null);
   }
   for (const capability of capabilities) {
     const { key, kind } = capability;
@@ -53,11 +68,12 @@ export function entitiesOf({ icon, capabilities, commands, events }: DeviceType)
     if (switching !== null) {
       use(switching.on, switching.off, switching.toggle, set);
       const end = endOf(key, 'on');
-      const dimmer = end === null ? null : settable(find(`brightness${end}`), commands);
-      if (end !== null && (dimmer !== null || icon === 'lightbulb')) {
-        entities.push({ kind: 'light', capability, switching, dimmer });
-        if (dimmer !== null) used.add(dimmer.capability.key);
-        use(dimmer?.set ?? null);
+      const light = end === null ? null : lightOf(end, commands, find);
+      const more = light === null ? [] : lightValues(light);
+      if (light !== null && (more.length > 0 || icon === 'lightbulb')) {
+        entities.push({ kind: 'light', capability, switching, ...light });
+        for (const one of more) used.add(one.capability.key);
+        use(...more.map((one) => one.set));
       } else entities.push({ kind: endOf(key, 'locked') === null ? 'switch' : 'lock', capability, switching });
     } else if (set !== null && kind !== 'boolean') {
       entities.push({ kind: settingKinds[kind], capability, set });
@@ -86,10 +102,13 @@ function callOf(command: CommandType | undefined): Call | null {
   return command === undefined || needed(command).length > 0 ? null : { action: command.action, params: {} };
 }
 
-function settable(capability: Capability | undefined, commands: readonly CommandType[]) {
-  const set = capability?.kind === 'number' ? settingOf(capability, commands) : null;
+function settable(capability: Capability | undefined, commands: readonly CommandType[]): Settable | null {
+  const set = capability === undefined ? null : settingOf(capability, commands);
   return capability === undefined || set === null ? null : { capability, set };
 }
+
+const settableNumber = (capability: Capability | undefined, commands: readonly CommandType[]): Settable | null =>
+  capability?.kind === 'number' ? settable(capability, commands) : null;
 
 const parameterKinds: Readonly<Record<Capability['kind'], readonly string[]>> = {
   boolean: ['boolean'],
@@ -99,14 +118,20 @@ const parameterKinds: Readonly<Record<Capability['kind'], readonly string[]>> = 
 };
 
 /** A parameter named like a value sets it (contracts, section 8a). */
-function settingOf({ key, kind }: Capability, commands: readonly CommandType[]): Setting | null {
+function settingOf(capability: Capability, commands: readonly CommandType[]): Setting | null {
   for (const command of commands) {
-    const parameter = ownValue(command.params?.properties, key);
-    if (parameter === undefined || !parameterKinds[kind].includes(parameter.type)) continue;
-    if (needed(command).every((name) => name === key))
-      return { action: command.action, parameter: key, isWhole: parameter.type === 'integer' };
+    const set = settingBy(capability, command, [capability.key]);
+    if (set !== null) return set;
   }
   return null;
+}
+
+/** @param keys the parameters that are given; null: the command needs more. */
+function settingBy({ key, kind }: Capability, command: CommandType, keys: readonly string[]): Setting | null {
+  const parameter = ownValue(command.params?.properties, key);
+  if (parameter === undefined || !parameterKinds[kind].includes(parameter.type)) return null;
+  if (!needed(command).every((name) => keys.includes(name))) return null;
+  return { action: command.action, parameter: key, isWhole: parameter.type === 'integer' };
 }
 
 function switchingOf({ key }: Capability, commands: readonly CommandType[], set: Setting | null): Switching | null {
@@ -121,7 +146,52 @@ function switchingOf({ key }: Capability, commands: readonly CommandType[], set:
   return { on, off, toggle };
 }
 
-function coverOf(commands: readonly CommandType[], find: (key: string) => Capability | undefined): Cover | null {
+type Find = (key: string) => Capability | undefined;
+
+function lightOf(end: string, commands: readonly CommandType[], find: Find) {
+  return {
+    dimmer: settableNumber(find(`brightness${end}`), commands),
+    white: settableNumber(find(`color_temp${end}`), commands),
+    colour: colourOf(end, commands, find),
+  };
+}
+
+const lightValues = ({ dimmer, white, colour }: ReturnType<typeof lightOf>): Settable[] =>
+  [dimmer, white, ...(colour?.parts ?? [])].filter((one) => one !== null);
+
+/** What the values of a colour are called. The first that a lamp has is shown. */
+const colourNames: readonly (readonly [Colour['mode'], readonly string[]])[] = [
+  ['hs', ['hue', 'saturation']],
+  ['hs', ['h', 's']],
+  ['xy', ['x', 'y']],
+  ['rgb', ['r', 'g', 'b']],
+];
+
+function colourOf(end: string, commands: readonly CommandType[], find: Find): Colour | null {
+  for (const [mode, names] of colourNames) {
+    const values = names.flatMap((name) => find(`color${end}.${name}`) ?? []);
+    const keys = values.map(({ key }) => key);
+    if (values.length < names.length || values.some(({ kind }) => kind !== 'number')) continue;
+    for (const command of commands) {
+      const parts = values.flatMap((capability): Settable[] => {
+        const set = settingBy(capability, command, keys);
+        return set === null ? [] : [{ capability, set }];
+      });
+      if (parts.length === names.length) return { mode, end, parts };
+    }
+  }
+  return null;
+}
+
+/** Null: it is not as many numbers as the colour has parts. */
+export function colourCall({ parts }: Colour, values: readonly unknown[]): Call | null {
+  const calls = parts.map(({ set }, index) => numberFor(set, values[index]));
+  const [first] = calls;
+  if (first === undefined || first === null || values.length !== parts.length || calls.includes(null)) return null;
+  return { action: first.action, params: Object.assign({}, ...calls.map((call) => call?.params)) as Call['params'] };
+}
+
+function coverOf(commands: readonly CommandType[], find: Find): Cover | null {
   const call = (action: string): Call | null => callOf(commands.find((one) => one.action === action));
   const open = call('open');
   const close = call('close');
@@ -130,6 +200,36 @@ function coverOf(commands: readonly CommandType[], find: (key: string) => Capabi
   const state = [find('state'), find('movement')].find((one) => one?.kind === 'enum') ?? null;
   return { open, close, stop: call('stop'), state };
 }
+
+/** What the values of a thermostat are called, most usual first. */
+const climateKeys = {
+  target: ['occupied_heating_setpoint', 'current_heating_setpoint', 'target_temperature'],
+  current: ['local_temperature', 'current_temperature', 'temperature'],
+  mode: ['system_mode', 'mode'],
+  action: ['running_state'],
+} as const;
+/** Modes that others know, in both dialects. */
+const climateModes: readonly string[] = ['off', 'auto', 'heat', 'cool', 'heat_cool', 'dry', 'fan_only'];
+
+function climateOf(commands: readonly CommandType[], find: Find): Climate | null {
+  const all = (keys: readonly string[]): Capability[] => keys.flatMap((key) => find(key) ?? []);
+  const target = all(climateKeys.target)
+    .map((one) => settableNumber(one, commands))
+    .find((one) => one !== null);
+  if (target === undefined) return null;
+  const isMode = ({ kind, values = [] }: Capability): boolean =>
+    kind === 'enum' && values.every((value) => climateModes.includes(value));
+  return {
+    target,
+    current: all(climateKeys.current).find(({ kind }) => kind === 'number') ?? null,
+    mode: settable(all(climateKeys.mode).find(isMode), commands),
+    action: all(climateKeys.action).find(({ kind }) => kind === 'enum') ?? null,
+  };
+}
+
+/** The values that are part of it. */
+export const capabilitiesOf = ({ target, current, mode, action }: Climate): Capability[] =>
+  [target.capability, current, mode?.capability ?? null, action].filter((one) => one !== null);
 
 export type CoverState = 'open' | 'opening' | 'closed' | 'closing' | 'stopped';
 

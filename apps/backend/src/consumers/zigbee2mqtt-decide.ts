@@ -1,20 +1,9 @@
-import type { Capability } from '@station/protocol/device-types';
 import { parseJson } from '@station/kit/json';
-import { ownValue } from '@station/protocol/own-value';
 import type { State } from '../core/device-state.ts';
-import {
-  type Call,
-  coverState,
-  type Entity,
-  entitiesOf,
-  inWords,
-  labelOf,
-  numberFor,
-  type Setting,
-  type Switching,
-} from './entities-decide.ts';
+import { type Call, entitiesOf, inWords } from './entities-decide.ts';
 import type { Ask, ConsumerDialect, House, Kept, SharedDevice } from './picture.ts';
 import { topicNames } from './topic-names-decide.ts';
+import { expose, type Feature, type Property } from './zigbee2mqtt-exposes-decide.ts';
 
 /**
  * The station's devices in Zigbee2MQTT's dialect (zigbee2mqtt.io, "MQTT Topics and Messages" and "Exposes"), for the programs that read it. The station
@@ -25,9 +14,6 @@ import { topicNames } from './topic-names-decide.ts';
 const mostListBytes = 256 * 1024;
 /** Of one message. */
 const mostAsks = 8;
-const access = { published: 1, set: 2, get: 4 } as const;
-const shown = access.published | access.get;
-const fullBrightness = 254;
 /** The list of releases before 1.17, which some programs still ask for. */
 const oldList = 'bridge/config/devices';
 
@@ -81,18 +67,7 @@ export const zigbee2mqtt: ConsumerDialect = {
   },
 };
 
-type Property = {
-  property: string;
-  /** Of the state; null: it is only set. */
-  capability: Capability | null;
-  shown: (value: unknown) => unknown;
-  write: ((value: unknown) => Call | null) | null;
-};
-
 type Drawn = { name: string; actions: readonly string[]; properties: readonly Property[] };
-type Feature = Readonly<Record<string, unknown>>;
-type Exposed = { expose: Feature; properties: readonly Property[] };
-
 const describing = { manufacturer: 'Station' } as const;
 
 /** The list, and the devices that fit into it: the broker takes no longer one. */
@@ -204,213 +179,11 @@ function draw(device: SharedDevice, name: string): { entry: Feature; drawn: Draw
   return { entry, drawn: { name, actions, properties: exposed.flatMap(({ properties }) => properties) } };
 }
 
-const same = (value: unknown): unknown => value;
-
-function expose(entity: Entity, used: Set<string>): Exposed {
-  // A property is one value: the second of a name gets another one.
-  const free = (wanted: string): string => {
-    let property = wanted;
-    for (let number = 2; used.has(property); number += 1) property = `${wanted}_${number}`;
-    used.add(property);
-    return property;
-  };
-  switch (entity.kind) {
-    case 'light':
-    case 'switch':
-    case 'lock':
-      return switched(entity, free);
-    case 'cover':
-      return covered(entity, free);
-    case 'number':
-    case 'sensor':
-    case 'binary_sensor':
-    case 'select':
-    case 'text':
-      return single(entity, free);
-    case 'button': {
-      const { action, names } = entity.command;
-      const property = free(action);
-      const write = (value: unknown): Call | null => (value === 'PRESS' ? { action, params: {} } : null);
-      return {
-        expose: {
-          type: 'enum',
-          name: action,
-          label: labelOf({ key: action, names }),
-          property,
-          access: access.set,
-          values: ['PRESS'],
-        },
-        properties: [{ property, capability: null, shown: same, write }],
-      };
-    }
-    case 'event':
-      return {
-        expose: {
-          type: 'enum',
-          name: 'action',
-          label: 'Action',
-          property: free('action'),
-          access: access.published,
-          values: entity.actions,
-        },
-        properties: [],
-      };
-  }
-}
-
-/** The end of an endpoint: `_l1` of `on_l1`. */
-const endOf = (key: string): string => key.match(/^(?:on|locked)(_.+)$/)?.[1] ?? '';
-
-function switchedBy({ on, off, toggle }: Switching, [yes, no]: readonly [string, string]) {
-  return (value: unknown): Call | null => {
-    const text = typeof value === 'string' ? value.toUpperCase() : value;
-    if (text === yes || text === true) return on;
-    if (text === no || text === false) return off;
-    return text === 'TOGGLE' ? toggle : null;
-  };
-}
-
-function switched(
-  entity: Extract<Entity, { kind: 'light' | 'switch' | 'lock' }>,
-  free: (wanted: string) => string,
-): Exposed {
-  const { kind, capability, switching } = entity;
-  const { key } = capability;
-  const texts = kind === 'lock' ? (['LOCK', 'UNLOCK'] as const) : (['ON', 'OFF'] as const);
-  const [yes, no] = texts;
-  const isState = /^(on|locked)(_|$)/.test(key);
-  const end = endOf(key);
-  const property = free(isState ? `state${end}` : key);
-  const own: Property = {
-    property,
-    capability,
-    shown: (value) => (typeof value === 'boolean' ? (value ? yes : no) : null),
-    write: switchedBy(switching, texts),
-  };
-  const state: Feature = {
-    type: 'binary',
-    name: isState ? 'state' : key,
-    label: labelOf(capability),
-    property,
-    access: shown | access.set,
-    value_on: yes,
-    value_off: no,
-    ...(switching.toggle !== null && { value_toggle: 'TOGGLE' }),
-  };
-  if (!isState) return { expose: state, properties: [own] };
-  const endpoint = end === '' ? {} : { endpoint: end.slice(1) };
-  const dimmer = entity.kind === 'light' ? entity.dimmer : null;
-  if (dimmer === null)
-    return { expose: { type: kind, ...endpoint, features: [{ ...state, ...endpoint }] }, properties: [own] };
-  const { capability: level, set } = dimmer;
-  const least = level.min ?? 0;
-  const span = (level.max ?? 100) - least;
-  const brightness: Property = {
-    property: free(`brightness${end}`),
-    capability: level,
-    shown: (value) => (typeof value === 'number' ? Math.round(((value - least) / span) * fullBrightness) : null),
-    write: (value) => {
-      const number = Number(value);
-      return Number.isFinite(number) && typeof value !== 'boolean'
-        ? numberFor(set, Math.round(least + (number / fullBrightness) * span))
-        : null;
-    },
-  };
-  const feature: Feature = {
-    type: 'numeric',
-    name: 'brightness',
-    label: labelOf(level),
-    property: brightness.property,
-    access: shown | access.set,
-    value_min: 0,
-    value_max: fullBrightness,
-    ...endpoint,
-  };
-  return {
-    expose: { type: 'light', ...endpoint, features: [{ ...state, ...endpoint }, feature] },
-    properties: [own, brightness],
-  };
-}
-
-const coverTexts = { open: 'OPEN', opening: 'OPEN', closed: 'CLOSE', closing: 'CLOSE', stopped: 'STOP' } as const;
-
-/** Where it is, or where it moves to. */
-function coverText(value: unknown): unknown {
-  const state = coverState(value);
-  return state === null ? null : coverTexts[state];
-}
-
-function covered({ cover, position }: Extract<Entity, { kind: 'cover' }>, free: (wanted: string) => string): Exposed {
-  const { open, close, stop, state } = cover;
-  const property = free('state');
-  const calls: Readonly<Record<string, Call | null>> = { OPEN: open, CLOSE: close, STOP: stop };
-  const write = (value: unknown): Call | null =>
-    typeof value === 'string' ? (ownValue(calls, value.toUpperCase()) ?? null) : null;
-  const values = stop === null ? ['OPEN', 'CLOSE'] : ['OPEN', 'CLOSE', 'STOP'];
-  const features: Feature[] = [
-    {
-      type: 'enum',
-      name: 'state',
-      label: 'State',
-      property,
-      access: state === null ? access.set : shown | access.set,
-      values,
-    },
-  ];
-  const properties: Property[] = [{ property, capability: state, shown: coverText, write }];
-  if (position !== null) {
-    const { expose: feature, properties: more } = numeric(position.capability, position.set, free('position'));
-    features.push({ ...feature, name: 'position' });
-    properties.push(...more);
-  }
-  return { expose: { type: 'cover', features }, properties };
-}
-
-/** Names that programs of this dialect know better. */
-const otherNames: Readonly<Record<string, string>> = { motion: 'occupancy' };
-
-type Single = Extract<Entity, { kind: 'number' | 'sensor' | 'binary_sensor' | 'select' | 'text' }>;
-
-function single(entity: Single, free: (wanted: string) => string): Exposed {
-  const { capability } = entity;
-  const { key, kind, values = [] } = capability;
-  const name = ownValue(otherNames, key) ?? key;
-  const property = free(name);
-  const set = 'set' in entity ? entity.set : null;
-  if (kind === 'number') return numeric(capability, set, property, name);
-  const label = labelOf(capability);
-  const given = { name, label, property, access: set === null ? shown : shown | access.set };
-  const give = (value: unknown): Call | null =>
-    set !== null && typeof value === 'string' && (kind !== 'enum' || values.includes(value))
-      ? { action: set.action, params: { [set.parameter]: value } }
-      : null;
-  const write = set === null ? null : give;
-  const properties = [{ property, capability, shown: same, write }];
-  if (kind === 'boolean') return { expose: { type: 'binary', ...given, value_on: true, value_off: false }, properties };
-  return { expose: kind === 'enum' ? { type: 'enum', ...given, values } : { type: 'text', ...given }, properties };
-}
-
-function numeric(capability: Capability, set: Setting | null, property: string, name = capability.key): Exposed {
-  const { unit, min, max, step } = capability;
-  const limits = { unit, value_min: min, value_max: max, value_step: step };
-  const feature = {
-    type: 'numeric',
-    name,
-    label: labelOf(capability),
-    property,
-    access: set === null ? shown : shown | access.set,
-    ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
-  };
-  const write = set === null ? null : (value: unknown): Call | null => numberFor(set, value);
-  return { expose: feature, properties: [{ property, capability, shown: same, write }] };
-}
-
 /** Only what is known. */
 function valuesOf({ properties }: Drawn, state: State): Record<string, unknown> {
-  const values = properties.flatMap(({ property, capability, shown: shownAs }): [string, unknown][] => {
-    const value = capability === null ? undefined : ownValue(state, capability.key);
-    const told = value === undefined || value === null ? null : shownAs(value);
-    return told === null ? [] : [[property, told]];
+  const values = properties.flatMap(({ property, read }): [string, unknown][] => {
+    const value = read(state);
+    return value === null ? [] : [[property, value]];
   });
   return Object.fromEntries(values);
 }
