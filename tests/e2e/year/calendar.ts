@@ -16,11 +16,12 @@ export const dayMs = 24 * hour;
 
 /**
  * A year of `days` days, which begins in the morning: 12 releases (3 bad, 2 with a new key, 3 with a power cut in the middle), 6 versions of firmware, 40 power
- * cuts, 20 outages of the router, a full card, a dead stick, and a look at everything each noon. A shorter one has as many a month.
+ * cuts, 20 outages of the router, a full card, a dead stick, and a look at everything each noon. A shorter one has what happens in `eventDays`
+ * of a year.
  */
-export function makeCalendar(days: number, seed: string): Entry[] {
+export function makeCalendar(days: number, eventDays: number, seed: string): Entry[] {
   const random = seededRandom(seed);
-  const share = (aYear: number): number => Math.max(1, Math.round((aYear * days) / 365));
+  const share = (aYear: number): number => Math.max(1, Math.round((aYear * eventDays) / 365));
   const at = (day: number, hours: number): number => Math.floor(day) * dayMs + hours * hour;
   const all: Entry[] = [];
   for (let day = 0; day < days; day++) all.push({ at: at(day, 3), kind: 'look' });
@@ -41,14 +42,17 @@ export function makeCalendar(days: number, seed: string): Entry[] {
       kind: 'power_cut',
       offMs: Math.round(random() ** 3 * 6 * hour),
     });
-  for (let index = share(20); index > 0; index--) {
-    const from = at(random() * days, 24 * random());
-    all.push({ at: from, kind: 'router_off' }, { at: from + (10 + random() * 600) * minute, kind: 'router_on' });
-  }
   const full = at(days * 0.3, 7);
   all.push({ at: full, kind: 'card_full' }, { at: full + 6 * hour, kind: 'card_emptied' });
   const out = at(days * 0.55, 8);
   all.push({ at: out, kind: 'stick_out' }, { at: out + Math.min(6, days / 4) * dayMs, kind: 'stick_in' });
+  for (let index = share(20); index > 0; index--) {
+    const from = at(random() * days, 24 * random());
+    // It ends before anything else happens: what follows needs the network.
+    const next = Math.min(...all.filter((one) => one.kind !== 'look' && one.at > from).map((one) => one.at - minute));
+    const to = Math.min(from + (10 + random() * 600) * minute, next);
+    if (to > from) all.push({ at: from, kind: 'router_off' }, { at: to, kind: 'router_on' });
+  }
   return all
     .map((one) => ({ ...one, at: Math.round(one.at) }))
     .filter((one) => one.at < days * dayMs)
