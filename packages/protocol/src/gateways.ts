@@ -33,6 +33,9 @@ export const Gateway = Type.Object({
   name: Type.String(),
   dialect: Dialect,
   baseTopic: Type.String(),
+  discoveryPrefix: Nullable(
+    Type.String({ description: 'Where its devices announce themselves; null: below the base topic.' }),
+  ),
   login: Type.String({ description: 'User name at the broker.' }),
   createdAt: Time,
   state: Type.Enum(['waiting', 'online', 'offline'], {
@@ -45,7 +48,16 @@ export const Gateway = Type.Object({
 export type Gateway = Static<typeof Gateway>;
 export const Gateways = Type.Array(Gateway);
 
-export const NewGateway = Type.Object({ name: GatewayName, dialect: Dialect, baseTopic: BaseTopic }, closed);
+export const NewGateway = Type.Object(
+  {
+    name: GatewayName,
+    dialect: Dialect,
+    baseTopic: BaseTopic,
+    /** Of systems that have one; left out: the usual one. */
+    discoveryPrefix: Type.Optional(BaseTopic),
+  },
+  closed,
+);
 export type NewGateway = Static<typeof NewGateway>;
 
 /** Shown once. */

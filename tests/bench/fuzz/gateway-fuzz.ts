@@ -12,6 +12,11 @@ import {
   tasmotaSensors,
   tasmotaState,
 } from '@station/backend/gateways/tasmota/testing/tasmota-announcements';
+import {
+  espHomeMessages,
+  wholeDevice,
+  zigbeeMessages,
+} from '@station/backend/gateways/home-assistant/testing/discovery-announcements';
 import type { DialectName } from '@station/protocol/gateway-systems';
 import type { GatewayLoginSheet } from '@station/protocol/gateways';
 import { createRandom } from '../../faults/choice.ts';
@@ -43,8 +48,16 @@ const shellyEvent = {
 };
 const answerOf = (id: number, result: object) => ({ id, src: 'shellyplus1pm-a8032abe54dc', result });
 
+/** Each with its topics in the tree of the gateway. */
+const discovered = (messages: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  JSON.parse(
+    JSON.stringify(Object.fromEntries(Object.entries(messages).map(([rest, one]) => [`homeassistant/${rest}`, one])))
+      .replaceAll('"esphome/', '"home_assistant/')
+      .replaceAll('"zigbee2mqtt/', '"home_assistant/'),
+  ) as Record<string, unknown>;
+
 /** Seeds by topic, of each system. */
-const systems: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = {
+export const systems: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = {
   zigbee2mqtt: {
     'zigbee2mqtt/bridge/devices': [coordinator, ...devices],
     'zigbee2mqtt/bridge/state': { state: 'online' },
@@ -78,16 +91,24 @@ const systems: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> 
     'shelly/pump/events/rpc': shellyEvent,
     'shelly/boiler/status/switch:0': shellyStatus['switch:0'],
   },
+  home_assistant: {
+    ...discovered({ ...espHomeMessages(), ...zigbeeMessages, 'device/plug-1/config': wholeDevice }),
+    'home_assistant/kitchen/light/ceiling/state': { state: 'ON', brightness: 128, color: { r: 1, g: 2, b: 3 } },
+    'home_assistant/kitchen/event/doorbell/state': { event_type: 'press' },
+    'home_assistant/kitchen/status': 'online',
+    'home_assistant/plug/state': { relay: 'on', energy: { power: 7 } },
+  },
 };
 
 /** What each system must say so that the rest of its messages is of a device that is known. */
-const announcements: Readonly<Record<DialectName, readonly (readonly [topic: string, body: unknown])[]>> = {
+export const announcements: Readonly<Record<DialectName, readonly (readonly [topic: string, body: unknown])[]>> = {
   zigbee2mqtt: [['zigbee2mqtt/bridge/devices', systems.zigbee2mqtt['zigbee2mqtt/bridge/devices']]],
   tasmota: Object.entries(systems.tasmota).slice(0, 2),
   shelly: [shellyInfo(), shellyConfig(), shellyStatus].map((result, at) => [
     'shelly/boiler/station/rpc',
     answerOf(at + 1, result),
   ]),
+  home_assistant: Object.entries(systems.home_assistant).filter(([topic]) => topic.endsWith('/config')),
 };
 
 type FuzzedGateway = { dialect: DialectName; login: GatewayLoginSheet };

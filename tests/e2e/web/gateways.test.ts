@@ -55,6 +55,8 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
     await page.getByLabel('System', { exact: true }).selectOption('Shelly');
     await see(/such as shelly\/boiler/);
     assert.equal(await page.getByLabel('Base topic').inputValue(), 'shelly');
+    await page.getByLabel('System', { exact: true }).selectOption('ESPHome (Home Assistant discovery)');
+    assert.equal(await page.getByLabel('Discovery prefix').inputValue(), 'homeassistant');
     await page.getByLabel('System', { exact: true }).selectOption('Zigbee2MQTT');
     await page.getByLabel('Base topic').fill('station/mine');
     await press('Create its login');

@@ -44,7 +44,13 @@ const rules: readonly Rule[] = [
   rule('removed_logins', { device_id: isId, external_id: isExternalId }),
   rule('unknown_devices', { external_id: isExternalId }),
   rule('provisionings', { id: isId, external_id: isExternalId }),
-  rule('gateways', { id: isId, dialect: isDialect, base_topic: isBaseTopic, login: isGatewayLogin }),
+  rule('gateways', {
+    id: isId,
+    dialect: isDialect,
+    base_topic: isBaseTopic,
+    discovery_prefix: isBaseTopic,
+    login: isGatewayLogin,
+  }),
   // Its plan names topics: each is compared with the trees of its gateway before something is published there.
   rule('gateway_devices', { external_id: isForeignId, gateway_id: isId }),
   rule('consumers', { kind: isConsumerKind, topic: isBaseTopic, login: isConsumerLogin }),

@@ -98,6 +98,11 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
     sql: gateway('station', 'gateway-0123456789'),
   },
   {
+    name: 'a gateway whose devices announce themselves in the tree of the station',
+    reason: 'not_accepted',
+    sql: `${gateway('zigbee2mqtt', 'gateway-0123456789')}; update gateways set discovery_prefix = 'station/x'`,
+  },
+  {
     name: 'a gateway that logs in as a device',
     reason: 'not_accepted',
     sql: gateway('zigbee2mqtt', 'lamp'),

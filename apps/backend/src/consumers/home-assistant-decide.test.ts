@@ -201,7 +201,7 @@ test('a device is named by its id in every topic, and does not go back to where 
   const one = deviceOf(findBuiltInType('light'), { name: 'a/b+#', zone: 'Attic' });
   const { device } = toldOf(one);
   assert.deepEqual([device['name'], device['suggested_area']], ['a/b+#', 'Attic']);
-  const back = deviceOf(findBuiltInType('light'), { id: 'two', dialect: 'home-assistant' });
+  const back = deviceOf(findBuiltInType('light'), { id: 'two', dialect: 'home_assistant' });
   const zigbee = deviceOf(findBuiltInType('light'), { id: 'three', dialect: 'zigbee2mqtt' });
   const picture = draw(one, back, zigbee);
   assert.deepEqual(

@@ -17,7 +17,7 @@ export const homeAssistant: ConsumerDialect = {
   presence: (_base, stationId) => ({ topic: statusTopic(stationId), online: 'online', offline: 'offline' }),
   draw: (house, base) => {
     const { stationId } = house;
-    const shared = house.devices.filter(({ dialect }) => dialect !== 'home-assistant');
+    const shared = house.devices.filter(({ dialect }) => dialect !== 'home_assistant');
     const shown = new Map(shared.map((device) => [device.id, showing(house, device)]));
     const at = (id: string, end: string): string => `${root(stationId)}/${id}/${end}`;
     return {

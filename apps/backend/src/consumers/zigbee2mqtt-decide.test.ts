@@ -111,5 +111,5 @@ test('of more devices than the list has room for, the rest is left out and count
 
 test('a device of a Zigbee2MQTT does not go back to where it came from', () => {
   assert.equal(draw(deviceOf('light', { dialect: 'zigbee2mqtt' })).devices, 0);
-  assert.equal(draw(deviceOf('light', { dialect: 'home-assistant' })).devices, 1);
+  assert.equal(draw(deviceOf('light', { dialect: 'home_assistant' })).devices, 1);
 });

@@ -17,6 +17,9 @@ export type TopicRights = { mayPublish: readonly string[]; mayRead: readonly str
 /** The login of another system: it may do what its rights name, and nothing else. */
 export type SystemLogin = { login: string; rights: TopicRights };
 
+/** Messages of devices. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects. */
+export type ForeignReading = { messages: readonly DeviceMessage[]; stored: Promise<void> | null };
+
 /** Devices of other systems, which speak through a gateway; `gateways/` implements it (ADR 82). */
 export type ForeignDevices = {
   /** MQTT topic filters of what other systems publish, for example `zigbee2mqtt/#`. */
@@ -24,10 +27,8 @@ export type ForeignDevices = {
   /** Null: it is no login of another system. `tokenHash`: SHA-256 (hex). `isSmall`: it sends no lists, and as little as a device. */
   findLogin(login: string): (SystemLogin & { tokenHash: string; isSmall?: true }) | null;
   isForeign(externalId: string): boolean;
-  /**
-   * What a message means for devices, in order. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects.
-   */
-  read(message: GatewayMessage): { messages: readonly DeviceMessage[]; stored: Promise<void> | null };
+  /** What a message means for devices, in order. */
+  read(message: GatewayMessage): ForeignReading;
   /** What its gateway takes for a command, in order. Null: the device has no such command. */
   write(externalId: string, command: Readonly<Record<string, unknown>>): readonly ForeignPublish[] | null;
   /** The link to the broker is open. Disposed before it closes. */
@@ -64,6 +65,8 @@ export type SystemLinkOptions = SystemLogin & {
 export type GatewayBroker = {
   /** Takes a message as if the device had sent it. */
   receive(message: DeviceMessage): Promise<void>;
+  /** Reads it in its turn among the messages of gateways. */
+  hear(read: () => ForeignReading): void;
   /** Asks a device of a gateway; the answer is a message. A question that the broker does not take is lost. */
   ask(question: ForeignPublish): void;
   /** `filters` gives others now. */

@@ -17,12 +17,13 @@ type PropertyBase = {
 
 /** One value of a device: how its dialect writes it, and what it is for the station. */
 export type Property = PropertyBase &
+  /** `writes`: for true and false, where it is written otherwise than it is read. */
   (
-    | { kind: 'boolean'; on: unknown; off: unknown }
+    | { kind: 'boolean'; on: unknown; off: unknown; writes?: readonly unknown[] }
     /** `full`: what its dialect writes for 100 %; `isTurned`: 0 is its 100 %. Left out: the number itself. */
     | { kind: 'number'; full?: number; isTurned?: boolean }
-    /** The values as their dialect writes them; the station knows their texts. */
-    | { kind: 'enum'; values: readonly unknown[] }
+    /** The values as their dialect writes them; the station knows their texts. `reads`, `writes`: for each, where they differ. */
+    | { kind: 'enum'; values: readonly unknown[]; reads?: readonly unknown[]; writes?: readonly unknown[] }
     | { kind: 'text' }
     /** A list, or an object that is not described: its JSON is a text. */
     | { kind: 'json' }
@@ -40,7 +41,12 @@ export type DevicePlan = {
   eventKey: string | null;
   /** What its own topic of availability says; left out: what its dialect always says. */
   availability?: { online: string; offline: string };
+  /** Topics of availability that are the device's own choice. It is offline while one of them says so. */
+  presence?: readonly Presence[];
 };
+
+/** `path`: where the word stands in a payload; empty: it is the payload. */
+export type Presence = { topic: string; path: readonly string[]; online: string; offline: string };
 
 /** Whole topics. Kept with the plan; not part of it, so that devices of one model share a plan. */
 export type ForeignTopics = {
@@ -89,6 +95,8 @@ export type Said =
   /** All devices: those that are missing are gone. Null: it is no list. A text that was taken is not read again. */
   | { kind: 'list'; devices: () => readonly AnnouncedDevice[] | null }
   | { kind: 'device'; device: AnnouncedDevice }
+  /** A part of a device, by its external id: what is said of it when no other part came for a moment. */
+  | { kind: 'part'; device: string; say: () => readonly Said[] }
   /** A person removed it there. */
   | { kind: 'removed'; device: DialectDevice }
   /** Of the gateway, and so of all its devices. */
@@ -98,9 +106,15 @@ export type Said =
   /** Asked once while the device is online, and again after a while when its reason comes again. */
   | { kind: 'question'; device: string; reason: string; publish: Publish };
 
-export type Heard = {
+/** Where the messages of a gateway are. */
+export type Place = {
   /** Base topic of the gateway. */
   base: string;
+  /** Where its devices announce themselves, where that is another tree. */
+  discovery: string | null;
+};
+
+export type Heard = Place & {
   topic: string;
   text: string;
 };
@@ -117,7 +131,7 @@ export type Known<Memory> = {
 /** How the devices of one system speak. Everything else is the same for all (`gateway-reader.ts`). */
 export type Dialect<Memory = unknown> = {
   /** The trees of topics that its gateways use. */
-  trees(base: string): readonly string[];
+  trees(place: Place): readonly string[];
   /** Whether it is a list of all devices, which may be large. */
   isList(base: string, topic: string): boolean;
   /** Whether each device says itself when it is online; else its gateway does. */

@@ -66,3 +66,13 @@ export const actionFeature = (values: readonly string[]): Feature =>
     kind: 'enum',
     values: values.slice(0, maxValues),
   });
+
+/** Null: a type cannot name them all, so the value is a text. */
+export function enumValues(values: unknown): unknown[] | null {
+  if (!Array.isArray(values) || values.length === 0 || values.length > maxValues) return null;
+  // An object may have no text that it can become.
+  if (values.some((value) => typeof value === 'object' || value === undefined)) return null;
+  const texts = new Set(values.map(String));
+  const areGood = [...texts].every((text) => text.length > 0 && text.length <= 64 && plainText(text) === text);
+  return areGood && texts.size === values.length ? [...(values as unknown[])] : null;
+}

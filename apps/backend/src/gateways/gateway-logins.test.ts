@@ -31,6 +31,7 @@ async function open(asked: Partial<GatewayBroker> = {}) {
   const opened = await opening();
   const broker: GatewayBroker = {
     receive: async () => undefined,
+    hear: () => undefined,
     ask: () => undefined,
     onFiltersChanged: () => undefined,
     addLogin: async () => true,

@@ -1,8 +1,17 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { maxGatewayPayloadBytes, maxPayloadBytes } from '@station/protocol/topics';
-import type { DeviceMessage, ForeignDevices, GatewayMessage } from '../core/foreign-devices-port.ts';
-import type { AnnouncedDevice, Availability, DevicePlan, Dialect, DialectDevice, Publish, Said } from './dialect.ts';
+import type { DeviceMessage, ForeignReading, GatewayMessage } from '../core/foreign-devices-port.ts';
+import type {
+  AnnouncedDevice,
+  Availability,
+  DevicePlan,
+  Dialect,
+  DialectDevice,
+  Place,
+  Publish,
+  Said,
+} from './dialect.ts';
 import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
 import { isWithin } from './trees-decide.ts';
 
@@ -49,12 +58,12 @@ type ReaderParts = {
   onRemoved: (device: KnownDevice) => Promise<void>;
   /** Asks a device of a gateway; the answer is a message. */
   ask: (question: Publish) => void;
+  /** Reads it when nothing more came under this key for a moment. */
+  soon: (key: string, read: () => ForeignReading) => void;
   clock: Pick<Clock, 'now'>;
 };
 
-type Reading = ReturnType<ForeignDevices['read']>;
-
-const nothing: Reading = { messages: [], stored: null };
+const nothing: ForeignReading = { messages: [], stored: null };
 
 const maxDevices = 500;
 /** Devices that one message can be a report of. */
@@ -67,7 +76,7 @@ export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
   return {
     row,
     dialect,
-    trees: dialect.trees(row.base_topic),
+    trees: dialect.trees(placeOf(row)),
     state: 'waiting',
     heardAt: null,
     listHash: null,
@@ -77,8 +86,10 @@ export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
   };
 }
 
+const placeOf = ({ base_topic: base, discovery_prefix: discovery }: GatewayRow): Place => ({ base, discovery });
+
 /** From messages of gateways to messages of their devices. */
-export function createGatewayReader(parts: ReaderParts): (message: GatewayMessage) => Reading {
+export function createGatewayReader(parts: ReaderParts): (message: GatewayMessage) => ForeignReading {
   const { memory, clock } = parts;
   return ({ topic, payload, isRetained }) => {
     const gateway = gatewayOf(memory, topic);
@@ -93,7 +104,7 @@ export function createGatewayReader(parts: ReaderParts): (message: GatewayMessag
       at: (heard: string) => gateway.byTopic.get(heard) ?? [],
       find: (externalId: string) => ownDevice(memory, gateway, externalId),
     };
-    const said = dialect.read({ base, topic, text }, known);
+    const said = dialect.read({ ...placeOf(row), topic, text }, known);
     if (!isRetained && said.length > 0) heardNow(gateway, clock);
     return joined(said.map((one) => take(parts, gateway, one, { text, isRetained })));
   };
@@ -114,7 +125,7 @@ function heardNow(gateway: KnownGateway, { now }: Pick<Clock, 'now'>): void {
   if (gateway.dialect.isEachForItself) gateway.state = 'online';
 }
 
-function joined(readings: readonly Reading[]): Reading {
+function joined(readings: readonly ForeignReading[]): ForeignReading {
   const [first = nothing, ...rest] = readings;
   if (rest.length === 0) return first;
   const stored = readings.flatMap((reading) => reading.stored ?? []);
@@ -126,12 +137,15 @@ function joined(readings: readonly Reading[]): Reading {
 
 type Message = { text: string; isRetained: boolean };
 
-function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isRetained }: Message): Reading {
+function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isRetained }: Message): ForeignReading {
   switch (said.kind) {
     case 'list':
       return takeList(parts, gateway, text, said.devices);
     case 'device':
       return announce(parts, gateway, [said.device]);
+    case 'part':
+      parts.soon(`${gateway.row.id} ${said.device}`, () => takeParts(parts, gateway, said.say()));
+      return nothing;
     case 'removed':
       return takeRemoval(parts, gateway, said.device);
     case 'gateway':
@@ -146,6 +160,12 @@ function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isR
       return nothing;
   }
 }
+
+/** What the broker kept is among it: it says nothing of who is there. */
+const takeParts = (parts: ReaderParts, gateway: KnownGateway, said: readonly Said[]): ForeignReading =>
+  parts.memory.gateways.get(gateway.row.id) === gateway
+    ? joined(said.map((one) => take(parts, gateway, one, { text: '', isRetained: true })))
+    : nothing;
 
 const heartbeat = ({ externalId }: KnownDevice, status: Availability): DeviceMessage => ({
   externalId,
@@ -170,7 +190,7 @@ function takeAvailability(
   gateway: KnownGateway,
   { externalId }: DialectDevice,
   availability: Availability,
-): Reading {
+): ForeignReading {
   const device = ownDevice(memory, gateway, externalId);
   if (device === undefined) return nothing;
   device.availability = availability;
@@ -184,7 +204,7 @@ function takeReport(
   gateway: KnownGateway,
   { device: { externalId }, report }: Extract<Said, { kind: 'report' }>,
   isRetained: boolean,
-): Reading {
+): ForeignReading {
   const device = ownDevice(memory, gateway, externalId);
   if (device === undefined) return nothing;
   const messages: DeviceMessage[] = [{ externalId, end: 'state', body: { state: report.state } }];
@@ -218,7 +238,7 @@ function takeRemoval(
   { memory, onRemoved }: ReaderParts,
   gateway: KnownGateway,
   { externalId }: DialectDevice,
-): Reading {
+): ForeignReading {
   const device = ownDevice(memory, gateway, externalId);
   if (device === undefined) return nothing;
   forgetTopics(gateway, device);
@@ -234,7 +254,7 @@ function takeList(
   gateway: KnownGateway,
   text: string,
   read: Extract<Said, { kind: 'list' }>['devices'],
-): Reading {
+): ForeignReading {
   const listHash = hash('sha256', text);
   // It may be megabytes, and comes again with every connection.
   if (gateway.listHash === listHash) return nothing;
@@ -267,7 +287,7 @@ function announce(
   gateway: KnownGateway,
   announced: readonly AnnouncedDevice[],
   missing: readonly KnownDevice[] = [],
-): Reading {
+): ForeignReading {
   const { memory, store, write, clock } = parts;
   const messages: DeviceMessage[] = [];
   const changed: KnownDevice[] = [];

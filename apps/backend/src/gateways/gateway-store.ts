@@ -109,6 +109,7 @@ export const createGatewayStore = (db: Database) => ({
 });
 
 const Path = Type.Array(Type.String());
+const Scalars = Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]));
 /** What reading and writing rely on. */
 const Plan = Type.Object({
   properties: Type.Array(
@@ -118,12 +119,17 @@ const Plan = Type.Object({
       key: Type.String(),
       kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
       full: Type.Optional(Type.Number()),
-      values: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]))),
+      values: Type.Optional(Scalars),
+      reads: Type.Optional(Scalars),
+      writes: Type.Optional(Scalars),
     }),
   ),
   actions: Type.Record(Type.String(), Type.Array(Type.Object({ path: Path, value: Type.Unknown() }))),
   eventKey: Nullable(Type.String()),
   availability: Type.Optional(Type.Object({ online: Type.String(), offline: Type.String() })),
+  presence: Type.Optional(
+    Type.Array(Type.Object({ topic: Type.String(), path: Path, online: Type.String(), offline: Type.String() })),
+  ),
   topics: Type.Object({ heard: Type.Array(Type.String()), command: Type.String() }),
 });
 

@@ -4,14 +4,14 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { StationError } from '@station/kit/station-error';
 import { after } from '@station/kit/timers';
 import type { Handshake } from '@station/protocol/device-messages';
-import type { DialectName } from '@station/protocol/gateway-systems';
+import { type DialectName, discoveryPrefixes } from '@station/protocol/gateway-systems';
 import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { ForeignDevices, GatewayBroker, SystemLogin } from '../core/foreign-devices-port.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { askBroker, openBroker } from '../core/system-broker.ts';
 import type { Platform } from '../platform/module.ts';
-import type { AnnouncedDevice, Dialect } from './dialect.ts';
+import type { AnnouncedDevice, Dialect, Place } from './dialect.ts';
 import { dialectOf } from './dialects.ts';
 import {
   createGatewayReader,
@@ -24,6 +24,7 @@ import {
   statusesOf,
 } from './gateway-reader.ts';
 import type { GatewayStore, KeptDevice } from './gateway-store.ts';
+import { createSoon, type Soon } from './soon.ts';
 import { commandPayload } from './payloads-decide.ts';
 import { isWithin, overlap } from './trees-decide.ts';
 
@@ -57,6 +58,7 @@ const silenceMs = 3 * 60_000;
 type State = GatewayParts & {
   memory: GatewayMemory;
   broker: GatewayBroker | null;
+  soon: Soon;
   write: (work: () => Promise<void>) => Promise<void>;
 };
 
@@ -67,7 +69,7 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   const write = (work: () => Promise<void>): Promise<void> =>
     run(work).catch((error: unknown) => logger.failed('storing what a gateway announced', error));
   const memory = await readMemory(parts.store);
-  const state: State = { ...parts, memory, broker: null, write };
+  const state: State = { ...parts, memory, broker: null, soon: createSoon(parts.clock), write };
   return {
     gateways: {
       list: () => listGateways(state),
@@ -109,6 +111,7 @@ function foreignDevices(state: State): ForeignDevices {
     onChanged: (device, before, words) => follow(state, device, before, words),
     onRemoved: (device) => write(() => leave(state, device)),
     ask: (question) => state.broker?.ask(question),
+    soon: (key, read) => state.soon.call(key, () => state.broker?.hear(read)),
     clock,
   });
   return {
@@ -137,6 +140,7 @@ function foreignDevices(state: State): ForeignDevices {
         [Symbol.dispose]: () => {
           state.broker = null;
           waiting[Symbol.dispose]();
+          state.soon[Symbol.dispose]();
         },
       };
     },
@@ -225,6 +229,7 @@ function toBody(
     name: row.name,
     dialect: row.dialect as DialectName,
     baseTopic: row.base_topic,
+    discoveryPrefix: row.discovery_prefix,
     login: row.login,
     createdAt: isoTime(row.created_at),
     state,
@@ -240,14 +245,18 @@ function find({ memory }: State, id: string): KnownGateway {
   return gateway;
 }
 
-async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway): Promise<GatewayLoginSheet> {
+async function addGateway(state: State, given: NewGateway): Promise<GatewayLoginSheet> {
   const { memory, store, clock } = state;
-  const spoken = await refuse(state, dialect, baseTopic);
+  const { name, dialect, baseTopic } = given;
+  const usual = discoveryPrefixes[dialect];
+  const discovery = usual === undefined ? null : (given.discoveryPrefix ?? usual);
+  const spoken = await refuse(state, dialect, { base: baseTopic, discovery });
   const token = newToken();
   const row = await store.add({
     name,
     dialect,
     base_topic: baseTopic,
+    discovery_prefix: discovery,
     login: `gateway-${randomBytes(5).toString('hex')}`,
     token_hash: hashToken(token),
     created_at: clock.now(),
@@ -264,13 +273,13 @@ async function addGateway(state: State, { name, dialect, baseTopic }: NewGateway
 }
 
 /** @returns the dialect of a gateway that can be added. */
-async function refuse({ memory, store, isShared }: State, name: DialectName, baseTopic: string): Promise<Dialect> {
+async function refuse({ memory, store, isShared }: State, name: DialectName, place: Place): Promise<Dialect> {
   const all = [...memory.gateways.values()];
   const dialect = dialectOf(name);
   if (isShared) throw new StationError('conflict', 'A station of several backends takes no gateways.');
   if (all.length >= maxGateways) throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
   if (dialect === undefined) throw new StationError('bad_request', 'There is no such system.');
-  const trees = dialect.trees(baseTopic);
+  const trees = dialect.trees(place);
   const other = all.find((gateway) => overlap(gateway.trees, trees));
   if (other !== undefined) throw new StationError('conflict', `"${other.row.name}" has topics of this one already.`);
   if (overlap(await store.consumerTrees(), trees))

@@ -29,8 +29,24 @@ export function readState(plan: DevicePlan, payload: unknown, only?: 'announced'
   for (const [name, value] of Object.entries(payload)) {
     if (!left.includes(name) || reading.byPath.has(name)) readValue(reading, name, value, 0);
   }
-  const { state } = reading;
-  const event = plan.eventKey === null ? null : ownValue(state, plan.eventKey);
+  return reportOf(plan, reading.state);
+}
+
+/**
+ * The values of a message that has some of them.
+ * @param valueAt undefined: the message does not have it.
+ */
+export function readValues(plan: DevicePlan, valueAt: (property: Property) => unknown): ForeignReport {
+  const state: Record<string, unknown> = {};
+  for (const property of plan.properties.slice(0, maxKeys)) {
+    const value = property.isReadable ? valueAt(property) : undefined;
+    if (value !== undefined) setOwnValue(state, property.key, valueOf(property, value));
+  }
+  return reportOf(plan, state);
+}
+
+function reportOf({ eventKey }: DevicePlan, state: Readonly<Record<string, unknown>>): ForeignReport {
+  const event = eventKey === null ? null : ownValue(state, eventKey);
   return { state, event: typeof event === 'string' && event !== '' && event.length <= 128 ? event : null };
 }
 
@@ -68,8 +84,11 @@ function valueOf(property: Property, value: unknown): unknown {
       return isSame(value, property.off) ? false : shownPlainly(value);
     case 'number':
       return typeof value === 'number' ? numberOf(property, value) : shownPlainly(value);
-    case 'enum':
+    case 'enum': {
+      const at = property.reads?.indexOf(value) ?? -1;
+      if (at >= 0) return shownPlainly(String(property.values[at]));
       return typeof value === 'string' ? shownPlainly(value) : textOf(value);
+    }
     case 'text':
     case 'json':
       return property.kind === 'text' && typeof value === 'string' ? shownPlainly(value) : textOf(value);
@@ -118,12 +137,17 @@ export function commandPayload(plan: DevicePlan, command: Values): Values | null
 
 function writtenValue(property: Property, value: unknown): unknown {
   switch (property.kind) {
-    case 'boolean':
-      return value === true ? property.on : property.off;
+    case 'boolean': {
+      const { on, off, writes = [on, off] } = property;
+      return writes[value === true ? 0 : 1];
+    }
     case 'number':
       return typeof value === 'number' ? writtenNumber(property, value) : value;
-    case 'enum':
-      return property.values.find((one) => String(one) === value) ?? value;
+    case 'enum': {
+      const { values, writes = values } = property;
+      const at = values.findIndex((one) => String(one) === value);
+      return at < 0 ? value : writes[at];
+    }
     case 'text':
       return value;
     case 'json':

@@ -189,9 +189,10 @@ function switchCommands(feature: Feature): GivenCommand[] {
   const { property, toggle, end } = feature;
   if (property.kind !== 'boolean') return [];
   const sets = (value: boolean) => (property.isReadable ? { sets: { [property.key]: value } } : {});
+  const [on, off] = property.writes ?? [property.on, property.off];
   return [
-    fixed(feature, `turn_on${end}`, property.on, sets(true)),
-    fixed(feature, `turn_off${end}`, property.off, sets(false)),
+    fixed(feature, `turn_on${end}`, on, sets(true)),
+    fixed(feature, `turn_off${end}`, off, sets(false)),
     ...(toggle === undefined ? [] : [fixed(feature, `toggle${end}`, toggle, { repeatable: false })]),
   ];
 }
@@ -199,10 +200,9 @@ function switchCommands(feature: Feature): GivenCommand[] {
 function lockCommands(feature: Feature): GivenCommand[] {
   const { property, end } = feature;
   if (property.kind !== 'boolean') return [];
-  return [
-    fixed(feature, `lock${end}`, property.on, { sets: { [property.key]: true } }),
-    fixed(feature, `unlock${end}`, property.off, { sets: { [property.key]: false } }),
-  ];
+  const sets = (value: boolean) => (property.isReadable ? { sets: { [property.key]: value } } : {});
+  const [locked, unlocked] = property.writes ?? [property.on, property.off];
+  return [fixed(feature, `lock${end}`, locked, sets(true)), fixed(feature, `unlock${end}`, unlocked, sets(false))];
 }
 
 /** A cover that was stopped says neither: its position differs, or its state does. */
@@ -216,11 +216,13 @@ function coverCommands(feature: Feature, all: readonly Feature[]): GivenCommand[
       (one.name === 'position' || one === feature) &&
       one.end === end,
   );
-  return property.values.map((value) => {
+  const { values, writes = values } = property;
+  return values.map((value, at) => {
     const text = String(value);
     const action = `${text.toLowerCase()}${end}`;
-    if (text === 'STOP') return fixed(feature, action, value, { confirmedBy: moving.map((one) => one.property.key) });
-    return fixed(feature, action, value, property.isReadable ? { sets: { [property.key]: text } } : {});
+    if (text === 'STOP')
+      return fixed(feature, action, writes[at], { confirmedBy: moving.map((one) => one.property.key) });
+    return fixed(feature, action, writes[at], property.isReadable ? { sets: { [property.key]: text } } : {});
   });
 }
 

@@ -1,5 +1,5 @@
 import { deviceTopic } from '@station/protocol/topics';
-import type { DeviceMessage, ForeignDevices } from '../core/foreign-devices-port.ts';
+import type { DeviceMessage, ForeignDevices, ForeignReading } from '../core/foreign-devices-port.ts';
 import type { BrokerLinkHandler, IncomingMessage } from './broker-link.ts';
 
 type Receive = BrokerLinkHandler['onMessage'];
@@ -9,6 +9,12 @@ export const ownForm = (stationId: string, { externalId, end, body }: DeviceMess
   topic: deviceTopic(stationId, externalId, end),
   payload: Buffer.from(JSON.stringify(body)),
 });
+
+type ForeignInlet = {
+  receive: Receive;
+  /** Reads something in its turn among the messages of gateways. */
+  hear(read: () => ForeignReading): void;
+};
 
 /**
  * Messages of gateways become messages of their devices; any other one goes on as it is. What comes after an announcement waits until it is on
@@ -22,7 +28,7 @@ export function createForeignInlet({
   stationId: string;
   foreign: Pick<ForeignDevices, 'read'>;
   receive: Receive;
-}): Receive {
+}): ForeignInlet {
   const waiting: (() => void)[] = [];
   let isStoring = false;
   const give = async (messages: readonly DeviceMessage[], mayWait: boolean): Promise<void> => {
@@ -36,11 +42,8 @@ export function createForeignInlet({
       next();
     }
   };
-  const take = (
-    { topic, payload, isRetained = false, mayWait = false }: IncomingMessage,
-    resolve: (done: Promise<void>) => void,
-  ): void => {
-    const { messages, stored } = foreign.read({ topic, payload, isRetained });
+  const take = (read: () => ForeignReading, mayWait: boolean, resolve: (done: Promise<void>) => void): void => {
+    const { messages, stored } = read();
     if (stored === null) return resolve(give(messages, mayWait));
     isStoring = true;
     void stored.then(() => {
@@ -48,11 +51,17 @@ export function createForeignInlet({
       goOn();
     });
   };
-  return (message) => {
-    if (message.topic.startsWith('station/')) return receive(message);
-    return new Promise((resolve) => {
-      if (isStoring) waiting.push(() => take(message, resolve));
-      else take(message, resolve);
+  const inTurn = (read: () => ForeignReading, mayWait: boolean): Promise<void> =>
+    new Promise((resolve) => {
+      if (isStoring) waiting.push(() => take(read, mayWait, resolve));
+      else take(read, mayWait, resolve);
     });
+  return {
+    receive: (message) => {
+      const { topic, payload, isRetained = false, mayWait = false } = message;
+      if (topic.startsWith('station/')) return receive(message);
+      return inTurn(() => foreign.read({ topic, payload, isRetained }), mayWait);
+    },
+    hear: (read) => void inTurn(read, false),
   };
 }

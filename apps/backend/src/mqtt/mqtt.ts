@@ -105,7 +105,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     flow.keeper.listening(now);
     if (now) logins?.checkAgain();
   };
-  const open = trackOpenMessages(createForeignInlet({ stationId, foreign, receive: bridge.receive }));
+  const inlet = createForeignInlet({ stationId, foreign, receive: bridge.receive });
+  const open = trackOpenMessages(inlet.receive);
   // After the link is closed: devices do not repeat messages at QoS 0.
   starting.defer(() => {
     flow.writer.hurry();
@@ -119,7 +120,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   starting.use(followDevices(events, link, logins));
   const receive: GatewayBroker['receive'] = (message) => open.receive(ownForm(stationId, message));
   const ofSystems = await systemLinks(parts, link, authority);
-  starting.use(foreign.attach({ ...gatewayBroker(link, logins, receive), openLink: ofSystems }));
+  starting.use(foreign.attach({ ...gatewayBroker(link, logins, { receive, hear: inlet.hear }), openLink: ofSystems }));
   for (const address of link.addresses) logger.event('mqtt_listening', { address });
   const running = starting.move();
   return {
@@ -191,9 +192,9 @@ const questionExpiresInMs = 60_000;
 const gatewayBroker = (
   link: BrokerLink,
   logins: BrokerLogins | null,
-  receive: GatewayBroker['receive'],
+  inlet: Pick<GatewayBroker, 'receive' | 'hear'>,
 ): Omit<GatewayBroker, 'openLink'> => ({
-  receive,
+  ...inlet,
   ask: ({ topic, payload }) => {
     // It would say it by itself, later.
     link.publish(topic, payload, questionExpiresInMs).catch(() => undefined);

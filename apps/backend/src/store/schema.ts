@@ -222,12 +222,13 @@ type WifiChangeDevicesTable = {
   changed_at: number;
 };
 
-/** Gateways of other systems (ADR 82). `base_topic`: the root of their tree; `token_hash`: SHA-256 (hex) of the password of their login. */
+/** Gateways of other systems (ADR 82). `base_topic`: the root of their tree; `discovery_prefix`: of another one; `token_hash`: SHA-256 (hex) of the password of their login. */
 export type GatewaysTable = {
   id: string;
   name: string;
   dialect: string;
   base_topic: string;
+  discovery_prefix: string | null;
   login: string;
   token_hash: string;
   created_at: number;

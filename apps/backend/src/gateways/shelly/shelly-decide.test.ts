@@ -149,7 +149,10 @@ test('devices that answer only a part do not keep others out', () => {
   const memory = shelly.remember();
   const known = { memory, at: () => [], find: () => undefined };
   const answer = (name: string, id: number, result: object): readonly Said[] =>
-    shelly.read({ base, topic: `${base}/${name}/station/rpc`, text: JSON.stringify({ id, result }) }, known);
+    shelly.read(
+      { base, discovery: null, topic: `${base}/${name}/station/rpc`, text: JSON.stringify({ id, result }) },
+      known,
+    );
   for (let at = 0; at < 200; at += 1) answer(`part-${at}`, 1, shellyInfo());
   answer('boiler', 1, shellyInfo());
   answer('boiler', 2, shellyConfig());
@@ -167,7 +170,7 @@ test('hostile answers and topics are none, or say little', () => {
   assert.deepEqual(keysOf(described(JSON.parse(keys) as Record<string, unknown>)), []);
   assert.deepEqual(
     shelly.read(
-      { base, topic: 'shelly/online', text: 'true' },
+      { base, discovery: null, topic: 'shelly/online', text: 'true' },
       { memory: new Map(), at: () => [], find: () => undefined },
     ),
     [],

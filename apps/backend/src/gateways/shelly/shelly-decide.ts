@@ -25,7 +25,7 @@ const maxUndescribed = 64;
 const maxAnswer = 65_536;
 
 export const shelly: Dialect<Answers> = {
-  trees: (base) => [base],
+  trees: ({ base }) => [base],
   isList: () => false,
   isEachForItself: true,
   remember: () => new Map(),

@@ -18,7 +18,7 @@ const maxAnnouncement = 16_384;
 
 export const tasmota: Dialect<Parts> = {
   // `%prefix%/%topic%/` is its FullTopic unless a person changes it.
-  trees: (base) => [...new Set([base, 'tele', 'stat', 'cmnd'])],
+  trees: ({ base }) => [...new Set([base, 'tele', 'stat', 'cmnd'])],
   isList: () => false,
   isEachForItself: true,
   remember: () => new Map(),
@@ -66,7 +66,7 @@ const questionsTo = ({ externalId, topics: { command } }: Pick<DialectDevice, 'e
   { kind: 'question', device: externalId, reason: 'sensors', publish: { topic: `${command}/STATUS`, payload: '10' } },
 ];
 
-function report({ topic, text }: Heard, known: Known<Parts>): Said[] {
+function report({ topic, text }: Pick<Heard, 'topic' | 'text'>, known: Known<Parts>): Said[] {
   const end = topic.lastIndexOf('/');
   const devices = known.at(topic.slice(0, end));
   const name = topic.slice(end + 1);

@@ -20,6 +20,6 @@ export function hearingOf<Memory>(dialect: Dialect<Memory>, base: string, device
   };
   return (topic: string, payload: unknown): readonly Said[] => {
     const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    return dialect.read({ base, topic, text }, known);
+    return dialect.read({ base, discovery: null, topic, text }, known);
   };
 }

@@ -12,7 +12,8 @@ const known = {
   at: (topic: string) => (lamp.topics.heard.includes(topic) ? [lamp] : []),
   find: (id: string) => (id === lamp.externalId ? lamp : undefined),
 };
-const said = (rest: string, text: string) => zigbee2mqtt.read({ base, topic: `${base}/${rest}`, text }, known);
+const said = (rest: string, text: string) =>
+  zigbee2mqtt.read({ base, discovery: null, topic: `${base}/${rest}`, text }, known);
 
 test('availability is read in both forms', () => {
   const available = (text: string) => said('living room/lamp/availability', text);

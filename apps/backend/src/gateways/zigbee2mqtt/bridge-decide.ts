@@ -43,7 +43,7 @@ function readAvailability(text: string): Availability | null {
 }
 
 export const zigbee2mqtt: Dialect<null> = {
-  trees: (base) => [base],
+  trees: ({ base }) => [base],
   isList: (base, topic) => topic === `${base}/bridge/devices`,
   isEachForItself: false,
   remember: () => null,

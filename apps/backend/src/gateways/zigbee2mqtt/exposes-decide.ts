@@ -1,6 +1,6 @@
 import { ownValue } from '@station/protocol/own-value';
 import type { Property } from '../dialect.ts';
-import { type Feature, type Group, isKey, maxValues } from '../features-decide.ts';
+import { enumValues, type Feature, type Group, isKey } from '../features-decide.ts';
 import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 
 /**
@@ -143,16 +143,6 @@ function kindOf(expose: Values, group: Group, name: string): KindOf {
     default:
       return { kind: 'text' };
   }
-}
-
-/** Null: a type cannot name them all, so the value is a text. */
-function enumValues(values: unknown): unknown[] | null {
-  if (!Array.isArray(values) || values.length === 0 || values.length > maxValues) return null;
-  // An object may have no text that it can become.
-  if (values.some((value) => typeof value === 'object' || value === undefined)) return null;
-  const texts = new Set(values.map(String));
-  const areGood = [...texts].every((text) => text.length > 0 && text.length <= 64 && plainText(text) === text);
-  return areGood && texts.size === values.length ? [...(values as unknown[])] : null;
 }
 
 /** Of values whose range every device knows, and none announces. */

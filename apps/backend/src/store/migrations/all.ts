@@ -7,6 +7,7 @@ import { peopleTables } from './0001-people.ts';
 import { reportLog } from './0002-report-log.ts';
 import { gateways } from './0003-gateways.ts';
 import { consumers } from './0004-consumers.ts';
+import { discoveryPrefix } from './0005-discovery-prefix.ts';
 import { cloudTables, stationTables } from './0001-station.ts';
 
 /** The tables of the first release; a table comes after those that it names. */
@@ -34,4 +35,4 @@ const firstRelease: StationMigration = {
 const sqliteSequence = 'integer primary key autoincrement';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
-export const migrations: readonly StationMigration[] = [firstRelease, reportLog, gateways, consumers];
+export const migrations: readonly StationMigration[] = [firstRelease, reportLog, gateways, consumers, discoveryPrefix];

@@ -1,7 +1,7 @@
 import { Network, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type DialectName, systemNames } from '@station/protocol/gateway-systems';
+import { type DialectName, discoveryPrefixes, systemNames } from '@station/protocol/gateway-systems';
 import { type Gateway, type GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import { useReading } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
@@ -68,7 +68,8 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const [question, ask] = useConfirm();
-  const { id, name, dialect, baseTopic, state, devices } = gateway;
+  const { id, name, dialect, baseTopic, discoveryPrefix, state, devices } = gateway;
+  const topics = discoveryPrefix === null ? [baseTopic] : [baseTopic, discoveryPrefix];
   const askForLogin = (): void =>
     ask({
       title: t('provisioning.gateways.renewTitle', { name }),
@@ -89,7 +90,7 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
     });
   return (
     <Card title={name}>
-      <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{[systemNames[dialect], baseTopic].join(dot)}</p>
+      <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{[systemNames[dialect], ...topics].join(dot)}</p>
       <p className="flex gap-2">
         <ToneIcon tone={tones[state]} className="mt-0.5" />
         {[t(`provisioning.gateways.states.${state}`), t('provisioning.gateways.devices', { count: devices })].join(dot)}
@@ -112,16 +113,25 @@ const suggestions: Readonly<Record<DialectName, { name: string; baseTopic: strin
   zigbee2mqtt: { name: 'Zigbee', baseTopic: 'zigbee2mqtt' },
   tasmota: { name: 'Tasmota', baseTopic: 'tasmota' },
   shelly: { name: 'Shelly', baseTopic: 'shelly' },
+  home_assistant: { name: 'ESPHome', baseTopic: 'esphome' },
 };
 const dialects = Object.keys(systemNames) as DialectName[];
+
+/** The limits of its fields. */
+const properties = {
+  name: NewGateway.properties.name,
+  baseTopic: NewGateway.properties.baseTopic,
+  discoveryPrefix: NewGateway.properties.discoveryPrefix,
+};
 
 function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolean }) {
   const { t } = useTranslation();
   const [dialect, choose] = useState<DialectName>('zigbee2mqtt');
   const { session } = useServices();
+  const prefix = discoveryPrefixes[dialect];
   const form = useForm({
-    body: { properties: { name: NewGateway.properties.name, baseTopic: NewGateway.properties.baseTopic } },
-    fields: ['name', 'baseTopic'],
+    body: { properties },
+    fields: prefix === undefined ? ['name', 'baseTopic'] : ['name', 'baseTopic', 'discoveryPrefix'],
     usable,
     send: (texts) => session.call('POST /api/gateways', { body: { ...texts, dialect } }),
     onDone: onSheet,
@@ -157,6 +167,18 @@ function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolea
           autoCapitalize="none"
           spellCheck={false}
         />
+        {prefix !== undefined && (
+          <Field
+            key={`prefix ${dialect}`}
+            label={t('provisioning.gateways.discoveryPrefix')}
+            help={t('provisioning.gateways.discoveryHelp')}
+            {...form.field('discoveryPrefix')}
+            defaultValue={prefix}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+          />
+        )}
         {form.problem && <ProblemNote problem={form.problem} />}
         <Button type="submit" kind="primary" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
           <Plus aria-hidden className="size-5" />
@@ -172,7 +194,7 @@ function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: Ga
   const { t } = useTranslation();
   const view = useProvisioning();
   const broker = view.kind === 'shown' ? view.value.broker : null;
-  const { name, dialect, baseTopic } = gateway;
+  const { name, dialect, baseTopic, discoveryPrefix } = gateway;
   return (
     <ShownOnce
       heading="h2"
@@ -187,6 +209,7 @@ function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: Ga
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what="server" value={`mqtt://${broker.host}:${broker.port}`} />}
         <CopiedValue what="base_topic" value={baseTopic} />
+        {discoveryPrefix !== null && <CopiedValue what="discovery_prefix" value={discoveryPrefix} />}
         <CopiedValue what="user" value={login} />
         <CopiedValue what="password" value={password} />
       </dl>

@@ -137,24 +137,27 @@ export const provisioning = {
     unknownCount_other: '{{count}} warten',
     usb: { title: 'Über USB', help: 'Mit einem Kabel zu diesem Computer' },
     list: { title: 'Aus einer Liste', help: 'Viele auf einmal, aus einer CSV-Datei' },
-    gateways: { title: 'Andere Systeme', help: 'Geräte von Zigbee2MQTT, Tasmota oder Shelly' },
+    gateways: { title: 'Andere Systeme', help: 'Geräte von Zigbee2MQTT, Tasmota, Shelly oder ESPHome' },
   },
   gateways: {
     title: 'Andere Systeme',
-    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Geräte von Tasmota und Shelly von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
+    lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Geräte von Tasmota, Shelly und ESPHome von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
     fault: 'Die Verbindungen konnten nicht gelesen werden',
     connect: 'System verbinden',
     connectAnother: 'Ein weiteres System verbinden',
     system: 'System',
     name: 'Name',
     baseTopic: 'Base-Topic',
+    discoveryPrefix: 'Discovery-Präfix',
+    discoveryHelp:
+      'Wo die Geräte sich ankündigen. Ein anderes, wenn Home Assistant die Station sieht: Er nutzt „homeassistant“.',
     make: 'Zugang anlegen',
     systems: {
       zigbee2mqtt: {
         topic: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
         sheet: 'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“.',
         limits:
-          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen. ESPHome wird noch nicht unterstützt.',
+          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen.',
       },
       tasmota: {
         topic:
@@ -170,6 +173,13 @@ export const provisioning = {
           'Auf der Seite jedes Geräts: Settings → MQTT. Server ohne mqtt://, Client-ID wie sie ist, MQTT prefix: das Base-Topic, ein Schrägstrich und ein eigener Name. „RPC status notifications“ bleibt an. Alle Geräte nutzen diesen Zugang.',
         limits:
           'Ab Gen2, mit MQTT. Die erste Generation wird noch nicht unterstützt. Ein Gerät, das schläft, erscheint, wenn es aufwacht.',
+      },
+      home_assistant: {
+        topic: 'Jedes Gerät bekommt darunter ein Topic-Präfix, etwa esphome/kueche. Buchstaben, Ziffern, -, _ und /.',
+        sheet:
+          'Im YAML jedes Geräts, Abschnitt „mqtt“: broker und port aus der Server-Adresse, username und password, discovery_prefix, und als topic_prefix das Base-Topic, ein Schrägstrich und ein eigener Name. Alle Geräte nutzen diesen Zugang.',
+        limits:
+          'ESPHome und andere, die sich Home Assistant ankündigen. Werte mit einer Vorlage, die rechnet, werden nicht übernommen, Topics außerhalb der beiden Bäume auch nicht.',
       },
     },
     states: { waiting: 'Noch nichts gehört', online: 'Verbunden', offline: 'Offline' },

@@ -128,24 +128,27 @@ export const provisioning = {
     unknownCount_other: '{{count}} are waiting',
     usb: { title: 'Over USB', help: 'With a cable to this computer' },
     list: { title: 'From a list', help: 'Many at once, from a CSV file' },
-    gateways: { title: 'Other systems', help: 'Devices of Zigbee2MQTT, Tasmota or Shelly' },
+    gateways: { title: 'Other systems', help: 'Devices of Zigbee2MQTT, Tasmota, Shelly or ESPHome' },
   },
   gateways: {
     title: 'Other systems',
-    lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota and Shelly devices by themselves. They are shown, switched and automated like all others.',
+    lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota, Shelly and ESPHome devices by themselves. They are shown, switched and automated like all others.',
     fault: 'The connections could not be read',
     connect: 'Connect a system',
     connectAnother: 'Connect another system',
     system: 'System',
     name: 'Name',
     baseTopic: 'Base topic',
+    discoveryPrefix: 'Discovery prefix',
+    discoveryHelp:
+      'Where devices announce themselves. Another one when the station is shown to Home Assistant, which uses “homeassistant”.',
     make: 'Create its login',
     systems: {
       zigbee2mqtt: {
         topic: 'As in its own settings. Letters, digits, -, _ and /.',
         sheet: 'Enter these values in the settings of Zigbee2MQTT, section “mqtt”.',
         limits:
-          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over. ESPHome is not supported yet.',
+          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over.',
       },
       tasmota: {
         topic: 'Leave “tasmota”: devices announce themselves below it, and use tele, stat and cmnd besides.',
@@ -160,6 +163,13 @@ export const provisioning = {
           'On the page of each device: Settings → MQTT. Server without mqtt://, client id as it is, MQTT prefix: the base topic, a slash and a name of its own. “RPC status notifications” stays on. All devices use this login.',
         limits:
           'Gen2 and later, with MQTT. The first generation is not supported yet. A device that sleeps appears when it wakes.',
+      },
+      home_assistant: {
+        topic: 'Each device gets a topic prefix below it, such as esphome/kitchen. Letters, digits, -, _ and /.',
+        sheet:
+          'In the YAML of each device, section “mqtt”: broker and port from the server’s address, username and password, discovery_prefix, and as topic_prefix the base topic, a slash and a name of its own. All devices use this login.',
+        limits:
+          'ESPHome and others that announce themselves to Home Assistant. Values with a template that computes are not taken. Topics outside of the two trees are not either.',
       },
     },
     states: { waiting: 'Not heard yet', online: 'Connected', offline: 'Offline' },

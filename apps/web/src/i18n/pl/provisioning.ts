@@ -135,24 +135,26 @@ export const provisioning = {
     unknownCount_other: '{{count}} czeka',
     usb: { title: 'Przez USB', help: 'Kablem do tego komputera' },
     list: { title: 'Z listy', help: 'Wiele naraz, z pliku CSV' },
-    gateways: { title: 'Inne systemy', help: 'Urządzenia Zigbee2MQTT, Tasmota lub Shelly' },
+    gateways: { title: 'Inne systemy', help: 'Urządzenia Zigbee2MQTT, Tasmota, Shelly lub ESPHome' },
   },
   gateways: {
     title: 'Inne systemy',
-    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota i Shelly same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
+    lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota, Shelly i ESPHome same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
     fault: 'Nie udało się odczytać połączeń',
     connect: 'Połącz system',
     connectAnother: 'Połącz kolejny system',
     system: 'System',
     name: 'Nazwa',
     baseTopic: 'Temat bazowy',
+    discoveryPrefix: 'Prefiks wykrywania',
+    discoveryHelp: 'Tam urządzenia się ogłaszają. Inny, gdy stację widzi Home Assistant: używa on „homeassistant”.',
     make: 'Utwórz login',
     systems: {
       zigbee2mqtt: {
         topic: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
         sheet: 'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”.',
         limits:
-          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane. ESPHome nie jest jeszcze obsługiwane.',
+          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane.',
       },
       tasmota: {
         topic:
@@ -169,6 +171,14 @@ export const provisioning = {
           'Na stronie każdego urządzenia: Settings → MQTT. Serwer bez mqtt://, Client ID bez zmian, MQTT prefix: temat bazowy, ukośnik i własna nazwa. „RPC status notifications” zostaje włączone. Wszystkie urządzenia używają tego loginu.',
         limits:
           'Od Gen2, z MQTT. Pierwsza generacja nie jest jeszcze obsługiwana. Urządzenie, które śpi, pojawi się, gdy się obudzi.',
+      },
+      home_assistant: {
+        topic:
+          'Każde urządzenie dostaje poniżej niego prefiks tematu, na przykład esphome/kuchnia. Litery, cyfry, -, _ i /.',
+        sheet:
+          'W pliku YAML każdego urządzenia, w sekcji „mqtt”: broker i port z adresu serwera, username i password, discovery_prefix, a jako topic_prefix temat bazowy, ukośnik i własna nazwa. Wszystkie urządzenia używają tego loginu.',
+        limits:
+          'ESPHome i inne, które ogłaszają się dla Home Assistant. Wartości z szablonem, który liczy, nie są przejmowane, tak jak tematy poza oboma drzewami.',
       },
     },
     states: { waiting: 'Jeszcze się nie odezwało', online: 'Połączono', offline: 'Offline' },

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { AnnouncedDevice, Said } from '../dialect.ts';
+import { commandPayload } from '../payloads-decide.ts';
+import { takenWell } from '../testing/announced.ts';
+import { homeAssistant } from './discovery-decide.ts';
+import { templatePath } from './discovery-message-decide.ts';
+import { espHomeMessages, wholeDevice, zigbeeMessages } from './testing/discovery-announcements.ts';
+
+const place = { base: 'esphome', discovery: 'homeassistant' };
+
+/** A gateway that takes what is announced as soon as it is. */
+function gateway(where: { base: string; discovery: string | null } = place) {
+  const memory = homeAssistant.remember();
+  const devices = new Map<string, AnnouncedDevice>();
+  const known = {
+    memory,
+    at: (topic: string) => [...devices.values()].filter(({ topics }) => topics.heard.includes(topic)),
+    find: (id: string) => devices.get(id),
+  };
+  const hear = (topic: string, payload: unknown): Said[] => {
+    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+    return [...homeAssistant.read({ ...where, topic, text }, known)];
+  };
+  const settled = (said: readonly Said[]): Said[] => {
+    const all = said.flatMap((one) => (one.kind === 'part' ? [...one.say()] : [one]));
+    for (const one of all) {
+      if (one.kind === 'device') devices.set(one.device.externalId, takenWell(one.device));
+      if (one.kind === 'removed') devices.delete(one.device.externalId);
+    }
+    return all;
+  };
+  return {
+    memory,
+    devices,
+    hear,
+    announce: (rest: string, payload: unknown) => settled(hear(`${where.discovery ?? where.base}/${rest}`, payload)),
+    all: (messages: Readonly<Record<string, unknown>>): AnnouncedDevice => {
+      let last: AnnouncedDevice | undefined;
+      for (const [rest, payload] of Object.entries(messages))
+        for (const one of settled(hear(`${where.discovery ?? where.base}/${rest}`, payload)))
+          if (one.kind === 'device') last = one.device;
+      assert.ok(last);
+      return last;
+    },
+  };
+}
+
+const stateIn = (said: readonly Said[]): unknown =>
+  Object.assign({}, ...said.map((one) => (one.kind === 'report' ? one.report.state : {})));
+const keysOf = ({ words }: AnnouncedDevice): string[] => words.capabilities.map(({ key }) => String(key));
+const written = (device: AnnouncedDevice, command: Record<string, unknown>): unknown => {
+  const payload = commandPayload(device.plan, command);
+  return payload === null
+    ? null
+    : homeAssistant.write(device, payload).map(({ topic, payload: text }) => [topic, text]);
+};
+
+describe('an ESPHome', () => {
+  const station = gateway();
+  const device = station.all(espHomeMessages());
+
+  test('is one device of all its components', () => {
+    assert.equal(station.devices.size, 1);
+    assert.equal(device.externalId, 'home_assistant:a4cf1249a3bc');
+    assert.equal(device.name, 'Kitchen');
+    assert.equal(device.words.type, 'home_assistant.esp32dev');
+    assert.deepEqual(keysOf(device).toSorted(), [
+      'action',
+      'brightness_ceiling',
+      'color_ceiling.b',
+      'color_ceiling.g',
+      'color_ceiling.r',
+      'color_temp_ceiling',
+      'delay',
+      'effect_ceiling',
+      'fan_speed_extractor',
+      'ip_address',
+      'locked',
+      'mode',
+      'motion',
+      'on_ceiling',
+      'on_extractor',
+      'on_led',
+      'oscillation_extractor',
+      'position',
+      'temperature',
+    ]);
+    assert.deepEqual(
+      device.words.events.map(({ action }) => action),
+      ['doorbell_press', 'doorbell_double_press'],
+    );
+  });
+
+  test('says its values each on a topic of its own', () => {
+    const say = (end: string, payload: unknown) => stateIn(station.hear(`esphome/kitchen/${end}/state`, payload));
+    assert.deepEqual(say('sensor/temperature', '21.5'), { temperature: 21.5 });
+    assert.deepEqual(say('sensor/temperature', 'nan'), { temperature: null });
+    assert.deepEqual(say('sensor/ip_address', '192.168.1.20'), { ip_address: '192.168.1.20' });
+    assert.deepEqual(say('binary_sensor/motion', 'ON'), { motion: true });
+    assert.deepEqual(say('cover/blind/position', '40'), { position: 40 });
+    assert.deepEqual(say('lock/door', 'LOCKED'), { locked: true });
+    assert.deepEqual(say('fan/extractor/oscillation', 'oscillate_off'), { oscillation_extractor: false });
+    const lamp = { state: 'ON', brightness: 128, color_mode: 'rgb', color: { r: 255, g: 0, b: 10 }, effect: 'None' };
+    assert.deepEqual(say('light/ceiling', lamp), {
+      on_ceiling: true,
+      brightness_ceiling: 50,
+      'color_ceiling.r': 255,
+      'color_ceiling.g': 0,
+      'color_ceiling.b': 10,
+      effect_ceiling: 'None',
+    });
+  });
+
+  test('a press of a button is an event with the name of the button', () => {
+    const [said] = station.hear('esphome/kitchen/event/doorbell/state', { event_type: 'press' });
+    assert.equal(said?.kind === 'report' && said.report.event, 'doorbell_press');
+  });
+
+  test('is told on the topics that it announced', () => {
+    const at = (end: string): string => `esphome/kitchen/${end}/command`;
+    const tell = (command: Record<string, unknown>): unknown => written(device, command);
+    assert.deepEqual(tell({ action: 'turn_on_ceiling' }), [[at('light/ceiling'), '{"state":"ON"}']]);
+    assert.deepEqual(tell({ action: 'turn_off_ceiling' }), [[at('light/ceiling'), '{"state":"OFF"}']]);
+    assert.deepEqual(tell({ action: 'set_brightness_ceiling', brightness_ceiling: 50 }), [
+      [at('light/ceiling'), '{"state":"ON","brightness":128}'],
+    ]);
+    const colour = { 'color_ceiling.r': 1, 'color_ceiling.g': 2, 'color_ceiling.b': 3 };
+    assert.deepEqual(tell({ action: 'set_color_ceiling', ...colour }), [
+      [at('light/ceiling'), '{"state":"ON","color":{"r":1,"g":2,"b":3}}'],
+    ]);
+    assert.deepEqual(tell({ action: 'turn_on_led' }), [[at('switch/led'), 'ON']]);
+    assert.deepEqual(tell({ action: 'lock' }), [[at('lock/door'), 'LOCK']]);
+    assert.deepEqual(tell({ action: 'open' }), [[at('cover/blind'), 'OPEN']]);
+    assert.deepEqual(tell({ action: 'set_position', position: 30 }), [[at('cover/blind/position'), '30']]);
+    assert.deepEqual(tell({ action: 'set_delay', delay: 2.5 }), [[at('number/delay'), '2.5']]);
+    assert.deepEqual(tell({ action: 'set_mode', mode: 'Eco' }), [[at('select/mode'), 'Eco']]);
+    assert.deepEqual(tell({ action: 'restart' }), [[at('button/restart'), 'PRESS']]);
+    assert.deepEqual(tell({ action: 'set_oscillation_extractor', oscillation_extractor: true }), [
+      [at('fan/extractor/oscillation'), 'oscillate_on'],
+    ]);
+    assert.equal(tell({ action: 'factory_reset' }), null);
+  });
+
+  test('says whether it is online', () => {
+    const status = (text: string) => station.hear('esphome/kitchen/status', text);
+    assert.deepEqual(status('offline'), [{ kind: 'available', device, availability: 'offline' }]);
+    assert.deepEqual(status('online'), [{ kind: 'available', device, availability: 'online' }]);
+    assert.deepEqual(status('perhaps'), []);
+  });
+
+  test('with one lamp alone has the usual words, whatever else it has', () => {
+    const [topic = '', lamp] = Object.entries(espHomeMessages()).at(0) ?? [];
+    const one = gateway().all({
+      [topic]: lamp,
+      ...pick('switch/kitchen/led/config', 'sensor/kitchen/temperature/config'),
+    });
+    assert.deepEqual(
+      ['on', 'brightness', 'on_led'].filter((key) => !keysOf(one).includes(key)),
+      [],
+    );
+    assert.deepEqual(written(one, { action: 'turn_on' }), [
+      ['esphome/kitchen/light/ceiling/command', '{"state":"ON"}'],
+    ]);
+  });
+
+  test('what it said before it was announced counts', () => {
+    const early = gateway();
+    assert.deepEqual(early.hear('esphome/kitchen/sensor/temperature/state', '19'), []);
+    assert.deepEqual(early.hear('esphome/kitchen/status', 'offline'), []);
+    const said = early.announce(
+      'sensor/kitchen/temperature/config',
+      pick('sensor/kitchen/temperature/config')['sensor/kitchen/temperature/config'],
+    );
+    assert.deepEqual(stateIn(said), { temperature: 19 });
+    assert.ok(said.some((one) => one.kind === 'available' && one.availability === 'offline'));
+    assert.equal(early.memory.held.size, 0);
+  });
+
+  test('a component that is taken back leaves, and the last one takes the device with it', () => {
+    const own = gateway();
+    own.all(pick('sensor/kitchen/temperature/config', 'binary_sensor/kitchen/motion/config'));
+    own.announce('binary_sensor/kitchen/motion/config', '');
+    assert.deepEqual(keysOf(own.devices.get('home_assistant:a4cf1249a3bc')!), ['temperature']);
+    const [last] = own.announce('sensor/kitchen/temperature/config', '');
+    assert.equal(last?.kind, 'removed');
+    assert.deepEqual([own.devices.size, own.memory.announced.size, own.memory.size], [0, 0, 0]);
+  });
+
+  test('one that cannot be read any more stays as it was', () => {
+    const own = gateway();
+    own.all(pick('sensor/kitchen/temperature/config'));
+    assert.deepEqual(own.announce('sensor/kitchen/temperature/config', '{'), []);
+    assert.equal(own.devices.size, 1);
+  });
+});
+
+function pick(...topics: readonly string[]): Record<string, unknown> {
+  const all = espHomeMessages();
+  return Object.fromEntries(topics.map((topic) => [topic, all[topic]]));
+}
+
+describe('others that announce themselves so', () => {
+  test('Zigbee2MQTT: paths in templates, presses, two topics of availability', () => {
+    const station = gateway({ base: 'zigbee2mqtt', discovery: 'homeassistant' });
+    const device = station.all(zigbeeMessages);
+    assert.equal(device.externalId, 'home_assistant:zigbee2mqtt_0x00158d0001dc126a');
+    assert.deepEqual(keysOf(device).toSorted(), ['action', 'battery', 'contact']);
+    const state = { battery: 87, contact: false, last_seen: 1 };
+    assert.deepEqual(stateIn(station.hear('zigbee2mqtt/button', state)), { battery: 87, contact: true });
+    const [pressed] = station.hear('zigbee2mqtt/button/action', 'double');
+    assert.equal(pressed?.kind === 'report' && pressed.report.event, 'double');
+    const availabilityOf = (topic: string, word: string): unknown =>
+      station.hear(`zigbee2mqtt/${topic}`, { state: word }).map((one) => one.kind === 'available' && one.availability);
+    assert.deepEqual(availabilityOf('bridge/state', 'offline'), ['offline']);
+    assert.deepEqual(availabilityOf('button/availability', 'online'), ['offline']);
+    assert.deepEqual(availabilityOf('bridge/state', 'online'), ['online']);
+  });
+
+  test('a whole device in one message, with a base topic; what has its platform alone is gone', () => {
+    const station = gateway();
+    const device = station.all({ 'device/plug-1/config': wholeDevice });
+    assert.deepEqual([device.externalId, device.name], ['home_assistant:plug-1', 'Plug']);
+    assert.deepEqual(keysOf(device), ['on', 'power']);
+    assert.deepEqual(stateIn(station.hear('esphome/plug/state', { relay: 'on', energy: { power: 7 } })), {
+      on: true,
+      power: 7,
+    });
+    assert.deepEqual(written(device, { action: 'turn_off' }), [['esphome/plug/set', 'off']]);
+    assert.deepEqual(station.hear('esphome/plug/online', 'no'), [
+      { kind: 'available', device, availability: 'offline' },
+    ]);
+  });
+
+  test('a lamp of the basic kind, and a blind that counts the other way', () => {
+    const station = gateway();
+    const device = station.all({
+      'light/lamp/config': {
+        name: null,
+        command_topic: 'esphome/lamp/set',
+        state_topic: 'esphome/lamp/state',
+        brightness_command_topic: 'esphome/lamp/level/set',
+        brightness_state_topic: 'esphome/lamp/level',
+        brightness_scale: 100,
+        device: { identifiers: 'lamp' },
+      },
+      'cover/blind/config': {
+        command_topic: 'esphome/blind/set',
+        state_topic: 'esphome/blind/state',
+        state_open: 'up',
+        payload_open: 'raise',
+        payload_stop: null,
+        position_topic: 'esphome/blind/position',
+        set_position_topic: 'esphome/blind/position/set',
+        position_open: 0,
+        position_closed: 100,
+        device: { identifiers: 'lamp' },
+      },
+    });
+    assert.deepEqual(stateIn(station.hear('esphome/lamp/level', '30')), { brightness: 30 });
+    assert.deepEqual(written(device, { action: 'set_brightness', brightness: 70 }), [['esphome/lamp/level/set', '70']]);
+    assert.deepEqual(stateIn(station.hear('esphome/blind/state', 'up')), { movement: 'open' });
+    assert.deepEqual(stateIn(station.hear('esphome/blind/position', '100')), { position: 0 });
+    assert.deepEqual(written(device, { action: 'open' }), [['esphome/blind/set', 'raise']]);
+    assert.equal(written(device, { action: 'stop' }), null);
+    assert.deepEqual(written(device, { action: 'set_position', position: 10 }), [['esphome/blind/position/set', '90']]);
+  });
+});
+
+test('a template that names a value is a path; any other one is none', () => {
+  const paths: readonly (readonly [string, readonly string[] | null])[] = [
+    ['{{ value_json.state }}', ['state']],
+    ["{{value_json['a b']}}", ['a b']],
+    ['{{ value_json.a["b"].c }}', ['a', 'b', 'c']],
+    ['{{ value_json.state | int }}', null],
+    ['{{ value }}', null],
+    ['{% if value_json.a %}1{% endif %}', null],
+    ["{{ value_json['a'] + value_json['b'] }}", null],
+    ['{{ value_json[0] }}', null],
+    [`{{ value_json${'.a'.repeat(200)} }}`, null],
+  ];
+  for (const [template, path] of paths) assert.deepEqual(templatePath(template), path, template);
+});
+
+const sensor = { unit_of_measurement: 'W', state_topic: 'esphome/x/state', device: { ids: 'x' } };
+
+test('what computes, is elsewhere, or is of no known kind is not taken', () => {
+  const refused: readonly (readonly [string, Record<string, unknown>])[] = [
+    ['sensor', { ...sensor, value_template: '{{ value_json.a * 2 }}' }],
+    ['number', { ...sensor, command_topic: 'esphome/x/set', command_template: '{{ value_json.a }}' }],
+    ['sensor', { ...sensor, availability: [{ topic: 'esphome/x/on', value_template: '{{ 1 }}' }] }],
+    ['sensor', { ...sensor, state_topic: 'other/x/state' }],
+    ['sensor', { ...sensor, state_topic: 'esphome/+/state' }],
+    ['sensor', { ...sensor, availability_topic: 'other/status' }],
+    ['switch', { ...sensor, command_topic: '$CONTROL/dynamic-security/v1' }],
+    ['switch', { ...sensor, command_topic: 'station/s/device/lamp/command' }],
+    ['climate', sensor],
+    ['constructor', sensor],
+    ['light', { ...sensor, schema: 'template', command_topic: 'esphome/x/set' }],
+    ['sensor', { device: { ids: 'x' } }],
+  ];
+  const station = gateway();
+  for (const [component, config] of refused)
+    assert.deepEqual(station.announce(`${component}/x/config`, config), [], JSON.stringify(config));
+  assert.equal(station.memory.announced.size, 0);
+});
+
+test('what the station tells Home Assistant does not come back', () => {
+  const station = gateway();
+  assert.deepEqual(station.announce('device/station_home_1234/config', wholeDevice), []);
+});
+
+test('a gateway has the tree of its announcements, and none twice', () => {
+  assert.deepEqual(homeAssistant.trees(place), ['esphome', 'homeassistant']);
+  assert.deepEqual(homeAssistant.trees({ base: 'ha', discovery: 'ha' }), ['ha']);
+  assert.deepEqual(homeAssistant.trees({ base: 'ha', discovery: 'ha/found' }), ['ha']);
+  assert.deepEqual(homeAssistant.trees({ base: 'ha/esphome', discovery: 'ha' }), ['ha']);
+});
+
+test('what is kept of announcements and of messages is bounded', () => {
+  const station = gateway();
+  for (let at = 0; at < 700; at += 1)
+    station.hear(`homeassistant/sensor/s${at}/config`, { ...sensor, device: { ids: `x${at}` } });
+  assert.equal(station.memory.announced.size, 500, 'devices');
+  for (let at = 0; at < 5_000; at += 1)
+    station.hear(`homeassistant/sensor/x/s${at}/config`, { ...sensor, device: { ids: 'x1' } });
+  assert.equal(station.memory.announced.size, 4_096, 'announcements');
+  const [part] = station.hear('homeassistant/sensor/s1/config', { ...sensor, device: { ids: 'x1' } });
+  const [said] = part?.kind === 'part' ? part.say() : [];
+  assert.ok(said?.kind === 'device');
+  assert.ok(takenWell(said.device).plan.properties.length <= 128);
+  for (let at = 0; at < 3_000; at += 1) station.hear(`esphome/t${at}`, 'x');
+  assert.equal(station.memory.held.size, 1_024);
+  assert.deepEqual(station.hear('homeassistant/sensor/long/config', { ...sensor, name: 'x'.repeat(70_000) }), []);
+});
