@@ -79,7 +79,7 @@ function openGateway(name: DialectName) {
     if (said.kind === 'report' && Object.keys(said.report.state).length > mostKeys)
       faults.push(`${name}: a large report`);
     if (said.kind === 'question' && typeof said.publish.payload !== 'string') faults.push(`${name}: an odd question`);
-    const found = said.kind === 'list' ? (said.devices() ?? []) : said.kind === 'device' ? [said.device] : [];
+    const found = said.kind === 'list' ? (said.devices()?.devices ?? []) : said.kind === 'device' ? [said.device] : [];
     // As it comes back from the database.
     for (const device of found) devices.set(device.externalId, JSON.parse(JSON.stringify(device)) as AnnouncedDevice);
     return [...found];

@@ -28,6 +28,27 @@ export function isForeignName(name: string): boolean {
   return levels[0] !== 'bridge' && !levels.includes('') && !['set', 'get', 'availability'].includes(last);
 }
 
+/** Why something that a gateway heard is not taken. */
+const refusals = ['template', 'kind', 'outside', 'incomplete', 'group', 'elsewhere', 'no_room', 'too_large'] as const;
+export type Refusal = (typeof refusals)[number];
+
+export const NotSupported = Type.Object({
+  name: Type.String({ description: 'Of the device and its part, or a topic.' }),
+  reason: Type.Enum([...refusals], {
+    description: [
+      'template: a value that must be computed',
+      'kind: the station knows no such part',
+      'outside: its topics are outside of the trees of this gateway',
+      'incomplete: it says too little, or what no device can say',
+      'group: a group whose members are not known',
+      'elsewhere: it comes through another gateway',
+      'no_room, too_large: there is no room for it.',
+    ].join('; '),
+  }),
+  detail: Nullable(Type.String({ description: 'Which template, kind or topic.' })),
+});
+export type NotSupported = Static<typeof NotSupported>;
+
 export const Gateway = Type.Object({
   id: Id,
   name: Type.String(),
@@ -44,6 +65,11 @@ export const Gateway = Type.Object({
   heardAt: Nullable(Time),
   devices: Type.Integer({ description: 'Announced, and devices of the station.' }),
   removedDevices: Type.Integer({ description: 'Announced, and removed by people here.' }),
+  notSupported: Type.Array(NotSupported, {
+    maxItems: 100,
+    description: 'What was heard since the station started, and could not be taken: the first hundred.',
+  }),
+  notSupportedCount: Type.Integer({ description: 'All of it, as far as it is remembered.' }),
 });
 export type Gateway = Static<typeof Gateway>;
 export const Gateways = Type.Array(Gateway);

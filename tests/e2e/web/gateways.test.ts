@@ -84,6 +84,14 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
     await page.reload();
     await see(/^Connected.+1 device$/);
     assert.equal(await page.getByText('password', { exact: true }).count(), 0, 'shown once');
+    const odd = { ieee_address: '0x00158d0000000002', friendly_name: 'lamp/set', type: 'Router' };
+    bridge.devices.push({ entry: odd, state: {} });
+    await bridge.announce();
+    await page.getByText('Not supported: 1', { exact: true }).click();
+    await see('lamp/set');
+    await see(/a name that is not possible here/);
+    await look(page, 'gateways-1-not-supported');
+    bridge.devices.pop();
   });
 
   it('its lamp is at home like all others: I switch it, and it confirms', async () => {

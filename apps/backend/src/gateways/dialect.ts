@@ -1,4 +1,5 @@
 import type { DeviceType } from '@station/protocol/device-types';
+import type { NotSupported } from '@station/protocol/gateways';
 
 type Names = NonNullable<DeviceType['names']>;
 
@@ -90,10 +91,13 @@ export type Publish = { topic: string; payload: string };
 
 export type Availability = 'online' | 'offline';
 
+/** `refused`: those of the list that are not taken. */
+export type AnnouncedList = { devices: readonly AnnouncedDevice[]; refused: readonly NotSupported[] };
+
 /** What one message says. */
 export type Said =
   /** All devices: those that are missing are gone. Null: it is no list. A text that was taken is not read again. */
-  | { kind: 'list'; devices: () => readonly AnnouncedDevice[] | null }
+  | { kind: 'list'; devices: () => AnnouncedList | null }
   | { kind: 'device'; device: AnnouncedDevice }
   /** A part of a device, by its external id: what is said of it when no other part came for a moment. */
   | { kind: 'part'; device: string; say: () => readonly Said[] }
@@ -103,6 +107,8 @@ export type Said =
   | { kind: 'gateway'; availability: Availability }
   | { kind: 'available'; device: DialectDevice; availability: Availability }
   | { kind: 'report'; device: DialectDevice; report: ForeignReport }
+  /** All that could not be taken of a source, such as a topic or a device; none: nothing was left out. */
+  | { kind: 'refused'; source: string; entries: readonly NotSupported[] }
   /** Asked once while the device is online, and again after a while when its reason comes again. */
   | { kind: 'question'; device: string; reason: string; publish: Publish };
 

@@ -144,6 +144,28 @@ test('a kept plan publishes in the trees of its gateway alone', async () => {
     assert.equal(await written(topic), null, topic);
 });
 
+test('what two gateways announce is of the first, and what is too large is of none', async () => {
+  await using all = await open();
+  await all.gateways.add(zigbee);
+  await all.gateways.add({ ...zigbee, name: 'Other', baseTopic: 'other' });
+  const read = (topic: string, text: string) =>
+    all.foreign.read({ topic, payload: Buffer.from(text), isRetained: false }).stored;
+  const list = JSON.stringify([{ type: 'Coordinator' }, announcement({ definition: colourLamp })]);
+  await read('zigbee2mqtt/bridge/devices', list);
+  await read('other/bridge/devices', list);
+  await read('other/lamp', 'x'.repeat(300_000));
+  const listed = async () => (await all.gateways.list()).map(({ notSupported }) => notSupported);
+  assert.deepEqual(await listed(), [
+    [],
+    [
+      { name: 'living room/lamp', reason: 'elsewhere', detail: null },
+      { name: 'other/lamp', reason: 'too_large', detail: null },
+    ],
+  ]);
+  await read('other/lamp', '{}');
+  assert.equal((await listed())[1]?.length, 1);
+});
+
 test('two gateways share no tree, also those that a system uses besides its base topic', async () => {
   await using all = await open();
   await all.gateways.add({ name: 'Tasmota', dialect: 'tasmota', baseTopic: 'tasmota' });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import type { Refusal } from '@station/protocol/gateways';
 import { maxGatewayPayloadBytes, maxPayloadBytes } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignReading, GatewayMessage } from '../core/foreign-devices-port.ts';
 import type {
@@ -13,6 +14,7 @@ import type {
   Said,
 } from './dialect.ts';
 import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
+import { createNotSupported, type NotSupportedList } from './not-supported.ts';
 import { isWithin } from './trees-decide.ts';
 
 /** A device that a gateway has announced, as it is known now. */
@@ -31,6 +33,7 @@ export type KnownGateway = {
   heardAt: number | null;
   /** Of its latest list that was taken; null: the next one is read in any case. */
   listHash: string | null;
+  notSupported: NotSupportedList;
   /** What its dialect remembers. */
   memory: unknown;
   /** Devices by what they are heard on. One that is gone is among them until another one has its topic. */
@@ -80,6 +83,7 @@ export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
     state: 'waiting',
     heardAt: null,
     listHash: null,
+    notSupported: createNotSupported(),
     memory: dialect.remember(),
     byTopic: new Map(),
     asked: new Map(),
@@ -97,7 +101,10 @@ export function createGatewayReader(parts: ReaderParts): (message: GatewayMessag
     const { dialect, row } = gateway;
     const base = row.base_topic;
     const mostBytes = dialect.isList(base, topic) ? maxGatewayPayloadBytes : maxPayloadBytes;
-    if (payload.length > mostBytes) return nothing;
+    const isTooLarge = payload.length > mostBytes;
+    const large = { name: topic, reason: 'too_large', detail: null } as const;
+    gateway.notSupported.tell(`size ${topic}`, isTooLarge ? [large] : []);
+    if (isTooLarge) return nothing;
     const text = payload.toString('utf8');
     const known = {
       memory: gateway.memory,
@@ -155,6 +162,9 @@ function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isR
       return takeAvailability(parts, gateway, said.device, said.availability);
     case 'report':
       return takeReport(parts, gateway, said, isRetained);
+    case 'refused':
+      gateway.notSupported.tell(said.source, said.entries);
+      return nothing;
     case 'question':
       askOnce(parts, gateway, said);
       return nothing;
@@ -261,8 +271,9 @@ function takeList(
   const list = read();
   if (list === null) return nothing;
   gateway.listHash = listHash;
+  gateway.notSupported.tell('list', list.refused);
   const heard = new Set<string>();
-  const devices = list.filter(({ topics }) => {
+  const devices = list.devices.filter(({ topics }) => {
     const isFree = topics.heard.every((topic) => !heard.has(topic));
     for (const topic of topics.heard) heard.add(topic);
     return isFree;
@@ -295,7 +306,10 @@ function announce(
   for (const found of announced) {
     const known = memory.devices.get(found.externalId);
     const before = known?.name ?? found.name;
-    const device = mayCome(parts, gateway, known) ? renewed(memory, gateway, found, known) : null;
+    const refusal = refusalOf(memory, gateway, known);
+    const entry = refusal === null ? [] : [{ name: found.name, reason: refusal, detail: null }];
+    gateway.notSupported.tell(`device ${found.externalId}`, entry);
+    const device = refusal === null ? renewed(memory, gateway, found, known) : null;
     if (device === null) continue;
     changed.push(device);
     if (known !== undefined) after.push(() => parts.onChanged(device, before, found.words));
@@ -323,11 +337,11 @@ function announce(
 }
 
 /** A device of another gateway, which still has it, stays there. */
-function mayCome({ memory }: ReaderParts, { row }: KnownGateway, known: KnownDevice | undefined): boolean {
-  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null;
+function refusalOf({ devices }: GatewayMemory, { row }: KnownGateway, known: KnownDevice | undefined): Refusal | null {
+  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null ? null : 'elsewhere';
   let count = 0;
-  for (const { gatewayId } of memory.devices.values()) if (gatewayId === row.id) count += 1;
-  return count < maxDevices;
+  for (const { gatewayId } of devices.values()) if (gatewayId === row.id) count += 1;
+  return count < maxDevices ? null : 'no_room';
 }
 
 /** Null: it has said all of it before. */

@@ -50,6 +50,8 @@ type GatewayParts = Pick<Platform, 'events' | 'stationEvents'> & {
 };
 
 const maxGateways = 8;
+/** Of what is not supported. */
+const maxShown = 100;
 /** Names of devices are shorter than those of Zigbee2MQTT may be. */
 const longestName = 100;
 /** A gateway that was not heard so long after the start is not there. */
@@ -221,8 +223,9 @@ async function listGateways({ memory, store }: State): Promise<Gateway[]> {
 function toBody(
   { devices }: GatewayMemory,
   present: ReadonlySet<string>,
-  { row, state, heardAt }: KnownGateway,
+  { row, state, heardAt, notSupported }: KnownGateway,
 ): Gateway {
+  const refused = notSupported.all();
   const own = [...devices.values()].filter(({ gatewayId }) => gatewayId === row.id);
   return {
     id: row.id,
@@ -236,6 +239,8 @@ function toBody(
     heardAt: heardAt === null ? null : isoTime(heardAt),
     devices: own.filter(({ externalId }) => present.has(externalId)).length,
     removedDevices: own.filter(({ externalId, wasAdded }) => wasAdded && !present.has(externalId)).length,
+    notSupported: refused.slice(0, maxShown),
+    notSupportedCount: refused.length,
   };
 }
 

@@ -23,7 +23,7 @@ function gateway(where: { base: string; discovery: string | null } = place) {
     return [...homeAssistant.read({ ...where, topic, text }, known)];
   };
   const settled = (said: readonly Said[]): Said[] => {
-    const all = said.flatMap((one) => (one.kind === 'part' ? [...one.say()] : [one]));
+    const all = said.flatMap((one) => (one.kind === 'part' ? [...one.say()] : one.kind === 'refused' ? [] : [one]));
     for (const one of all) {
       if (one.kind === 'device') devices.set(one.device.externalId, takenWell(one.device));
       if (one.kind === 'removed') devices.delete(one.device.externalId);
@@ -283,26 +283,39 @@ test('a template that names a value is a path; any other one is none', () => {
 });
 
 const sensor = { unit_of_measurement: 'W', state_topic: 'esphome/x/state', device: { ids: 'x' } };
+const told = { ...sensor, command_topic: 'esphome/x/set' };
 
 test('what computes, is elsewhere, or is of no known kind is not taken', () => {
-  const refused: readonly (readonly [string, Record<string, unknown>])[] = [
-    ['sensor', { ...sensor, value_template: '{{ value_json.a * 2 }}' }],
-    ['number', { ...sensor, command_topic: 'esphome/x/set', command_template: '{{ value_json.a }}' }],
-    ['sensor', { ...sensor, availability: [{ topic: 'esphome/x/on', value_template: '{{ 1 }}' }] }],
-    ['sensor', { ...sensor, state_topic: 'other/x/state' }],
-    ['sensor', { ...sensor, state_topic: 'esphome/+/state' }],
-    ['sensor', { ...sensor, availability_topic: 'other/status' }],
-    ['switch', { ...sensor, command_topic: '$CONTROL/dynamic-security/v1' }],
-    ['switch', { ...sensor, command_topic: 'station/s/device/lamp/command' }],
-    ['climate', sensor],
-    ['constructor', sensor],
-    ['light', { ...sensor, schema: 'template', command_topic: 'esphome/x/set' }],
-    ['sensor', { device: { ids: 'x' } }],
+  const refused: readonly (readonly [string, Record<string, unknown>, reason: string, detail: string])[] = [
+    ['sensor', { ...sensor, value_template: '{{ value_json.a * 2 }}' }, 'template', 'value_template'],
+    ['number', { ...told, command_template: '{{ value_json.a }}' }, 'template', 'command_template'],
+    ['sensor', { ...sensor, avty: [{ t: 'esphome/x/on', val_tpl: '{{ 1 }}' }] }, 'template', 'availability_template'],
+    ['light', { ...told, schema: 'template' }, 'template', 'schema'],
+    ['sensor', { ...sensor, state_topic: 'other/x/state' }, 'outside', 'other/x/state'],
+    ['sensor', { ...sensor, state_topic: 'esphome/+/state' }, 'outside', 'esphome/+/state'],
+    ['sensor', { ...sensor, availability_topic: 'other/status' }, 'outside', 'other/status'],
+    ['switch', { ...sensor, cmd_t: '$CONTROL/dynamic-security/v1' }, 'outside', '$CONTROL/dynamic-security/v1'],
+    ['switch', { ...sensor, cmd_t: 'station/s/device/x/command' }, 'outside', 'station/s/device/x/command'],
+    ['climate', sensor, 'kind', 'climate'],
+    ['constructor', sensor, 'kind', 'constructor'],
+    ['sensor', { device: { ids: 'x' } }, 'incomplete', 'sensor'],
   ];
   const station = gateway();
-  for (const [component, config] of refused)
-    assert.deepEqual(station.announce(`${component}/x/config`, config), [], JSON.stringify(config));
+  for (const [component, config, reason, detail] of refused)
+    assert.deepEqual(
+      station.hear(`homeassistant/${component}/power/config`, config),
+      [
+        {
+          kind: 'refused',
+          source: `homeassistant/${component}/power/config`,
+          entries: [{ name: 'x: power', reason, detail }],
+        },
+      ],
+      JSON.stringify(config),
+    );
   assert.equal(station.memory.announced.size, 0);
+  const good = station.hear('homeassistant/sensor/power/config', sensor).at(-1);
+  assert.deepEqual(good, { kind: 'refused', source: 'homeassistant/sensor/power/config', entries: [] });
 });
 
 test('what the station tells Home Assistant does not come back', () => {
@@ -331,5 +344,11 @@ test('what is kept of announcements and of messages is bounded', () => {
   assert.ok(takenWell(said.device).plan.properties.length <= 128);
   for (let at = 0; at < 3_000; at += 1) station.hear(`esphome/t${at}`, 'x');
   assert.equal(station.memory.held.size, 1_024);
-  assert.deepEqual(station.hear('homeassistant/sensor/long/config', { ...sensor, name: 'x'.repeat(70_000) }), []);
+  const reasonOf = (id: string, config: unknown): unknown[] =>
+    station
+      .hear(`homeassistant/sensor/${id}/config`, config)
+      .map((one) => one.kind === 'refused' && one.entries[0]?.reason);
+  assert.deepEqual(reasonOf('long', { ...sensor, name: 'x'.repeat(70_000) }), ['too_large']);
+  assert.deepEqual(reasonOf('odd', '{'), ['incomplete']);
+  assert.deepEqual(reasonOf('more', { ...sensor, device: { ids: 'one-more' } }).at(-1), 'no_room');
 });

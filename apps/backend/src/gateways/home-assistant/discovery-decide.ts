@@ -1,3 +1,4 @@
+import type { NotSupported, Refusal } from '@station/protocol/gateways';
 import { ownValue } from '@station/protocol/own-value';
 import type {
   Availability,
@@ -91,11 +92,25 @@ function announce({ topic, text, ...place }: Heard, about: DiscoveryPlace, known
   const payload = text.length <= maxAnnouncement ? parsed(text) : null;
   const trees = treesOf(place);
   const found = isRecord(payload) ? readDiscovery(about, payload) : [];
+  const refused = found.flatMap((one) => refusalOf(one, trees) ?? []);
   const components = found.filter((one) => refusalOf(one, trees) === null);
   const affected = new Set([...idsOf(before?.components ?? []), ...idsOf(components)]);
   if (before !== undefined) forget(memory, topic, before);
-  if (hasRoom(memory, components, text.length)) remember(memory, topic, { components, size: text.length });
-  return [...affected].flatMap((device) => saidOf(known, { device, base: place.base, isEmpty: text === '' }));
+  const isTaken = hasRoom(memory, components, text.length);
+  if (isTaken) remember(memory, topic, { components, size: text.length });
+  const whole =
+    isTaken || components.length === 0 ? wholeRefusal(topic, text, payload) : refusalOfAll(topic, 'no_room');
+  return [
+    ...[...affected].flatMap((device) => saidOf(known, { device, base: place.base, isEmpty: text === '' })),
+    { kind: 'refused', source: topic, entries: [...whole, ...refused] },
+  ];
+}
+
+const refusalOfAll = (topic: string, reason: Refusal): NotSupported[] => [{ name: topic, reason, detail: null }];
+
+function wholeRefusal(topic: string, text: string, payload: unknown): NotSupported[] {
+  if (text.length > maxAnnouncement) return refusalOfAll(topic, 'too_large');
+  return text === '' || isRecord(payload) ? [] : refusalOfAll(topic, 'incomplete');
 }
 
 type Kept = { components: readonly Announced[]; size: number };

@@ -1,3 +1,4 @@
+import type { NotSupported, Refusal } from '@station/protocol/gateways';
 import type { AnnouncedDevice, Presence, Property } from '../dialect.ts';
 import { actionFeature, type Feature, isKey } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
@@ -6,31 +7,37 @@ import { slugOf, wordsOf } from '../words-decide.ts';
 import { type Drawn, drawComponent, familyOf, type Trigger } from './discovery-components-decide.ts';
 import { type Announced, presencesOf, templatePath } from './discovery-message-decide.ts';
 
-/** Why a component is not taken. */
-export type Refusal = 'template' | 'kind' | 'outside' | 'incomplete';
-
 /** Null: it is taken. @param trees those that the station may read and publish in. */
-export function refusalOf(announced: Announced, trees: readonly string[]): Refusal | null {
-  const { config } = announced;
+export function refusalOf(announced: Announced, trees: readonly string[]): NotSupported | null {
+  const { component, config, about, label, id } = announced;
+  const named = label ?? id;
+  const name = named === about.name ? named : `${about.name}: ${named}`;
+  const because = (reason: Refusal, detail: string | null): NotSupported => ({ name, reason, detail });
   const presences = presencesOf(config);
-  if (presences === null || hasTemplate(config)) return 'template';
+  if (presences === null) return because('template', 'availability_template');
+  const template = templateOf(config);
+  if (template !== null) return because('template', template);
   const drawn = drawComponent(announced);
-  if (drawn === null || (announced.component === 'light' && textIn(config, 'schema') === 'template')) return 'kind';
-  if (drawn.features.length === 0 && drawn.triggers.length === 0) return 'incomplete';
+  if (drawn === null) return because('kind', component);
+  if (component === 'light' && textIn(config, 'schema') === 'template') return because('template', 'schema');
+  if (drawn.features.length === 0 && drawn.triggers.length === 0) return because('incomplete', component);
   const topics = [...topicsOf(drawn), ...presences.map(({ topic }) => topic)];
-  return topics.every((topic) => isWithin(trees, topic)) ? null : 'outside';
+  const outside = topics.find((topic) => !isWithin(trees, topic));
+  return outside === undefined ? null : because('outside', outside);
 }
 
 /** Says nothing of a value. */
 const without: readonly string[] = ['json_attributes_template', 'json_attr_tpl', 'entity_picture_template'];
 
-/** A template that names a value is a path; one of a command computes what is written. */
-const hasTemplate = (config: Values): boolean =>
-  Object.entries(config).some(([key, value]) => {
+/** The key of one that computes. A template that names a value is a path; one of a command computes what is written. */
+function templateOf(config: Values): string | null {
+  const found = Object.entries(config).find(([key, value]) => {
     if (!/_(?:template|tpl)$/.test(key) || without.includes(key) || value === null) return false;
     const isWritten = /command|cmd|^set_/.test(key);
     return isWritten || typeof value !== 'string' || templatePath(value) === null;
   });
+  return found?.[0] ?? null;
+}
 
 function topicsOf({ features, triggers }: Drawn): string[] {
   const ofProperty = ({ path, set }: Property): string[] => [...path.slice(0, 1), ...(set?.slice(0, 1) ?? [])];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { hearingOf, takenWell } from '../testing/announced.ts';
+import { hearingOf, refusedIn, takenWell } from '../testing/announced.ts';
 import { shelly } from './shelly-decide.ts';
 import { describeShelly } from './shelly-device-decide.ts';
 import { shellyConfig, shellyInfo, shellyStatus, sleepingStatus } from './testing/shelly-answers.ts';
@@ -50,7 +50,8 @@ describe('a Shelly', () => {
       hear('station/rpc', { id, src: 'x', dst: `${prefix}/station`, result: results[at] }),
     );
     assert.deepEqual(said.slice(0, 2), [[], []]);
-    const [device, report] = said[2] ?? [];
+    const [device, refused, report] = said[2] ?? [];
+    assert.deepEqual(refused, { kind: 'refused', source: prefix, entries: [] });
     assert.ok(device?.kind === 'device' && report?.kind === 'report');
     assert.equal(device.device.externalId, 'shelly:shellyplus1pm-a8032abe54dc');
     assert.equal(device.device.name, 'Boiler');
@@ -66,6 +67,13 @@ describe('a Shelly', () => {
       device_temperature: 41.2,
       rssi: -58,
     });
+  });
+
+  test('says which components are not known', () => {
+    const hear = gatewayOf();
+    const answers = [shellyInfo(), shellyConfig(), { ...shellyStatus, 'presence:0': {}, 'script:1': {} }];
+    const said = answers.map((result, at) => hear('station/rpc', { id: at + 1, result })).flat();
+    assert.deepEqual(refusedIn(said), [{ name: 'Boiler: presence:0', reason: 'kind', detail: 'presence' }]);
   });
 
   test('that is heard before it was asked is asked then', () => {

@@ -1,8 +1,9 @@
+import type { NotSupported } from '@station/protocol/gateways';
 import { ownValue } from '@station/protocol/own-value';
 import type { Dialect, DialectDevice, Known, Publish, Said } from '../dialect.ts';
 import { isRecord, type Values } from '../foreign-values-decide.ts';
 import { parsed, readState } from '../payloads-decide.ts';
-import { actionOf, describeShelly } from './shelly-device-decide.ts';
+import { actionOf, describeShelly, unknownComponents } from './shelly-device-decide.ts';
 
 /**
  * Shelly Gen2 and later: JSON-RPC over MQTT below the prefix that a person gives to each device (shelly-api-docs.shelly.cloud, "MQTT" and "RPC
@@ -103,7 +104,18 @@ function answered({ memory, at }: Known<Answers>, prefix: string, frame: Values)
   }
   memory.delete(prefix);
   const device = describeShelly(prefix, { info, config, status });
-  return device === null ? [] : [{ kind: 'device', device }, ...valuesOf(device, status)];
+  const name = device?.name ?? prefix;
+  const refused: Said = { kind: 'refused', source: prefix, entries: refusalsOf(device === null, name, status) };
+  return device === null ? [refused] : [{ kind: 'device', device }, refused, ...valuesOf(device, status)];
+}
+
+function refusalsOf(isOdd: boolean, name: string, status: Values): NotSupported[] {
+  if (isOdd) return [{ name, reason: 'incomplete', detail: 'id' }];
+  return unknownComponents(status).map((component) => ({
+    name: `${name}: ${component}`,
+    reason: 'kind',
+    detail: component.split(':', 1)[0] ?? null,
+  }));
 }
 
 function notified(device: DialectDevice | undefined, prefix: string, frame: Values): Said[] {

@@ -82,6 +82,42 @@ function featuresOf(config: Values, status: Values): Feature[] {
   return [...found.values(), ...(actions.length === 0 ? [] : [actionFeature(actions)])];
 }
 
+/** Every device has them, and they are no part of what it does. */
+const silent: readonly string[] = [
+  'sys',
+  'eth',
+  'ble',
+  'cloud',
+  'mqtt',
+  'ws',
+  'matter',
+  'knx',
+  'modbus',
+  'bthome',
+  'bthomedevice',
+  'script',
+  'schedule',
+  'webhook',
+  'service',
+  'ui',
+  'plugs_ui',
+  'plugpm_ui',
+  'ht_ui',
+  'wd_ui',
+  'pill_ui',
+  'group',
+];
+
+/** Names of components that the station does not know. */
+export const unknownComponents = (status: Values): string[] =>
+  Object.keys(status)
+    .filter((name) => isComponent.test(name))
+    .slice(0, maxComponents)
+    .filter((name) => {
+      const type = name.split(':', 1)[0] ?? '';
+      return ownValue(components, type) === undefined && !silent.includes(type);
+    });
+
 type Place = { name: string; end: string; label: string | null };
 
 /** A value that the device does not report is none that it has. */

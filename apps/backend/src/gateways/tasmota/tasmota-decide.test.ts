@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { hearingOf, takenWell } from '../testing/announced.ts';
+import { hearingOf, refusedIn, takenWell } from '../testing/announced.ts';
 import { tasmota } from './tasmota-decide.ts';
 import { describeTasmota } from './tasmota-device-decide.ts';
 import { tasmotaConfig, tasmotaSensors, tasmotaState } from './testing/tasmota-announcements.ts';
@@ -61,11 +61,24 @@ describe('an announcement of Tasmota', () => {
 
   test('that is empty removes the device; of another MAC, or too large, it is none', () => {
     const plug = described({});
-    assert.deepEqual(gatewayOf(plug)(discovery('config'), ''), [{ kind: 'removed', device: plug }]);
+    assert.deepEqual(gatewayOf(plug)(discovery('config'), '')[0], { kind: 'removed', device: plug });
     assert.deepEqual(gatewayOf(plug)(discovery('sensors'), ''), []);
-    assert.deepEqual(gatewayOf()(discovery('config'), ''), []);
+    assert.deepEqual(gatewayOf()(discovery('config'), ''), [{ kind: 'refused', source: mac, entries: [] }]);
     assert.deepEqual(gatewayOf()('tasmota/discovery/A4CF1249A3BD/config', tasmotaConfig()), []);
     assert.deepEqual(gatewayOf()(discovery('config'), tasmotaConfig({ pad: 'x'.repeat(20_000) })), []);
+  });
+
+  test('says what it cannot be taken of: topics elsewhere, or none', () => {
+    const refusedOf = (more: Record<string, unknown>) => {
+      const hear = gatewayOf();
+      hear(discovery('config'), tasmotaConfig(more));
+      return refusedIn(hear(discovery('sensors'), tasmotaSensors));
+    };
+    assert.deepEqual(refusedOf({}), []);
+    assert.deepEqual(refusedOf({ ft: 'home/%topic%/%prefix%/' }), [
+      { name: 'Kitchen lamp', reason: 'outside', detail: 'home/tasmota_49A3BC/tele' },
+    ]);
+    assert.deepEqual(refusedOf({ ft: '%topic%' }), [{ name: 'Kitchen lamp', reason: 'incomplete', detail: null }]);
   });
 
   test('asks for what the device would say later', () => {

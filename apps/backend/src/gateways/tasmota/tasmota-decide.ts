@@ -1,6 +1,8 @@
-import type { Dialect, DialectDevice, Heard, Known, Said } from '../dialect.ts';
-import { isRecord, type Values } from '../foreign-values-decide.ts';
+import type { NotSupported } from '@station/protocol/gateways';
+import type { AnnouncedDevice, Dialect, DialectDevice, Heard, Known, Said } from '../dialect.ts';
+import { isRecord, textIn, type Values } from '../foreign-values-decide.ts';
 import { parsed, readState } from '../payloads-decide.ts';
+import { isWithin } from '../trees-decide.ts';
 import { describeTasmota } from './tasmota-device-decide.ts';
 import { normalised } from './tasmota-payloads-decide.ts';
 
@@ -17,8 +19,7 @@ const maxDevices = 500;
 const maxAnnouncement = 16_384;
 
 export const tasmota: Dialect<Parts> = {
-  // `%prefix%/%topic%/` is its FullTopic unless a person changes it.
-  trees: ({ base }) => [...new Set([base, 'tele', 'stat', 'cmnd'])],
+  trees: ({ base }) => treesOf(base),
   isList: () => false,
   isEachForItself: true,
   remember: () => new Map(),
@@ -49,16 +50,33 @@ function announce(known: Known<Parts>, { base, mac, part, text }: Announcement):
   if (text === '') {
     if (part === 'sensors') return [];
     memory.delete(mac);
-    return kept === undefined ? [] : [{ kind: 'removed', device: kept }];
+    const refused: Said = { kind: 'refused', source: mac, entries: [] };
+    return kept === undefined ? [refused] : [{ kind: 'removed', device: kept }, refused];
   }
   const payload = text.length <= maxAnnouncement ? parsed(text) : null;
-  if (!isRecord(payload) || (!memory.has(mac) && memory.size >= maxDevices)) return [];
+  if (!isRecord(payload)) return [];
+  if (!memory.has(mac) && memory.size >= maxDevices)
+    return [{ kind: 'refused', source: mac, entries: [{ name: mac, reason: 'no_room', detail: null }] }];
   const parts = { ...(memory.get(mac) ?? { config: null, sensors: null }), [part]: payload };
   memory.set(mac, parts);
   if (parts.config === null || parts.sensors === null) return [];
   const device = describeTasmota(mac, parts.config, parts.sensors, base);
-  return device === null ? [] : [{ kind: 'device', device }, ...questionsTo(device)];
+  const name = device?.name ?? textIn(parts.config, 'dn') ?? mac;
+  const refused: Said = { kind: 'refused', source: mac, entries: refusalsOf(device, name, base) };
+  return device === null ? [refused] : [{ kind: 'device', device }, refused, ...questionsTo(device)];
 }
+
+/** A device whose topics are elsewhere is shown, and cannot be reached. */
+function refusalsOf(device: AnnouncedDevice | null, name: string, base: string): NotSupported[] {
+  if (device === null) return [{ name, reason: 'incomplete', detail: null }];
+  const { heard, command } = device.topics;
+  const trees = treesOf(base);
+  const outside = [...heard, command].find((topic) => !isWithin(trees, `${topic}/x`));
+  return outside === undefined ? [] : [{ name, reason: 'outside', detail: outside }];
+}
+
+// `%prefix%/%topic%/` is its FullTopic unless a person changes it.
+const treesOf = (base: string): string[] => [...new Set([base, 'tele', 'stat', 'cmnd'])];
 
 /** It would say them by itself within five minutes. */
 const questionsTo = ({ externalId, topics: { command } }: Pick<DialectDevice, 'externalId' | 'topics'>): Said[] => [

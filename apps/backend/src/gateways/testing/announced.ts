@@ -11,6 +11,10 @@ export function takenWell(device: AnnouncedDevice | null): AnnouncedDevice {
   return device;
 }
 
+/** What is not taken, by its reason. */
+export const refusedIn = (said: readonly Said[]): { name: string; reason: string; detail: string | null }[] =>
+  said.flatMap((one) => (one.kind === 'refused' ? one.entries : []));
+
 /** What a dialect makes of a message, when it knows one device or none yet. */
 export function hearingOf<Memory>(dialect: Dialect<Memory>, base: string, device?: AnnouncedDevice) {
   const known = {

@@ -32,6 +32,22 @@ test('a removal names the device, or its address', () => {
   assert.deepEqual(removal('living room/lamp', 'error'), []);
 });
 
+test('a list says whom it could not take', () => {
+  const coordinator = { type: 'Coordinator' };
+  const refusedOf = (...entries: unknown[]) => {
+    const [list] = said('bridge/devices', JSON.stringify([coordinator, ...entries]));
+    return list?.kind === 'list' ? list.devices()?.refused : null;
+  };
+  const odd = { ...announcement({ definition: colourLamp }), friendly_name: 'lamp/set' };
+  assert.deepEqual(refusedOf(odd), [{ name: 'lamp/set', reason: 'incomplete', detail: null }]);
+  assert.deepEqual(refusedOf({ ...odd, disabled: true }, { ...odd, friendly_name: 'lamp' }), []);
+  const many = Array.from({ length: 502 }, (_, at) => ({ ...odd, friendly_name: `lamp ${at}` }));
+  assert.deepEqual(
+    refusedOf(...many)?.map(({ name, reason }) => [name, reason]),
+    [500, 501].map((at) => [`lamp ${at}`, 'no_room']),
+  );
+});
+
 test('a list without the coordinator is none', () => {
   const [list] = said('bridge/devices', JSON.stringify([announcement({ definition: colourLamp })]));
   assert.equal(list?.kind === 'list' && list.devices(), null);

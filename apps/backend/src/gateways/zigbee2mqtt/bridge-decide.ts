@@ -1,7 +1,8 @@
-import type { Availability, Dialect, DialectDevice, Known, Said } from '../dialect.ts';
+import type { NotSupported, Refusal } from '@station/protocol/gateways';
+import type { AnnouncedList, Availability, Dialect, DialectDevice, Known, Said } from '../dialect.ts';
 import { isRecord, textIn } from '../foreign-values-decide.ts';
 import { parsed, readState } from '../payloads-decide.ts';
-import { describe } from './describe-decide.ts';
+import { describe, isMisnamed } from './describe-decide.ts';
 
 /** What the topics of a Zigbee2MQTT below its base topic are for (zigbee2mqtt.io, "MQTT Topics and Messages"). */
 type BridgeTopic =
@@ -26,7 +27,7 @@ const maxDevices = 500;
 function readList(payload: unknown): readonly unknown[] | null {
   if (!Array.isArray(payload)) return null;
   const isNetwork = payload.some((entry) => isRecord(entry) && entry['type'] === 'Coordinator');
-  return isNetwork ? payload.slice(0, maxDevices + 1) : null;
+  return isNetwork ? payload : null;
 }
 
 /** Name or address of a device that a person removed at the gateway; null: nobody did. */
@@ -75,8 +76,23 @@ export const zigbee2mqtt: Dialect<null> = {
 
 const saidOf = <T>(value: T | null, say: (value: T) => Said[]): Said[] => (value === null ? [] : say(value));
 
-const listed = (base: string, text: string) =>
-  readList(parsed(text))?.flatMap((entry) => describe(entry, base) ?? []) ?? null;
+function listed(base: string, text: string): AnnouncedList | null {
+  const list = readList(parsed(text));
+  if (list === null) return null;
+  // The coordinator is among them.
+  const taken = list.slice(0, maxDevices + 1);
+  const rest: readonly NotSupported[] = list.slice(maxDevices + 1).map((entry) => refused(entry, 'no_room'));
+  return {
+    devices: taken.flatMap((entry) => describe(entry, base) ?? []),
+    refused: [...rest, ...taken.filter(isMisnamed).map((entry) => refused(entry, 'incomplete'))],
+  };
+}
+
+const refused = (entry: unknown, reason: Refusal): NotSupported => ({
+  name: isRecord(entry) ? (textIn(entry, 'friendly_name') ?? textIn(entry, 'ieee_address') ?? '') : '',
+  reason,
+  detail: null,
+});
 
 function removedOf(base: string, id: string | null, known: Known<null>): Said[] {
   if (id === null) return [];

@@ -9,12 +9,14 @@ import { readExposes } from './exposes-decide.ts';
  * about itself in its handshake, and how its payloads are read and written.
  */
 
+const isAddress = /^0x[0-9a-f]{16}$/;
+
 /** Null: it is no device that takes part, or its interview is not over. */
 export function describe(entry: unknown, base = 'zigbee2mqtt'): AnnouncedDevice | null {
   if (!isRecord(entry)) return null;
   const address = textIn(entry, 'ieee_address')?.toLowerCase() ?? '';
   const name = textIn(entry, 'friendly_name') ?? '';
-  if (!/^0x[0-9a-f]{16}$/.test(address) || !isForeignName(name)) return null;
+  if (isMisnamed(entry)) return null;
   if (entry['type'] === 'Coordinator' || entry['disabled'] === true || !isInterviewed(entry)) return null;
   const definition = isRecord(entry['definition']) ? entry['definition'] : {};
   const features = readExposes(definition['exposes']);
@@ -34,6 +36,13 @@ export function describe(entry: unknown, base = 'zigbee2mqtt'): AnnouncedDevice 
     },
     plan,
   };
+}
+
+/** A device whose topic could not be told from others, or that has no address. */
+export function isMisnamed(entry: unknown): boolean {
+  if (!isRecord(entry) || entry['type'] === 'Coordinator' || entry['disabled'] === true) return false;
+  const address = textIn(entry, 'ieee_address')?.toLowerCase() ?? '';
+  return !isAddress.test(address) || !isForeignName(textIn(entry, 'friendly_name') ?? '');
 }
 
 /** Older releases say only `interview_completed`. A device whose interview failed is one without exposes. */

@@ -95,6 +95,7 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
         <ToneIcon tone={tones[state]} className="mt-0.5" />
         {[t(`provisioning.gateways.states.${state}`), t('provisioning.gateways.devices', { count: devices })].join(dot)}
       </p>
+      <NotSupported gateway={gateway} />
       <div className="mt-4 flex flex-wrap gap-3">
         <Button disabled={!usable} onClick={askForLogin}>
           {t('provisioning.gateways.renew')}
@@ -105,6 +106,31 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
       </div>
       {question}
     </Card>
+  );
+}
+
+/** What was heard and could not be taken, folded: who misses something opens it. */
+function NotSupported({ gateway: { notSupported, notSupportedCount: count } }: { gateway: Gateway }) {
+  const { t } = useTranslation();
+  if (count === 0) return null;
+  const more = count - notSupported.length;
+  return (
+    <details className="mt-3">
+      <summary className="min-h-11 cursor-pointer content-center">
+        {t('provisioning.gateways.notSupported', { number: count })}
+      </summary>
+      <ul className="space-y-2 text-small">
+        {notSupported.map(({ name, reason, detail }) => (
+          <li key={[name, reason, detail].join(' ')} className="break-words">
+            <span className="font-strong">{name}</span>
+            <br />
+            {t(`provisioning.gateways.refusals.${reason}`)}
+            {detail !== null && <span className="text-ink-soft"> ({detail})</span>}
+          </li>
+        ))}
+        {more > 0 && <li>{t('provisioning.gateways.notSupportedMore', { number: more })}</li>}
+      </ul>
+    </details>
   );
 }
 
