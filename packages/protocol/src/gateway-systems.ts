@@ -2,7 +2,8 @@
 export const systemNames = {
   zigbee2mqtt: 'Zigbee2MQTT',
   tasmota: 'Tasmota',
-  shelly: 'Shelly',
+  shelly: 'Shelly (Gen2 and later)',
+  shelly_gen1: 'Shelly Gen1',
   home_assistant: 'ESPHome (Home Assistant discovery)',
 } as const;
 

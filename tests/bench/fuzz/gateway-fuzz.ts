@@ -8,6 +8,15 @@ import {
 } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
 import { shellyConfig, shellyInfo, shellyStatus } from '@station/backend/gateways/shelly/testing/shelly-answers';
 import {
+  colourMessages,
+  dimmerMessages,
+  doorMessages,
+  gen1Announcement,
+  motionMessages,
+  relayMessages,
+  rollerMessages,
+} from '@station/backend/gateways/shelly-gen1/testing/gen1-messages';
+import {
   tasmotaConfig,
   tasmotaSensors,
   tasmotaState,
@@ -56,6 +65,9 @@ const discovered = (messages: Readonly<Record<string, unknown>>): Record<string,
       .replaceAll('"zigbee2mqtt/', '"home_assistant/'),
   ) as Record<string, unknown>;
 
+const ofGen1 = (messages: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(messages).map(([end, one]) => [`shelly_gen1/shelly1pm-A1B2C3/${end}`, one]));
+
 /** Seeds by topic, of each system. */
 export const systems: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = {
   zigbee2mqtt: {
@@ -91,6 +103,18 @@ export const systems: Readonly<Record<DialectName, Readonly<Record<string, unkno
     'shelly/pump/events/rpc': shellyEvent,
     'shelly/boiler/status/switch:0': shellyStatus['switch:0'],
   },
+  shelly_gen1: {
+    'shelly_gen1/announce': gen1Announcement(),
+    'shelly_gen1/shelly1pm-A1B2C3/online': true,
+    ...ofGen1({
+      ...colourMessages,
+      ...dimmerMessages,
+      ...doorMessages,
+      ...motionMessages,
+      ...relayMessages,
+      ...rollerMessages,
+    }),
+  },
   home_assistant: {
     ...discovered({ ...espHomeMessages(), ...zigbeeMessages, 'device/plug-1/config': wholeDevice }),
     'home_assistant/kitchen/light/ceiling/state': { state: 'ON', brightness: 128, color: { r: 1, g: 2, b: 3 } },
@@ -108,6 +132,7 @@ export const announcements: Readonly<Record<DialectName, readonly (readonly [top
     'shelly/boiler/station/rpc',
     answerOf(at + 1, result),
   ]),
+  shelly_gen1: Object.entries(systems.shelly_gen1).filter(([topic]) => !topic.endsWith('/online')),
   home_assistant: Object.entries(systems.home_assistant).filter(([topic]) => topic.endsWith('/config')),
 };
 

@@ -52,7 +52,7 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
 
   it('I connect a Zigbee2MQTT: what it needs is shown once, and a topic of the station itself is refused', async () => {
     await openGateways();
-    await page.getByLabel('System', { exact: true }).selectOption('Shelly');
+    await page.getByLabel('System', { exact: true }).selectOption('Shelly (Gen2 and later)');
     await see(/such as shelly\/boiler/);
     assert.equal(await page.getByLabel('Base topic').inputValue(), 'shelly');
     await page.getByLabel('System', { exact: true }).selectOption('ESPHome (Home Assistant discovery)');

@@ -13,6 +13,12 @@ export function textIn(values: Values, key: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** A number, also as a text; null: it is none, such as an empty text or `nan`. */
+export function numberFrom(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
 /** Characters that a name must not have: control characters, and those that turn the text around them. */
 const odd = /[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 

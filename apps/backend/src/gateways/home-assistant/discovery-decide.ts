@@ -11,7 +11,7 @@ import type {
   Property,
   Said,
 } from '../dialect.ts';
-import { isRecord } from '../foreign-values-decide.ts';
+import { isRecord, numberFrom } from '../foreign-values-decide.ts';
 import { parsed, readValues } from '../payloads-decide.ts';
 import { isWithin } from '../trees-decide.ts';
 import { wordOf } from './discovery-components-decide.ts';
@@ -216,9 +216,6 @@ function reportSaid(device: DialectDevice, topic: string, text: string): Said[] 
 /** What an empty text, `unknown` and `nan` say of a number: nothing. */
 function understood({ kind }: Property, value: unknown): unknown {
   if (value === null) return null;
-  if (kind === 'number' && typeof value === 'string') {
-    const number = value.trim() === '' ? NaN : Number(value);
-    return Number.isFinite(number) ? number : null;
-  }
+  if (kind === 'number' && typeof value === 'string') return numberFrom(value);
   return (kind === 'boolean' || kind === 'enum') && typeof value !== 'object' ? wordOf(value) : value;
 }

@@ -139,6 +139,7 @@ const suggestions: Readonly<Record<DialectName, { name: string; baseTopic: strin
   zigbee2mqtt: { name: 'Zigbee', baseTopic: 'zigbee2mqtt' },
   tasmota: { name: 'Tasmota', baseTopic: 'tasmota' },
   shelly: { name: 'Shelly', baseTopic: 'shelly' },
+  shelly_gen1: { name: 'Shelly Gen1', baseTopic: 'shellies' },
   home_assistant: { name: 'ESPHome', baseTopic: 'esphome' },
 };
 const dialects = Object.keys(systemNames) as DialectName[];

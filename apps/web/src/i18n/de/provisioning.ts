@@ -172,7 +172,14 @@ export const provisioning = {
         sheet:
           'Auf der Seite jedes Geräts: Settings → MQTT. Server ohne mqtt://, Client-ID wie sie ist, MQTT prefix: das Base-Topic, ein Schrägstrich und ein eigener Name. „RPC status notifications“ bleibt an. Alle Geräte nutzen diesen Zugang.',
         limits:
-          'Ab Gen2, mit MQTT. Die erste Generation wird noch nicht unterstützt. Ein Gerät, das schläft, erscheint, wenn es aufwacht.',
+          'Ab Gen2, mit MQTT. Die erste Generation ist ein eigenes System. Ein Gerät, das schläft, erscheint, wenn es aufwacht.',
+      },
+      shelly_gen1: {
+        topic: 'Lass „shellies“ stehen: Geräte dieser Generation kennen kein anderes.',
+        sheet:
+          'Auf der Seite jedes Geräts: Internet & Security → Advanced – Developer settings → Enable MQTT. Server ohne mqtt://; das Base-Topic lässt du weg. Alle Geräte nutzen diesen Zugang.',
+        limits:
+          'Ein Gerät erscheint mit dem, was es meldet. MQTT und die Cloud von Shelly schließen einander aus. Thermostate werden nicht übernommen.',
       },
       home_assistant: {
         topic: 'Jedes Gerät bekommt darunter ein Topic-Präfix, etwa esphome/kueche. Buchstaben, Ziffern, -, _ und /.',

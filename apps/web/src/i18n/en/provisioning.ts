@@ -162,7 +162,14 @@ export const provisioning = {
         sheet:
           'On the page of each device: Settings → MQTT. Server without mqtt://, client id as it is, MQTT prefix: the base topic, a slash and a name of its own. “RPC status notifications” stays on. All devices use this login.',
         limits:
-          'Gen2 and later, with MQTT. The first generation is not supported yet. A device that sleeps appears when it wakes.',
+          'Gen2 and later, with MQTT. The first generation is a system of its own. A device that sleeps appears when it wakes.',
+      },
+      shelly_gen1: {
+        topic: 'Leave “shellies”: devices of this generation know no other one.',
+        sheet:
+          'On the page of each device: Internet & Security → Advanced – Developer settings → Enable MQTT. Server without mqtt://; leave the base topic out. All devices use this login.',
+        limits:
+          'A device appears with what it publishes. MQTT and the cloud of Shelly exclude each other. Thermostats are not taken.',
       },
       home_assistant: {
         topic: 'Each device gets a topic prefix below it, such as esphome/kitchen. Letters, digits, -, _ and /.',

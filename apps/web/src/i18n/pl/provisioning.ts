@@ -170,7 +170,14 @@ export const provisioning = {
         sheet:
           'Na stronie każdego urządzenia: Settings → MQTT. Serwer bez mqtt://, Client ID bez zmian, MQTT prefix: temat bazowy, ukośnik i własna nazwa. „RPC status notifications” zostaje włączone. Wszystkie urządzenia używają tego loginu.',
         limits:
-          'Od Gen2, z MQTT. Pierwsza generacja nie jest jeszcze obsługiwana. Urządzenie, które śpi, pojawi się, gdy się obudzi.',
+          'Od Gen2, z MQTT. Pierwsza generacja jest osobnym systemem. Urządzenie, które śpi, pojawi się, gdy się obudzi.',
+      },
+      shelly_gen1: {
+        topic: 'Zostaw „shellies”: urządzenia tej generacji nie znają innego.',
+        sheet:
+          'Na stronie każdego urządzenia: Internet & Security → Advanced – Developer settings → Enable MQTT. Serwer bez mqtt://; tematu bazowego nie wpisuj. Wszystkie urządzenia używają tego loginu.',
+        limits:
+          'Urządzenie pojawia się z tym, co wysyła. MQTT i chmura Shelly wykluczają się. Termostaty nie są przejmowane.',
       },
       home_assistant: {
         topic:
