@@ -40,7 +40,7 @@ export const NotSupported = Type.Object({
       'kind: the station knows no such part',
       'outside: its topics are outside of the trees of this gateway',
       'incomplete: it says too little, or what no device can say',
-      'group: a group whose members are not known',
+      'group: a group whose members have nothing in common, or are not known',
       'elsewhere: it comes through another gateway',
       'no_room, too_large: there is no room for it.',
     ].join('; '),

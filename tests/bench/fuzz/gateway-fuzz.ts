@@ -42,6 +42,12 @@ const devices = [colourLamp, cover, thermostat].map((definition, at) => ({
   ieee_address: `0x00158d000000000${at}`,
   friendly_name: `device ${at}`,
 }));
+const groups = [0, 1].map((at) => ({
+  id: at,
+  friendly_name: `group ${at}`,
+  scenes: [],
+  members: devices.slice(0, at + 1).map(({ ieee_address: address }) => ({ ieee_address: address, endpoint: 1 })),
+}));
 const coordinator = { type: 'Coordinator', ieee_address: '0x00124b0000000001', friendly_name: 'Coordinator' };
 
 const mac = 'A4CF1249A3BC';
@@ -72,6 +78,7 @@ const ofGen1 = (messages: Readonly<Record<string, unknown>>): Record<string, unk
 export const systems: Readonly<Record<DialectName, Readonly<Record<string, unknown>>>> = {
   zigbee2mqtt: {
     'zigbee2mqtt/bridge/devices': [coordinator, ...devices],
+    'zigbee2mqtt/bridge/groups': groups,
     'zigbee2mqtt/bridge/state': { state: 'online' },
     'zigbee2mqtt/bridge/response/device/remove': { data: { id: 'device 1' }, status: 'ok' },
     'zigbee2mqtt/device 0': {
@@ -126,7 +133,10 @@ export const systems: Readonly<Record<DialectName, Readonly<Record<string, unkno
 
 /** What each system must say so that the rest of its messages is of a device that is known. */
 export const announcements: Readonly<Record<DialectName, readonly (readonly [topic: string, body: unknown])[]>> = {
-  zigbee2mqtt: [['zigbee2mqtt/bridge/devices', systems.zigbee2mqtt['zigbee2mqtt/bridge/devices']]],
+  zigbee2mqtt: [
+    ['zigbee2mqtt/bridge/devices', systems.zigbee2mqtt['zigbee2mqtt/bridge/devices']],
+    ['zigbee2mqtt/bridge/groups', groups],
+  ],
   tasmota: Object.entries(systems.tasmota).slice(0, 2),
   shelly: [shellyInfo(), shellyConfig(), shellyStatus].map((result, at) => [
     'shelly/boiler/station/rpc',

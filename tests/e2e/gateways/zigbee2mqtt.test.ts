@@ -27,10 +27,13 @@ for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as
     const sheet = await call<GatewayLoginSheet>(station, 'POST', '/api/gateways', given);
     assert.equal(sheet.isLoginMade, true);
     const login = { username: sheet.login, password: sheet.password };
-    await using bridge = await startZigbee2Mqtt(station.mqttUrl, login, [
-      device(1, 'lamp', colourLamp),
-      device(2, 'button', wallButton),
-    ]);
+    const group = {
+      id: 1,
+      friendly_name: 'all lamps',
+      members: [{ ieee_address: device(1, '', {}).entry.ieee_address }],
+    };
+    const all = [device(1, 'lamp', colourLamp), device(2, 'button', wallButton)];
+    await using bridge = await startZigbee2Mqtt(station.mqttUrl, login, all, [group]);
     const shows = (name: string, is: (one: Device) => boolean): Promise<unknown> =>
       waitFor(`${name} to be shown`, async () => {
         const found = await find(station, name);
@@ -66,6 +69,14 @@ for (const kind of ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as
       await bridge.report('hall/lamp', { brightness: 127 });
     }
     await shows('hall/lamp', ({ state }) => state['brightness'] === 50);
+
+    const lamps = await find(station, 'all lamps');
+    assert.ok(lamps);
+    await call(station, 'POST', `/api/devices/${lamps.id}/command`, { action: 'turn_off' });
+    await shows('all lamps', ({ state }) => state['on'] === false);
+    await shows('hall/lamp', ({ state }) => state['on'] === false);
+    await bridge.removeGroup('all lamps');
+    await waitFor('the group to leave', async () => ((await find(station, 'all lamps')) === undefined ? true : null));
 
     await seesItsTreeAlone(station, login);
     await bridge.remove('button');

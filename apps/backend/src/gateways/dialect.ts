@@ -91,13 +91,17 @@ export type Publish = { topic: string; payload: string };
 
 export type Availability = 'online' | 'offline';
 
-/** `refused`: those of the list that are not taken. */
-export type AnnouncedList = { devices: readonly AnnouncedDevice[]; refused: readonly NotSupported[] };
+/** `isOf`: whether the list is about such a device, by its external id. `refused`: those of it that are not taken. */
+export type AnnouncedList = {
+  devices: readonly AnnouncedDevice[];
+  refused: readonly NotSupported[];
+  isOf: (externalId: string) => boolean;
+};
 
 /** What one message says. */
 export type Said =
-  /** All devices: those that are missing are gone. Null: it is no list. A text that was taken is not read again. */
-  | { kind: 'list'; devices: () => AnnouncedList | null }
+  /** All devices, or all of a kind: those that are missing are gone. Null: it is no list. A text that was taken for it is not read again. */
+  | { kind: 'list'; of: string; devices: () => AnnouncedList | null }
   | { kind: 'device'; device: AnnouncedDevice }
   /** A part of a device, by its external id: what is said of it when no other part came for a moment. */
   | { kind: 'part'; device: string; say: () => readonly Said[] }

@@ -31,8 +31,8 @@ export type KnownGateway = {
   trees: readonly string[];
   state: 'waiting' | Availability;
   heardAt: number | null;
-  /** Of its latest list that was taken; null: the next one is read in any case. */
-  listHash: string | null;
+  /** Of its latest lists that were taken, by what they are of; one that is missing is read in any case. */
+  listHashes: Map<string, string>;
   notSupported: NotSupportedList;
   /** What its dialect remembers. */
   memory: unknown;
@@ -82,7 +82,7 @@ export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
     trees: dialect.trees(placeOf(row)),
     state: 'waiting',
     heardAt: null,
-    listHash: null,
+    listHashes: new Map(),
     notSupported: createNotSupported(),
     memory: dialect.remember(),
     byTopic: new Map(),
@@ -147,7 +147,7 @@ type Message = { text: string; isRetained: boolean };
 function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isRetained }: Message): ForeignReading {
   switch (said.kind) {
     case 'list':
-      return takeList(parts, gateway, text, said.devices);
+      return takeList(parts, gateway, text, said);
     case 'device':
       return announce(parts, gateway, [said.device]);
     case 'part':
@@ -253,7 +253,7 @@ function takeRemoval(
   if (device === undefined) return nothing;
   forgetTopics(gateway, device);
   gateway.asked.delete(externalId);
-  gateway.listHash = null;
+  gateway.listHashes.clear();
   memory.devices.delete(externalId);
   return { messages: [], stored: onRemoved(device) };
 }
@@ -263,22 +263,23 @@ function takeList(
   parts: ReaderParts,
   gateway: KnownGateway,
   text: string,
-  read: Extract<Said, { kind: 'list' }>['devices'],
+  { of, devices: read }: Extract<Said, { kind: 'list' }>,
 ): ForeignReading {
   const listHash = hash('sha256', text);
   // It may be megabytes, and comes again with every connection.
-  if (gateway.listHash === listHash) return nothing;
+  if (gateway.listHashes.get(of) === listHash) return nothing;
   const list = read();
   if (list === null) return nothing;
-  gateway.listHash = listHash;
-  gateway.notSupported.tell('list', list.refused);
+  gateway.listHashes.set(of, listHash);
+  gateway.notSupported.tell(`list ${of}`, list.refused);
   const heard = new Set<string>();
   const devices = list.devices.filter(({ topics }) => {
     const isFree = topics.heard.every((topic) => !heard.has(topic));
     for (const topic of topics.heard) heard.add(topic);
     return isFree;
   });
-  return announce(parts, gateway, devices, missingOf(parts, gateway, devices));
+  const missing = missingOf(parts, gateway, devices).filter(({ externalId }) => list.isOf(externalId));
+  return announce(parts, gateway, devices, missing);
 }
 
 function missingOf(
@@ -328,7 +329,7 @@ function announce(
     } catch (error) {
       // What is not on disk is taken again with the next announcement.
       for (const device of changed) device.saidHash = null;
-      gateway.listHash = null;
+      gateway.listHashes.clear();
       throw error;
     }
     for (const work of after) await work();

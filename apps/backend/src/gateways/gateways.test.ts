@@ -136,6 +136,33 @@ test('a device that its gateway removes leaves; one that is only missing is gone
   assert.equal((await house.find('lamp'))?.origin?.isGone, false);
 });
 
+test('a group is one device, beside its members, and stays when these are announced again', async () => {
+  await using running = await runBackend();
+  const house = await houseOf(running);
+  const members = [{ ieee_address: '0x00158d0001dc126a' }];
+  const group = (name: string) => ({ id: 3, friendly_name: name, members });
+  await using bridge = await startZigbee2Mqtt(house.address, loginOf(house), [lamp(), button()], [group('all')]);
+  await soon(async () => (await house.devices()).length === 3);
+  const all = await house.find('all');
+  assert.ok(all);
+  assert.deepEqual([all.externalId, all.status], ['zigbee2mqtt:group-3', 'online']);
+  assert.equal((await command(house, all, { action: 'turn_on' })).statusCode, 202);
+  await soon(async () => (await house.find('all'))?.state['on'] === true);
+  await soon(async () => (await house.find('lamp'))?.state['on'] === true);
+  await bridge.rename('lamp', 'ceiling');
+  await soon(async () => (await house.find('ceiling')) !== undefined);
+  assert.equal((await house.find('all'))?.origin?.isGone, false);
+  bridge.groups.splice(0, 1, group('both'));
+  await bridge.announce();
+  await soon(async () => (await house.find('both'))?.id === all.id);
+  bridge.groups.push({ id: 4, friendly_name: 'odd', members: [{ ieee_address: '0x00158d0001dc126b' }] });
+  await bridge.announce();
+  await soon(async () => (await house.gateways())[0]?.notSupported.length === 1);
+  assert.deepEqual((await house.gateways())[0]?.notSupported, [{ name: 'odd', reason: 'group', detail: null }]);
+  await bridge.removeGroup('both');
+  await soon(async () => (await house.devices()).length === 2);
+});
+
 test('availability and the last will of the gateway say who is online', async () => {
   await using running = await runBackend();
   const house = await houseOf(running);

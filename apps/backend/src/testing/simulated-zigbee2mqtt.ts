@@ -6,6 +6,9 @@ export type SimulatedZigbeeDevice = {
   state: Record<string, unknown>;
 };
 
+/** A group of it, and its state. */
+export type SimulatedZigbeeGroup = { id: number; friendly_name: string; members: { ieee_address: string }[] };
+
 export type SimulatedZigbee2Mqtt = AsyncDisposable & {
   client: MqttClient;
   /** What was published on the topics of commands. */
@@ -13,12 +16,14 @@ export type SimulatedZigbee2Mqtt = AsyncDisposable & {
   /** Messages on topics that are not of its tree. */
   foreign: string[];
   devices: SimulatedZigbeeDevice[];
+  groups: SimulatedZigbeeGroup[];
   announce(): Promise<void>;
   report(name: string, change: Record<string, unknown>): Promise<void>;
   available(name: string, state: 'online' | 'offline'): Promise<void>;
   /** As a person does it in its own pages. */
   rename(from: string, to: string): Promise<void>;
   remove(name: string): Promise<void>;
+  removeGroup(name: string): Promise<void>;
   /** Its process ends: the broker publishes its last will. */
   crash(): void;
 };
@@ -35,6 +40,7 @@ export async function startZigbee2Mqtt(
   address: string,
   { base = 'zigbee2mqtt', ...login }: { base?: string; username: string; password: string },
   devices: SimulatedZigbeeDevice[],
+  groups: SimulatedZigbeeGroup[] = [],
 ): Promise<SimulatedZigbee2Mqtt> {
   const will = {
     topic: `${base}/bridge/state`,
@@ -50,8 +56,11 @@ export async function startZigbee2Mqtt(
   };
   const find = (name: string): SimulatedZigbeeDevice | undefined =>
     devices.find(({ entry }) => entry.friendly_name === name);
-  const announce = (): Promise<void> =>
-    publish('bridge/devices', [coordinator, ...devices.map(({ entry }) => entry)], true);
+  const announce = async (): Promise<void> => {
+    const announced = groups.map((group) => ({ ...group, scenes: [], description: null }));
+    await publish('bridge/groups', announced, true);
+    await publish('bridge/devices', [coordinator, ...devices.map(({ entry }) => entry)], true);
+  };
   const report = async (name: string, change: Record<string, unknown>): Promise<void> => {
     const device = find(name);
     if (device === undefined) return;
@@ -72,7 +81,15 @@ export async function startZigbee2Mqtt(
     commands.push({ name, payload: body });
     const state = find(name)?.state['state'];
     if (body['state'] === 'TOGGLE') body['state'] = state === 'ON' ? 'OFF' : 'ON';
-    void report(name, body);
+    const group = groups.find(({ friendly_name: own }) => own === name);
+    if (group === undefined) {
+      void report(name, body);
+      return;
+    }
+    void publish(name, body);
+    for (const { entry } of devices)
+      if (group.members.some(({ ieee_address: address }) => address === entry.ieee_address))
+        void report(entry.friendly_name, body);
   });
   client.on('connect', () => void begin());
   await begin();
@@ -81,6 +98,7 @@ export async function startZigbee2Mqtt(
     commands,
     foreign,
     devices,
+    groups,
     announce,
     report,
     available: (name, state) => publish(`${name}/availability`, { state }, true),
@@ -94,6 +112,12 @@ export async function startZigbee2Mqtt(
       if (at >= 0) devices.splice(at, 1);
       await announce();
       await publish('bridge/response/device/remove', { data: { id: name, block: false, force: false }, status: 'ok' });
+    },
+    removeGroup: async (name) => {
+      const at = groups.findIndex(({ friendly_name: own }) => own === name);
+      if (at >= 0) groups.splice(at, 1);
+      await announce();
+      await publish('bridge/response/group/remove', { data: { id: name, force: false }, status: 'ok' });
     },
     crash: () => {
       client.options.reconnectPeriod = 0;

@@ -8,7 +8,7 @@ const base = 'zigbee2mqtt';
 const lamp = describe(announcement({ definition: colourLamp }), base);
 assert.ok(lamp);
 const known = {
-  memory: null,
+  memory: zigbee2mqtt.remember(),
   at: (topic: string) => (lamp.topics.heard.includes(topic) ? [lamp] : []),
   find: (id: string) => (id === lamp.externalId ? lamp : undefined),
 };

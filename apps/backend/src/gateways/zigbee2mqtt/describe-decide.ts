@@ -1,8 +1,10 @@
 import { isForeignName } from '@station/protocol/gateways';
 import type { AnnouncedDevice } from '../dialect.ts';
+import type { Feature } from '../features-decide.ts';
 import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { readExposes } from './exposes-decide.ts';
+import { groupFeatures } from './groups-decide.ts';
 
 /**
  * From one entry of the retained `<base>/bridge/devices` (zigbee2mqtt.io, "MQTT Topics and Messages") to a device of the station: what it says
@@ -10,6 +12,14 @@ import { readExposes } from './exposes-decide.ts';
  */
 
 const isAddress = /^0x[0-9a-f]{16}$/;
+
+/** What its members can be told, when it is in a group. */
+export function memberOf(entry: unknown): { address: string; features: Feature[] } | null {
+  if (!isRecord(entry) || isMisnamed(entry)) return null;
+  const definition = isRecord(entry['definition']) ? entry['definition'] : {};
+  const features = groupFeatures(readExposes(definition['exposes']));
+  return features.length === 0 ? null : { address: textIn(entry, 'ieee_address')?.toLowerCase() ?? '', features };
+}
 
 /** Null: it is no device that takes part, or its interview is not over. */
 export function describe(entry: unknown, base = 'zigbee2mqtt'): AnnouncedDevice | null {

@@ -157,7 +157,7 @@ export const provisioning = {
         topic: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
         sheet: 'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“.',
         limits:
-          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Gruppen und Szenen von Zigbee2MQTT werden nicht übernommen.',
+          'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Szenen von Zigbee2MQTT werden nicht übernommen.',
       },
       tasmota: {
         topic:
@@ -199,7 +199,7 @@ export const provisioning = {
       kind: 'ein Teil, das die Station nicht kennt',
       outside: 'nutzt Topics außerhalb der eigenen dieses Systems',
       incomplete: 'sagt zu wenig über sich oder heißt, wie hier nichts heißen kann',
-      group: 'eine Gruppe, deren Mitglieder nicht bekannt sind',
+      group: 'eine Gruppe, deren Mitglieder nichts gemeinsam haben oder nicht bekannt sind',
       elsewhere: 'kommt schon über ein anderes System',
       no_room: 'kein Platz: Es sind schon zu viele',
       too_large: 'seine Nachricht ist zu groß',

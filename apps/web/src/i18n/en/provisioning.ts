@@ -148,7 +148,7 @@ export const provisioning = {
         topic: 'As in its own settings. Letters, digits, -, _ and /.',
         sheet: 'Enter these values in the settings of Zigbee2MQTT, section “mqtt”.',
         limits:
-          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Groups and scenes of Zigbee2MQTT are not taken over.',
+          'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Scenes of Zigbee2MQTT are not taken over.',
       },
       tasmota: {
         topic: 'Leave “tasmota”: devices announce themselves below it, and use tele, stat and cmnd besides.',
@@ -189,7 +189,7 @@ export const provisioning = {
       kind: 'a part that the station does not know',
       outside: 'uses topics outside of this system’s own',
       incomplete: 'says too little about itself, or has a name that is not possible here',
-      group: 'a group whose members are not known',
+      group: 'a group whose members have nothing in common, or are not known',
       elsewhere: 'comes through another system already',
       no_room: 'no room: there are too many already',
       too_large: 'its message is too large',

@@ -154,7 +154,7 @@ export const provisioning = {
         topic: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
         sheet: 'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”.',
         limits:
-          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Grupy i sceny Zigbee2MQTT nie są przejmowane.',
+          'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Sceny Zigbee2MQTT nie są przejmowane.',
       },
       tasmota: {
         topic:
@@ -200,7 +200,7 @@ export const provisioning = {
       kind: 'część, której stacja nie zna',
       outside: 'używa tematów spoza własnych tego systemu',
       incomplete: 'mówi o sobie za mało albo ma nazwę, która tu nie jest możliwa',
-      group: 'grupa, której członkowie nie są znani',
+      group: 'grupa, której członkowie nie mają nic wspólnego albo nie są znani',
       elsewhere: 'przychodzi już przez inny system',
       no_room: 'brak miejsca: jest ich już za dużo',
       too_large: 'jego wiadomość jest za duża',
