@@ -35,7 +35,10 @@ export async function createHouseTime(folder: string, wallMs: number): Promise<H
       programs.get(socket)?.();
       programs.delete(socket);
     };
-    createInterface({ input: socket }).on('line', () => programs.get(socket)?.());
+    // A program that is killed resets its connection, and the reader of lines tells that as well.
+    createInterface({ input: socket })
+      .on('line', () => programs.get(socket)?.())
+      .on('error', leave);
     socket.on('error', leave).on('close', leave);
   });
   server.listen(join(folder, 'steps.sock'));
