@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
-import type { Behaviour } from '../../rig/small-images.ts';
 import { assertRests, createStory } from '../update/story.ts';
+import { lateReleases } from './late-releases.ts';
 
 // A release that passes its health gate, and turns out bad afterwards. A minute of probation looks every three seconds.
 
 const patienceMs = 120_000;
 
 describe('after its verdict, a release', { timeout: 600_000 }, () => {
-  const late: readonly [string, Behaviour, string][] = [
-    ['crashes again and again', { kind: 'crash-after', seconds: 7 }, 'release_crashes'],
-    ['shows its page no more', { kind: 'unhealthy-after', seconds: 7 }, 'release_page_broken'],
-    ['uses all the memory that it may use', { kind: 'fill-memory-after', seconds: 7 }, 'release_out_of_memory'],
-  ];
-  for (const [name, behaviour, code] of late) {
+  for (const [name, behaviour, code] of lateReleases) {
     test(`that ${name} goes back by itself with AUTO_UPDATE`, async () => {
       await using story = await createStory({ env: { AUTO_UPDATE: 'true', PROBATION_MINUTES: '1' } });
       const { rig, agent } = story;
