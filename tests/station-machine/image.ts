@@ -100,23 +100,29 @@ WantedBy=sysinit.target
 
 async function configure(rootfs: string, keyring: string): Promise<void> {
   const inside = (path: string): string => join(rootfs, path);
-  await run('chroot', [rootfs, 'passwd', '-d', 'root']);
+  await configureSystem(rootfs);
+  await run('cp', [keyring, inside('usr/share/keyrings/station-mirror.gpg')]);
+  for (const name of ['etc/resolv.conf', 'etc/apt/sources.list']) await rm(inside(name), { force: true });
+  await rm(inside('etc/apt/sources.list.d'), { recursive: true, force: true });
+  await mkdir(inside('etc/apt/sources.list.d'));
+}
+
+/** What a Debian needs to boot as a station machine. @param root its root folder, just unpacked. */
+export async function configureSystem(root: string): Promise<void> {
+  const inside = (path: string): string => join(root, path);
+  await run('chroot', [root, 'passwd', '-d', 'root']);
   await writeFile(inside('etc/hostname'), 'debian\n');
   await run('chmod', ['644', inside('etc/hostname')]);
   await writeFile(inside('etc/hosts'), '127.0.0.1 localhost\n127.0.1.1 debian\n');
   await writeFile(inside('etc/fstab'), '');
   await writeFile(inside('etc/machine-id'), 'c0ffee00c0ffee00c0ffee00c0ffee01\n');
   await writeFile(inside('etc/locale.conf'), 'LANG=C.UTF-8\n');
-  await run('cp', [keyring, inside('usr/share/keyrings/station-mirror.gpg')]);
   // The journal survives a power cut, so that a test can read what came before it.
   await mkdir(inside('var/log/journal'), { recursive: true });
   const units = inside('etc/systemd/system');
   for (const unit of maskedUnits) await link('/dev/null', join(units, unit));
   await writeFile(join(units, 'station-machine-cgroups.service'), cgroupUnit);
   await link('../station-machine-cgroups.service', join(units, 'sysinit.target.wants/station-machine-cgroups.service'));
-  for (const name of ['etc/resolv.conf', 'etc/apt/sources.list']) await rm(inside(name), { force: true });
-  await rm(inside('etc/apt/sources.list.d'), { recursive: true, force: true });
-  await mkdir(inside('etc/apt/sources.list.d'));
 }
 
 async function link(target: string, path: string): Promise<void> {
@@ -125,7 +131,8 @@ async function link(target: string, path: string): Promise<void> {
   await symlink(target, path);
 }
 
-async function makeDisk(folder: string, path: string): Promise<void> {
+/** Makes a root disk of a folder. */
+export async function makeDisk(folder: string, path: string): Promise<void> {
   await writeFile(path, '');
   await truncate(path, diskBytes);
   await run('mke2fs', ['-q', '-F', '-t', 'ext4', '-m0', '-E', 'lazy_itable_init=1', '-d', folder, path]);

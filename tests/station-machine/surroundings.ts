@@ -49,16 +49,8 @@ type Place = { network: Network; registry: Registry; mirrorUrl: string };
 
 /** Gives the system on a disk its address and package sources. Everything else is as Debian leaves it. */
 async function settle(root: string, { network, registry, mirrorUrl }: Place): Promise<void> {
-  const write = (path: string, lines: readonly string[]): Promise<void> =>
-    writeFile(join(root, path), lines.map((line) => `${line}\n`).join(''));
-  await write('etc/network/interfaces', [
-    'auto lo',
-    'iface lo inet loopback',
-    'auto eth0',
-    'iface eth0 inet static',
-    `  address ${network.machine}/24`,
-    `  gateway ${network.host}`,
-  ]);
+  const write = (path: string, lines: readonly string[]): Promise<void> => writeLines(join(root, path), lines);
+  await giveAddress(root, network);
   await write('etc/resolv.conf', [`nameserver ${network.host}`]);
   await write('etc/apt/sources.list', [
     `deb [signed-by=/usr/share/keyrings/station-mirror.gpg] ${mirrorUrl}/debian ${suite} main`,
@@ -67,3 +59,18 @@ async function settle(root: string, { network, registry, mirrorUrl }: Place): Pr
   await mkdir(join(root, 'etc/docker'), { recursive: true });
   await write('etc/docker/daemon.json', [JSON.stringify({ 'insecure-registries': [registry.address] })]);
 }
+
+/** Gives the system on a disk its address on the network. */
+export async function giveAddress(root: string, network: Network): Promise<void> {
+  await writeLines(join(root, 'etc/network/interfaces'), [
+    'auto lo',
+    'iface lo inet loopback',
+    'auto eth0',
+    'iface eth0 inet static',
+    `  address ${network.machine}/24`,
+    `  gateway ${network.host}`,
+  ]);
+}
+
+const writeLines = (path: string, lines: readonly string[]): Promise<void> =>
+  writeFile(path, lines.map((line) => `${line}\n`).join(''));

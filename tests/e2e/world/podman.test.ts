@@ -1,38 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { exists } from '@station/kit/durable-files';
-import { cacheFolder, debianSource, needPackages } from '../../rig/debian.ts';
-import { run, tryRun } from '../../rig/program.ts';
+import { needPackages } from '../../rig/debian.ts';
+import { podmanRoot } from '../../rig/podman.ts';
+import { tryRun } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 
 const installer = join(import.meta.dirname, '../../../deploy/install.sh');
-
-/** A small Debian with its Podman, made once. */
-async function podmanRoot(suite: string, packages: readonly string[]): Promise<string> {
-  const folder = join(cacheFolder, `podman-${suite}`);
-  if (await exists(folder)) return folder;
-  await mkdir(cacheFolder, { recursive: true });
-  const work = await mkdtemp(`${folder}-`);
-  try {
-    await run('mmdebstrap', [
-      '--mode=root',
-      '--variant=apt',
-      `--include=${['podman', ...packages].join(',')}`,
-      '--aptopt=Acquire::Retries "3"',
-      '--skip=check/empty',
-      suite,
-      join(work, 'root'),
-      await debianSource(suite, work),
-    ]);
-    for (const name of ['proc', 'sys', 'dev', 'run', 'tmp']) await mkdir(join(work, 'root', name), { recursive: true });
-    await rename(join(work, 'root'), folder);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-  return folder;
-}
 
 type Scene = {
   root: string;
@@ -71,7 +46,7 @@ async function assertRefused(scene: Scene, expected: RegExp): Promise<void> {
   assert.equal(stdout.trim(), '[1/9] Checks', 'nothing was written');
 }
 
-before(() => needPackages(['mmdebstrap', 'docker.io', 'iproute2']));
+before(() => needPackages(['docker.io', 'iproute2']));
 
 describe('install.sh refuses Podman in place of Docker, before it changes anything:', () => {
   const bookworm = () => podmanRoot('bookworm', ['podman-docker']);
