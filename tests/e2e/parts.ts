@@ -59,7 +59,7 @@ export const parts: readonly Part[] = [
   part('backend/restarts', `${backend}/mqtt`, `${backend}/store`, `${backend}/history`, `${backend}/devices`),
   part('update/interrupted', `${agent}/stack`),
   inOwnNetwork(part('web/household', web, `${backend}/people`, `${backend}/http`)),
-  part('bad-releases/more', `${agent}/stack`, 'deploy/frontend'),
+  part('bad-releases/more', `${agent}/stack`, 'deploy/frontend', `${web}/src/app`),
   part('bad-releases/foreign', `${agent}/stack`),
   part('bad-releases/probation', `${agent}/stack`),
   gate(part('bad-releases/people', `${agent}/stack`, 'deploy/proxy')),

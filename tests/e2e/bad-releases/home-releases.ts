@@ -41,7 +41,7 @@ export const goodOfHome: readonly GoodRelease[] = [
 ];
 
 const start = 'assets/start-*.js';
-const later = 'assets/automations-page-*.js';
+const later = 'assets/automations-place-*.js';
 const page = 'release_page_broken';
 const never = 'setInterval(() => undefined, 1e6); await new Promise(() => undefined);';
 
@@ -60,7 +60,7 @@ export const moreBadOfHome: readonly BadRelease[] = [
     'has a later script that was cut off',
     () => ({ frontend: withContent(later, 'export default {') }),
     page,
-    /automations-page.* cannot start/,
+    /automations-place.* cannot start/,
   ],
   [
     'has a first script with an error',
@@ -82,7 +82,7 @@ export const moreBadOfHome: readonly BadRelease[] = [
       },
     }),
     page,
-    /automations-page.* is missing/,
+    /automations-place.* is missing/,
   ],
   [
     'has a web server that fails',
