@@ -187,7 +187,7 @@ function announced({ component, id }: { component: string; id: string }, config:
     component,
     id: slugOf(id),
     label,
-    config,
+    config: Object.fromEntries(Object.entries(config).filter(([key]) => !told.includes(key))),
     about: {
       externalId: `home_assistant:${addressOf(own)}`,
       name: plainText(textIn(device, 'name') ?? label ?? own, longestName) ?? id.slice(0, longestName),
@@ -196,6 +196,20 @@ function announced({ component, id }: { component: string; id: string }, config:
     },
   };
 }
+
+/** Read already, or of no use here: what is kept of a message is small without it. */
+const told: readonly string[] = [
+  '~',
+  'device',
+  'origin',
+  'o',
+  'name',
+  'icon',
+  'ic',
+  'object_id',
+  'obj_id',
+  'unique_id',
+];
 
 const slugOf = (id: string): string =>
   id
