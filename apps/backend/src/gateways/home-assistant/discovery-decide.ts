@@ -14,9 +14,9 @@ import type {
 import { isRecord, numberFrom } from '../foreign-values-decide.ts';
 import { parsed, readValues } from '../payloads-decide.ts';
 import { isWithin } from '../trees-decide.ts';
-import { wordOf } from './discovery-components-decide.ts';
 import { describeDiscovered, refusalOf } from './discovery-device-decide.ts';
 import { type Announced, readDiscovery, readDiscoveryTopic } from './discovery-message-decide.ts';
+import { wordOf } from './discovery-values-decide.ts';
 
 /**
  * Devices that announce themselves as Home Assistant takes it: ESPHome and many others. Each component comes by itself and says on which topics its

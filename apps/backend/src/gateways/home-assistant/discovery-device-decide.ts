@@ -4,8 +4,9 @@ import { actionFeature, type Feature, isKey } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
 import { isWithin } from '../trees-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
-import { type Drawn, drawComponent, familyOf, type Trigger } from './discovery-components-decide.ts';
+import { drawComponent, familyOf } from './discovery-components-decide.ts';
 import { type Announced, presencesOf, templatePath } from './discovery-message-decide.ts';
+import type { Drawn, Trigger } from './discovery-values-decide.ts';
 
 /** Null: it is taken. @param trees those that the station may read and publish in. */
 export function refusalOf(announced: Announced, trees: readonly string[]): NotSupported | null {
