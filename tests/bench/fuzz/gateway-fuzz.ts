@@ -23,6 +23,7 @@ import {
 } from '@station/backend/gateways/tasmota/testing/tasmota-announcements';
 import {
   espHomeMessages,
+  thermostat as discoveredThermostat,
   wholeDevice,
   zigbeeMessages,
 } from '@station/backend/gateways/home-assistant/testing/discovery-announcements';
@@ -123,7 +124,12 @@ export const systems: Readonly<Record<DialectName, Readonly<Record<string, unkno
     }),
   },
   home_assistant: {
-    ...discovered({ ...espHomeMessages(), ...zigbeeMessages, 'device/plug-1/config': wholeDevice }),
+    ...discovered({
+      ...espHomeMessages(),
+      ...zigbeeMessages,
+      'climate/hall/heating/config': discoveredThermostat,
+      'device/plug-1/config': wholeDevice,
+    }),
     'home_assistant/kitchen/light/ceiling/state': { state: 'ON', brightness: 128, color: { r: 1, g: 2, b: 3 } },
     'home_assistant/kitchen/event/doorbell/state': { event_type: 'press' },
     'home_assistant/kitchen/status': 'online',

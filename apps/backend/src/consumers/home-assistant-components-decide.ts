@@ -221,8 +221,12 @@ const climateActions: Readonly<Record<string, string>> = {
   heating: 'heating',
   cool: 'cooling',
   cooling: 'cooling',
+  fan: 'fan',
   fan_only: 'fan',
   dry: 'drying',
+  drying: 'drying',
+  preheating: 'preheating',
+  defrosting: 'defrosting',
 };
 
 /** `state_closed: 'CLOSE'`: the first word of the device for each. */

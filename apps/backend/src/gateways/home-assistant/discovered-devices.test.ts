@@ -45,12 +45,12 @@ test('an ESPHome is one device: added with its values, switched, pressed, rename
   const [gateway] = await read<Gateway[]>('/api/gateways');
   assert.deepEqual([gateway?.state, gateway?.devices], ['online', 1]);
   // What cannot be taken is said, until it can.
-  const climate = { name: 'Heating', dev: { ids: kitchen.mac, name: 'Cellar' } };
-  const topic = 'homeassistant/climate/kitchen/heating/config';
+  const siren = { name: 'Heating', dev: { ids: kitchen.mac, name: 'Cellar' } };
+  const topic = 'homeassistant/siren/kitchen/heating/config';
   const refusals = async () => (await read<Gateway[]>('/api/gateways'))[0]?.notSupported;
-  await node.client.publishAsync(topic, JSON.stringify(climate), { qos: 1, retain: true });
+  await node.client.publishAsync(topic, JSON.stringify(siren), { qos: 1, retain: true });
   await until('it is not supported', async () => ((await refusals())?.length ?? 0) > 0);
-  assert.deepEqual(await refusals(), [{ name: 'Cellar: Heating', reason: 'kind', detail: 'climate' }]);
+  assert.deepEqual(await refusals(), [{ name: 'Cellar: Heating', reason: 'kind', detail: 'siren' }]);
   await node.client.publishAsync(topic, '', { qos: 1, retain: true });
   await until('nothing is left out', async () => (await refusals())?.length === 0);
   await node.remove();

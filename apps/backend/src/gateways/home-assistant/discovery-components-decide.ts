@@ -1,6 +1,7 @@
 import { ownValue } from '@station/protocol/own-value';
 import { featureOf, type Group } from '../features-decide.ts';
 import { textIn } from '../foreign-values-decide.ts';
+import { climate } from './discovery-climate-decide.ts';
 import { light } from './discovery-lights-decide.ts';
 import { type Announced, templatePath } from './discovery-message-decide.ts';
 import {
@@ -205,6 +206,7 @@ const components: Readonly<Record<string, Draw>> = {
   fan,
   lock,
   cover,
+  climate,
   number,
   select,
   text,
@@ -221,6 +223,6 @@ const mainKinds: readonly string[] = ['light', 'switch', 'fan'];
 
 /** What shares its keys with others of its kind, so that each needs an end; null: it has a key of its own. */
 export function familyOf({ component, config }: Announced): string | null {
-  if (component === 'lock' || component === 'cover') return component;
+  if (['lock', 'cover', 'climate'].includes(component)) return component;
   return mainKinds.includes(component) ? (categoryOf(config) ?? 'main') : null;
 }

@@ -5,7 +5,7 @@ import { commandPayload } from '../payloads-decide.ts';
 import { takenWell } from '../testing/announced.ts';
 import { homeAssistant } from './discovery-decide.ts';
 import { templatePath } from './discovery-message-decide.ts';
-import { espHomeMessages, wholeDevice, zigbeeMessages } from './testing/discovery-announcements.ts';
+import { espHomeMessages, thermostat, wholeDevice, zigbeeMessages } from './testing/discovery-announcements.ts';
 
 const place = { base: 'esphome', discovery: 'homeassistant' };
 
@@ -296,7 +296,7 @@ test('what computes, is elsewhere, or is of no known kind is not taken', () => {
     ['sensor', { ...sensor, availability_topic: 'other/status' }, 'outside', 'other/status'],
     ['switch', { ...sensor, cmd_t: '$CONTROL/dynamic-security/v1' }, 'outside', '$CONTROL/dynamic-security/v1'],
     ['switch', { ...sensor, cmd_t: 'station/s/device/x/command' }, 'outside', 'station/s/device/x/command'],
-    ['climate', sensor, 'kind', 'climate'],
+    ['siren', sensor, 'kind', 'siren'],
     ['constructor', sensor, 'kind', 'constructor'],
     ['sensor', { device: { ids: 'x' } }, 'incomplete', 'sensor'],
   ];
@@ -351,4 +351,51 @@ test('what is kept of announcements and of messages is bounded', () => {
   assert.deepEqual(reasonOf('long', { ...sensor, name: 'x'.repeat(70_000) }), ['too_large']);
   assert.deepEqual(reasonOf('odd', '{'), ['incomplete']);
   assert.deepEqual(reasonOf('more', { ...sensor, device: { ids: 'one-more' } }).at(-1), 'no_room');
+});
+
+describe('a thermostat', () => {
+  const at = (end: string): string => `esphome/hall/climate/heating/${end}`;
+  const topic = 'climate/hall/heating/config';
+
+  test('has its target, its temperature, a mode and what it does', () => {
+    const station = gateway();
+    const heating = station.all({ [topic]: thermostat });
+    assert.deepEqual(keysOf(heating), [
+      'occupied_heating_setpoint',
+      'local_temperature',
+      'system_mode',
+      'running_state',
+      'preset',
+    ]);
+    const [target] = heating.words.capabilities;
+    assert.deepEqual([target?.['unit'], target?.['min'], target?.['max']], ['°C', 5, 30]);
+    assert.deepEqual(stateIn(station.hear(at('target_temperature/state'), '21.5')), {
+      occupied_heating_setpoint: 21.5,
+    });
+    assert.deepEqual(stateIn(station.hear(at('mode/state'), 'heat')), { system_mode: 'heat' });
+    assert.deepEqual(stateIn(station.hear(at('action/state'), 'idle')), { running_state: 'idle' });
+    assert.deepEqual(written(heating, { action: 'set_occupied_heating_setpoint', occupied_heating_setpoint: 20 }), [
+      [at('target_temperature/command'), '20'],
+    ]);
+    assert.deepEqual(written(heating, { action: 'set_system_mode', system_mode: 'cool' }), [
+      [at('mode/command'), 'cool'],
+    ]);
+    assert.equal(heating.words.icon, 'heater');
+  });
+
+  test('with two targets heats to one and cools to the other', () => {
+    const { temp_cmd_t: _cmd, temp_stat_t: _stat, ...rest } = thermostat;
+    const two = {
+      ...rest,
+      temp_lo_cmd_t: at('low/command'),
+      temp_lo_stat_t: at('low/state'),
+      temp_hi_cmd_t: at('high/command'),
+      temp_hi_stat_t: at('high/state'),
+    };
+    const heating = gateway().all({ [topic]: two });
+    assert.deepEqual(keysOf(heating).slice(0, 2), ['occupied_heating_setpoint', 'occupied_cooling_setpoint']);
+    assert.deepEqual(written(heating, { action: 'set_occupied_cooling_setpoint', occupied_cooling_setpoint: 26 }), [
+      [at('high/command'), '26'],
+    ]);
+  });
 });

@@ -75,14 +75,17 @@ export function describeDiscovered(components: readonly Announced[], base: strin
   };
 }
 
+/** One that is alone in such a family has the usual words. */
+const aloneFamilies: readonly string[] = ['main', 'lock', 'cover', 'climate'];
+
 function drawAll(components: readonly Announced[]): { features: Feature[]; triggers: Trigger[] } {
   const families = components.map(familyOf);
   const found = new Map<string, Feature>();
   const triggers: Trigger[] = [];
   for (const [at, component] of components.entries()) {
     const family = families[at] ?? null;
-    const isAlone = family === 'main' || family === 'lock' || family === 'cover';
-    const end = isAlone && families.filter((one) => one === family).length === 1 ? '' : `_${component.id}`;
+    const mayBeAlone = family !== null && aloneFamilies.includes(family);
+    const end = mayBeAlone && families.filter((one) => one === family).length === 1 ? '' : `_${component.id}`;
     const drawn = drawComponent(component, family === null ? '' : end);
     for (const feature of drawn?.features ?? []) add(found, feature, component.component);
     triggers.push(...(drawn?.triggers ?? []));

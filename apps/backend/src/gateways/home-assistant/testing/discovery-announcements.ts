@@ -208,3 +208,23 @@ export const wholeDevice: Message = {
     gone: { p: 'sensor' },
   },
 };
+
+/** A thermostat of an ESPHome. */
+export const thermostat = {
+  name: 'Heating',
+  dev: { ids: 'a4cf1249a3bd', name: 'Hall' },
+  curr_temp_t: 'esphome/hall/climate/heating/current_temperature/state',
+  temp_cmd_t: 'esphome/hall/climate/heating/target_temperature/command',
+  temp_stat_t: 'esphome/hall/climate/heating/target_temperature/state',
+  mode_cmd_t: 'esphome/hall/climate/heating/mode/command',
+  mode_stat_t: 'esphome/hall/climate/heating/mode/state',
+  modes: ['off', 'heat', 'cool'],
+  act_t: 'esphome/hall/climate/heating/action/state',
+  pr_mode_cmd_t: 'esphome/hall/climate/heating/preset/command',
+  pr_mode_stat_t: 'esphome/hall/climate/heating/preset/state',
+  pr_modes: ['eco', 'comfort'],
+  min_temp: 5,
+  max_temp: 30,
+  temp_step: 0.5,
+  temp_unit: 'C',
+};
