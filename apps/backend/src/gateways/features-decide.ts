@@ -41,13 +41,12 @@ const plain = {
   category: null,
 } as const;
 
-/** A value, and what is announced about it besides. */
-export const featureOf = (property: Property, more: Partial<Feature> = {}): Feature => ({
-  ...plain,
-  name: property.key,
-  ...more,
-  property,
-});
+/** A value, and what is announced about it besides. A range that is none is left out. */
+export function featureOf(property: Property, more: Partial<Feature> = {}): Feature {
+  const feature = { ...plain, name: property.key, ...more, property };
+  const { min, max } = feature;
+  return min === null || max === null || min < max ? feature : { ...feature, min: null, max: null };
+}
 
 /** Values of an enum that a type may name (contracts, section 8a). */
 export const maxValues = 64;

@@ -369,6 +369,8 @@ describe('a thermostat', () => {
     ]);
     const [target] = heating.words.capabilities;
     assert.deepEqual([target?.['unit'], target?.['min'], target?.['max']], ['°C', 5, 30]);
+    const odd = gateway().all({ [topic]: { ...thermostat, min_temp: 30, max_temp: 30 } });
+    assert.deepEqual([odd.words.capabilities[0]?.['min'], odd.words.capabilities[0]?.['max']], [undefined, undefined]);
     assert.deepEqual(stateIn(station.hear(at('target_temperature/state'), '21.5')), {
       occupied_heating_setpoint: 21.5,
     });

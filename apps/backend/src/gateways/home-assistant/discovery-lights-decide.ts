@@ -42,8 +42,7 @@ function miredsOf(config: Values): Pick<Feature, 'unit' | 'min' | 'max'> {
   const isKelvin = ownValue(config, 'color_temp_kelvin') === true;
   const min = numberIn(config, isKelvin ? 'min_kelvin' : 'min_mireds');
   const max = numberIn(config, isKelvin ? 'max_kelvin' : 'max_mireds');
-  const isRange = min === null || max === null || min < max;
-  return { unit: isKelvin ? 'K' : 'mired', min: isRange ? min : null, max: isRange ? max : null };
+  return { unit: isKelvin ? 'K' : 'mired', min, max };
 }
 
 /** Parts of a colour, by the mode that has them. */
