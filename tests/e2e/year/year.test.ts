@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isoTime } from '@station/kit/clock';
+import type { Status } from '@station/protocol/agent-api';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { AutomationSummary } from '@station/protocol/automations';
 import type { BackupView } from '@station/protocol/backup-api';
@@ -126,10 +127,13 @@ async function release(story: Story, { behaviour, newKey, cutIn }: Entry & { kin
   const { house, releases } = story;
   if (newKey) house.publisher.rotateKey();
   const version = await house.publisher.release(behaviour);
+  // The error itself is gone with the next check that finds nothing wrong.
+  const outcome = (status: Status | null) =>
+    status?.history.find(({ kind, to }) => kind === 'update' && to === version);
   const isOver = async (): Promise<boolean> => {
     const status = await house.status();
     if (status?.operation !== null) return false;
-    return behaviour === 'good' ? status.currentVersion === version : status.lastError !== null;
+    return behaviour === 'good' ? status.currentVersion === version : outcome(status)?.result === 'rolled_back';
   };
   if (cutIn !== null) {
     const isThere = async (): Promise<boolean> => (await house.status())?.operation?.phase === cutIn;
@@ -140,11 +144,12 @@ async function release(story: Story, { behaviour, newKey, cutIn }: Entry & { kin
   }
   for (let waited = 0; waited < 2 * dayMs && !(await isOver()); waited += 10 * minute) await house.live(10 * minute);
   const status = await house.status();
-  story.say(`release ${version} (${behaviour}): ${status?.currentVersion}, ${status?.lastError?.code ?? 'no error'}`);
+  const { result = 'not tried', code = null } = outcome(status) ?? {};
+  story.say(`release ${version} (${behaviour}): ${result} ${code ?? ''}`);
   if (behaviour === 'good') releases.wanted = version;
   else {
     releases.bad += 1;
-    if (status?.lastError !== null && status?.currentVersion === releases.wanted) releases.rolledBack += 1;
+    if (result === 'rolled_back') releases.rolledBack += 1;
   }
   if (status?.currentVersion !== releases.wanted)
     fault(story, `release ${version}: the station runs ${status?.currentVersion}`);
