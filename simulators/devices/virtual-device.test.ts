@@ -76,6 +76,14 @@ test('starts the commanded image, reports it, and keeps it', async () => {
   assert.equal(device.firmwareVersion(), '1.1.0');
 });
 
+test('the latest of two power cuts says when it comes back', async () => {
+  await using scene = await createScene();
+  const { device } = scene;
+  device.powerLoss(1_000_000_000);
+  device.powerLoss(0);
+  await settled(device, 2);
+});
+
 test('boots the previous image after a power cut before the handshake is answered', async () => {
   await using scene = await createScene();
   const { device } = scene;

@@ -88,6 +88,7 @@ type Device = {
   counts: VirtualDevice['counts'];
   timers: Timers;
   isAccepted: boolean;
+  powerLosses: number;
   /** Answers `unknown_device` in a row. */
   refusals: number;
 };
@@ -163,6 +164,7 @@ function createDevice(options: VirtualDeviceOptions): Device {
     counts: Object.assign(connection.counts, { commands: 0, boots: 0, refusals: 0 }),
     timers: createTimers(),
     isAccepted: false,
+    powerLosses: 0,
     refusals: 0,
   };
   return device;
@@ -289,8 +291,12 @@ function stop(device: Device): Promise<void> {
   return device.connection.close();
 }
 
+/** The latest one counts, also while one before still disconnects. */
 function powerLoss(device: Device, offMs = defaultOutageMs): void {
-  void disconnect(device).then(() => device.timers.schedule('power', offMs, () => boot(device)));
+  const loss = (device.powerLosses += 1);
+  void disconnect(device).then(() => {
+    if (loss === device.powerLosses) device.timers.schedule('power', offMs, () => boot(device));
+  });
 }
 
 function fallAsleep(device: Device): void {
