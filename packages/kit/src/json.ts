@@ -21,3 +21,9 @@ export function parseObject(text: string): Record<string, unknown> | null {
   const value = parseJson(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
 }
+
+/** @returns a number, also of its text; null for any other value, such as an empty text or `nan`. */
+export function numberFrom(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}

@@ -195,16 +195,21 @@ test('the colour of a lamp and the temperature of its white are part of it in ot
     assert.equal(asZigbee.read('z/Blind/set', JSON.stringify({ color: wrong })), null);
 });
 
-test('the white of a lamp is in kelvins or mireds, as others count', () => {
+test('the white of a lamp is in mireds for every other system', () => {
   const status = { 'cct:0': { id: 0, output: true, brightness: 40, ct: 4000 } };
   const type = typeOf(describeShelly('shelly/lamp', { info: shellyInfo(), config: {}, status }));
-  const [lamp = {}] = Object.values(componentsOf(type)).filter(({ platform }) => platform === 'light');
-  assert.deepEqual(
-    [lamp['color_temp_kelvin'], lamp['min_kelvin'], lamp['max_kelvin'], lamp['min_mireds']],
-    [true, 2700, 6500, undefined],
-  );
-  const asZigbee = zigbee2mqtt.draw(houseWith(type), 'z');
   const key = type.capabilities.find(({ unit }) => unit === 'K')?.key ?? '';
+  const [lamp = {}] = Object.values(componentsOf(type)).filter(({ platform }) => platform === 'light');
+  assert.deepEqual([lamp['min_mireds'], lamp['max_mireds'], lamp['color_temp_kelvin']], [154, 370, undefined]);
+  const inHome = homeAssistant.draw(houseWith(type), 'homeassistant');
+  const told = JSON.parse(inHome.state('one', { [key]: 4000 })?.payload ?? '{}') as Record<string, unknown>;
+  assert.equal(told[key], 250);
+  const topic = String(lamp['color_temp_command_topic']);
+  const [ofHome] = inHome.read(topic, '200') ?? [];
+  assert.deepEqual(ofHome?.kind === 'command' ? Object.values(ofHome.params) : [], [5000]);
+  for (const wrong of ['0', '-1', 'warm', '']) assert.equal(inHome.read(topic, wrong), null, wrong);
+
+  const asZigbee = zigbee2mqtt.draw(houseWith(type), 'z');
   const shown = JSON.parse(asZigbee.state('one', { [key]: 4000 })?.payload ?? '{}') as Record<string, unknown>;
   assert.equal(shown['color_temp'], 250);
   const [asked] = asZigbee.read('z/Blind/set', '{"color_temp":200}') ?? [];

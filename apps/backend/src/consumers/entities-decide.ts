@@ -1,3 +1,4 @@
+import { numberFrom } from '@station/kit/json';
 import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
 
@@ -250,9 +251,36 @@ export const coverState = (word: unknown): CoverState | null =>
 
 /** A number as a parameter; null: it is none. */
 export function numberFor({ action, parameter, isWhole }: Setting, value: unknown): Call | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number)) return null;
-  return { action, params: { [parameter]: isWhole ? Math.round(number) : number } };
+  const number = numberFrom(value);
+  return number === null ? null : { action, params: { [parameter]: isWhole ? Math.round(number) : number } };
+}
+
+const perMegakelvin = 1_000_000;
+
+/** The temperature of a white in mireds, a million by kelvins, which every program of both dialects counts in. */
+export function inMireds({ capability, set }: Settable): {
+  capability: Capability;
+  shownAs: (value: unknown) => number | null;
+  callFor: (value: unknown) => Call | null;
+} {
+  if (capability.unit !== 'K')
+    return {
+      capability,
+      shownAs: (value) => (typeof value === 'number' ? value : null),
+      callFor: (value) => numberFor(set, value),
+    };
+  const { min = 0, max = 0, ...rest } = capability;
+  const turned = (value: number): number | null => (value > 0 ? Math.round(perMegakelvin / value) : null);
+  return {
+    capability: {
+      ...rest,
+      unit: 'mired',
+      ...(max > 0 && { min: Math.ceil(perMegakelvin / max) }),
+      ...(min > 0 && { max: Math.floor(perMegakelvin / min) }),
+    },
+    shownAs: (value) => (typeof value === 'number' ? turned(value) : null),
+    callFor: (value) => numberFor(set, turned(numberFrom(value) ?? 0)),
+  };
 }
 
 /** What people read: the English name, or the key in words. */

@@ -8,6 +8,7 @@ import {
   colourCall,
   coverState,
   type Entity,
+  inMireds,
   inWords,
   labelOf,
   numberFor,
@@ -157,8 +158,9 @@ function lightBody(
     [`${name}_command_topic`]: commandTopic(key),
     [`${name}_value_template`]: valueOf(key),
   });
-  for (const { capability, set } of [dimmer, white].filter((one) => one !== null))
-    slots.push({ slot: slotOf(capability.key), write: (payload) => numberFor(set, payload) });
+  if (dimmer !== null)
+    slots.push({ slot: slotOf(dimmer.capability.key), write: (payload) => numberFor(dimmer.set, payload) });
+  if (white !== null) slots.push({ slot: slotOf(white.capability.key), write: inMireds(white).callFor });
   if (colour !== null)
     slots.push({ slot: slotOf(colourKey(colour)), write: (payload) => colourCall(colour, payload.split(',')) });
   const config = {
@@ -166,20 +168,16 @@ function lightBody(
       ...about('brightness', dimmer.capability.key),
       brightness_scale: dimmer.capability.max ?? 100,
     }),
-    ...(white !== null && { ...about('color_temp', white.capability.key), ...whiteRange(white.capability) }),
+    ...(white !== null && { ...about('color_temp', white.capability.key), ...whiteRange(inMireds(white).capability) }),
     ...(colour !== null && about(colour.mode, colourKey(colour))),
   };
   return { config, slots };
 }
 
-function whiteRange({ unit, min, max }: Capability): Config {
-  const [least, most] = unit === 'K' ? ['min_kelvin', 'max_kelvin'] : ['min_mireds', 'max_mireds'];
-  return {
-    ...(unit === 'K' && { color_temp_kelvin: true }),
-    ...(min !== undefined && { [least]: Math.ceil(min) }),
-    ...(max !== undefined && { [most]: Math.floor(max) }),
-  };
-}
+const whiteRange = ({ min, max }: Capability): Config => ({
+  ...(min !== undefined && { min_mireds: Math.ceil(min) }),
+  ...(max !== undefined && { max_mireds: Math.floor(max) }),
+});
 
 function climateBody(
   { target, current, mode, action }: Extract<Entity, { kind: 'climate' }>['climate'],
@@ -292,7 +290,8 @@ function lightValues({ dimmer, white, colour }: Extract<Entity, { kind: 'light' 
   const values: [string, unknown][] = [];
   // 0 changes no brightness.
   if (dimmer !== null) values.push([dimmer.capability.key, number(dimmer.capability) ?? 0]);
-  if (white !== null) values.push([white.capability.key, number(white.capability) ?? '']);
+  if (white !== null)
+    values.push([white.capability.key, inMireds(white).shownAs(ownValue(state, white.capability.key)) ?? '']);
   if (colour !== null) {
     const parts = colour.parts.map(({ capability }) => number(capability));
     values.push([colourKey(colour), parts.includes(null) ? '' : parts.join(',')]);

@@ -1,3 +1,4 @@
+import { numberFrom } from '@station/kit/json';
 import type { Capability } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
 import type { State } from '../core/device-state.ts';
@@ -7,6 +8,7 @@ import {
   colourCall,
   coverState,
   type Entity,
+  inMireds,
   labelOf,
   numberFor,
   type Setting,
@@ -152,11 +154,6 @@ function lightValues(
   ].filter((one) => one !== null);
 }
 
-const numberIn = (value: unknown): number | null => {
-  const number = typeof value === 'boolean' || value === null || value === '' ? NaN : Number(value);
-  return Number.isFinite(number) ? number : null;
-};
-
 function brightness({ capability: level, set }: Settable, property: string): Exposed {
   const least = level.min ?? 0;
   const span = (level.max ?? 100) - least;
@@ -172,30 +169,16 @@ function brightness({ capability: level, set }: Settable, property: string): Exp
   const shownAs = (value: unknown): unknown =>
     typeof value === 'number' ? Math.round(((value - least) / span) * fullBrightness) : null;
   const write = (value: unknown): Call | null => {
-    const number = numberIn(value);
+    const number = numberFrom(value);
     return number === null ? null : numberFor(set, Math.round(least + (number / fullBrightness) * span));
   };
   return { expose: feature, properties: [{ property, read: reading(level, shownAs), write }] };
 }
 
-const perMegakelvin = 1_000_000;
-
-/** Zigbee counts in mireds: a million by kelvins. */
-function whiteTemperature({ capability, set }: Settable, property: string): Exposed {
-  if (capability.unit !== 'K') return numeric(capability, set, property, 'color_temp');
-  const mireds = (kelvin: unknown): number | null =>
-    typeof kelvin === 'number' && kelvin > 0 ? Math.round(perMegakelvin / kelvin) : null;
-  const { min, max, ...rest } = capability;
-  const limits = {
-    ...(max !== undefined && max > 0 && { min: Math.ceil(perMegakelvin / max) }),
-    ...(min !== undefined && min > 0 && { max: Math.floor(perMegakelvin / min) }),
-  };
-  const { expose: feature } = numeric({ ...rest, ...limits, unit: 'mired' }, set, property, 'color_temp');
-  const write = (value: unknown): Call | null => {
-    const number = numberIn(value);
-    return number === null || number <= 0 ? null : numberFor(set, Math.round(perMegakelvin / number));
-  };
-  return { expose: feature, properties: [{ property, read: reading(capability, mireds), write }] };
+function whiteTemperature(white: Settable, property: string): Exposed {
+  const { capability, shownAs, callFor } = inMireds(white);
+  const { expose: feature } = numeric(capability, white.set, property, 'color_temp');
+  return { expose: feature, properties: [{ property, read: reading(capability, shownAs), write: callFor }] };
 }
 
 const colourNames = { hs: ['hue', 'saturation'], xy: ['x', 'y'], rgb: ['r', 'g', 'b'] } as const;

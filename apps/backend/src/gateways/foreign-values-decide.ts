@@ -7,16 +7,14 @@ export type Values = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The value at a path of names; undefined: there is none. */
+export const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, name) => (isRecord(inner) ? ownValue(inner, name) : undefined), value);
+
 /** The text under a key; null for any other value, and for an empty text. */
 export function textIn(values: Values, key: string): string | null {
   const value = ownValue(values, key);
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A number, also as a text; null: it is none, such as an empty text or `nan`. */
-export function numberFrom(value: unknown): number | null {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
 /** Characters that a name must not have: control characters, and those that turn the text around them. */

@@ -1,5 +1,5 @@
+import { numberFrom } from '@station/kit/json';
 import type { NotSupported, Refusal } from '@station/protocol/gateways';
-import { ownValue } from '@station/protocol/own-value';
 import type {
   Availability,
   Dialect,
@@ -11,7 +11,7 @@ import type {
   Property,
   Said,
 } from '../dialect.ts';
-import { isRecord, numberFrom } from '../foreign-values-decide.ts';
+import { isRecord, valueAt } from '../foreign-values-decide.ts';
 import { parsed, readValues } from '../payloads-decide.ts';
 import { isWithin } from '../trees-decide.ts';
 import { describeDiscovered, refusalOf } from './discovery-device-decide.ts';
@@ -193,13 +193,10 @@ function presenceSaid({ offline }: Memory, device: DialectDevice, topic: string,
 }
 
 function availabilityOf({ path, online, offline }: Presence, text: string): Availability | null {
-  const word = path.length === 0 ? text : wordOf(valueIn(parsed(text), path));
+  const word = path.length === 0 ? text : wordOf(valueAt(parsed(text), path));
   if (word === offline) return 'offline';
   return word === online ? 'online' : null;
 }
-
-const valueIn = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((inner, name) => (isRecord(inner) ? ownValue(inner, name) : undefined), value);
 
 function reportSaid(device: DialectDevice, topic: string, text: string): Said[] {
   let body: unknown;
@@ -207,7 +204,7 @@ function reportSaid(device: DialectDevice, topic: string, text: string): Said[] 
     if (property.path[0] !== topic) return undefined;
     if (property.path.length === 1) return understood(property, text);
     body ??= parsed(text);
-    const value = valueIn(body, property.path.slice(1));
+    const value = valueAt(body, property.path.slice(1));
     return value === undefined ? undefined : understood(property, value);
   });
   return Object.keys(report.state).length === 0 ? [] : [{ kind: 'report', device, report }];

@@ -1,7 +1,8 @@
+import { numberFrom } from '@station/kit/json';
 import { ownValue } from '@station/protocol/own-value';
 import type { AnnouncedDevice, Property } from '../dialect.ts';
 import { actionFeature, type Feature, featureOf, isKey } from '../features-decide.ts';
-import { isRecord, numberFrom, plainText, textIn, type Values } from '../foreign-values-decide.ts';
+import { plainText, textIn, valueAt, type Values } from '../foreign-values-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { type Gen1Value, gen1Values, presses } from './gen1-values-decide.ts';
 
@@ -26,14 +27,11 @@ export function placesIn(end: string, payload: unknown, text: string): string[] 
   if (isPress.test(end)) return [end];
   return (valuesAt(end) ?? []).flatMap((value) => {
     const path = pathOf(end, value);
-    if (value.at !== undefined) return valueIn(payload, value.at) === undefined ? [] : [path.join('\n')];
+    if (value.at !== undefined) return valueAt(payload, value.at) === undefined ? [] : [path.join('\n')];
     // A blind that was not calibrated has no position.
     return value.word === 'position' && !(Number(text) >= 0) ? [] : [path.join('\n')];
   });
 }
-
-const valueIn = (payload: unknown, at: readonly string[]): unknown =>
-  at.reduce<unknown>((inner, name) => (isRecord(inner) ? ownValue(inner, name) : undefined), payload);
 
 /**
  * Null: its announcement says too little.
@@ -138,7 +136,7 @@ function pressesOf(places: ReadonlySet<string>): Property[] {
 export function readAt({ path, kind }: Property, end: string, payload: unknown, text: string): unknown {
   const [own, ...at] = path;
   if (own !== end) return undefined;
-  const value = at.length === 0 ? text : valueIn(payload, at);
+  const value = at.length === 0 ? text : valueAt(payload, at);
   if (value === undefined || typeof value === 'object') return value;
   if (kind !== 'number') return typeof value === 'string' ? value : JSON.stringify(value);
   const number = numberFrom(value);

@@ -1,7 +1,7 @@
 import { ownValue } from '@station/protocol/own-value';
 import type { AnnouncedDevice, Property } from '../dialect.ts';
 import { actionFeature, type Feature, featureOf, isKey } from '../features-decide.ts';
-import { isRecord, plainText, textIn, type Values } from '../foreign-values-decide.ts';
+import { isRecord, plainText, textIn, type Values, valueAt } from '../foreign-values-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { components, type ComponentValue } from './shelly-components-decide.ts';
 
@@ -128,7 +128,7 @@ function addValue(
   status: Values,
 ): void {
   const { at, word, set, kind = 'number', isUnreported = false } = value;
-  const current = at.reduce<unknown>((values, key) => (isRecord(values) ? ownValue(values, key) : undefined), status);
+  const current = valueAt(status, at);
   if (!isUnreported && !isOfKind(current, kind)) return;
   const usual = `${word}${end}`;
   const key = found.has(usual) ? [name, ...at].join('.') : usual;
