@@ -1,96 +1,31 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Refusal } from '@station/protocol/gateways';
 import { maxGatewayPayloadBytes, maxPayloadBytes } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignReading, GatewayMessage } from '../core/foreign-devices-port.ts';
-import type {
-  AnnouncedDevice,
-  Availability,
-  DevicePlan,
-  Dialect,
-  DialectDevice,
-  Place,
-  Publish,
-  Said,
-} from './dialect.ts';
-import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
-import { createNotSupported, type NotSupportedList } from './not-supported.ts';
+import type { Availability, DialectDevice, Publish, Said } from './dialect.ts';
+import { announce, type AnnouncementParts, takeList, takeRemoval } from './gateway-announcements.ts';
+import {
+  gatewayOf,
+  heartbeat,
+  isOnline,
+  type KnownGateway,
+  maxDevices,
+  nothing,
+  ownDevice,
+  placeOf,
+  statusesOf,
+} from './gateway-memory.ts';
 import { isWithin } from './trees-decide.ts';
 
-/** A device that a gateway has announced, as it is known now. */
-export type KnownDevice = KeptDevice & {
-  availability: Availability | null;
-  /** Of its words, in this run; null: it said nothing yet. */
-  saidHash: string | null;
-};
-
-/** A gateway, as it is known now. */
-export type KnownGateway = {
-  row: GatewayRow;
-  dialect: Dialect;
-  trees: readonly string[];
-  state: 'waiting' | Availability;
-  heardAt: number | null;
-  /** Of its latest lists that were taken, by what they are of; one that is missing is read in any case. */
-  listHashes: Map<string, string>;
-  notSupported: NotSupportedList;
-  /** What its dialect remembers. */
-  memory: unknown;
-  /** Devices by what they are heard on. One that is gone is among them until another one has its topic. */
-  byTopic: Map<string, KnownDevice[]>;
-  /** When each question was asked, by device and reason. */
-  asked: Map<string, Map<string, number>>;
-};
-
-export type GatewayMemory = {
-  gateways: Map<string, KnownGateway>;
-  /** By external id. */
-  devices: Map<string, KnownDevice>;
-  /** By their hash: a hundred devices of one model need the memory of one. */
-  plans: Map<string, DevicePlan>;
-};
-
-type ReaderParts = {
-  memory: GatewayMemory;
-  store: Pick<GatewayStore, 'save'>;
-  /** Runs one change of the database after the other; never rejects. */
-  write: (work: () => Promise<void>) => Promise<void>;
-  /** The gateway calls it so now, or says that it is of another type. */
-  onChanged: (device: KnownDevice, before: string, words: AnnouncedDevice['words']) => Promise<void>;
-  /** A person removed it at its gateway. */
-  onRemoved: (device: KnownDevice) => Promise<void>;
+type ReaderParts = AnnouncementParts & {
   /** Asks a device of a gateway; the answer is a message. */
   ask: (question: Publish) => void;
   /** Reads it when nothing more came under this key for a moment. */
   soon: (key: string, read: () => ForeignReading) => void;
-  clock: Pick<Clock, 'now'>;
 };
 
-const nothing: ForeignReading = { messages: [], stored: null };
-
-const maxDevices = 500;
-/** Devices that one message can be a report of. */
-const maxSharing = 8;
 const maxQuestions = 16;
 /** A question may be lost: it is asked again, when its reason comes again after this time. */
 const askAgainMs = 60_000;
-
-export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
-  return {
-    row,
-    dialect,
-    trees: dialect.trees(placeOf(row)),
-    state: 'waiting',
-    heardAt: null,
-    listHashes: new Map(),
-    notSupported: createNotSupported(),
-    memory: dialect.remember(),
-    byTopic: new Map(),
-    asked: new Map(),
-  };
-}
-
-const placeOf = ({ base_topic: base, discovery_prefix: discovery }: GatewayRow): Place => ({ base, discovery });
 
 /** From messages of gateways to messages of their devices. */
 export function createGatewayReader(parts: ReaderParts): (message: GatewayMessage) => ForeignReading {
@@ -115,16 +50,6 @@ export function createGatewayReader(parts: ReaderParts): (message: GatewayMessag
     if (!isRetained && said.length > 0) heardNow(gateway, clock);
     return joined(said.map((one) => take(parts, gateway, one, { text, isRetained })));
   };
-}
-
-function gatewayOf({ gateways }: GatewayMemory, topic: string): KnownGateway | null {
-  for (const gateway of gateways.values()) if (isWithin(gateway.trees, topic)) return gateway;
-  return null;
-}
-
-function ownDevice({ devices }: GatewayMemory, { row }: KnownGateway, externalId: string): KnownDevice | undefined {
-  const device = devices.get(externalId);
-  return device?.gatewayId === row.id ? device : undefined;
 }
 
 function heardNow(gateway: KnownGateway, { now }: Pick<Clock, 'now'>): void {
@@ -177,24 +102,6 @@ const takeParts = (parts: ReaderParts, gateway: KnownGateway, said: readonly Sai
     ? joined(said.map((one) => take(parts, gateway, one, { text: '', isRetained: true })))
     : nothing;
 
-const heartbeat = ({ externalId }: KnownDevice, status: Availability): DeviceMessage => ({
-  externalId,
-  end: 'heartbeat',
-  body: { status },
-});
-
-/** Whether a device is online, by all that its gateway says. */
-function isOnline({ state, dialect }: KnownGateway, device: KnownDevice): boolean {
-  const isGatewayThere = dialect.isEachForItself || state !== 'offline';
-  return isGatewayThere && device.availability !== 'offline' && device.goneAt === null;
-}
-
-/** The status of each of its devices. */
-export const statusesOf = ({ devices }: GatewayMemory, gateway: KnownGateway): DeviceMessage[] =>
-  [...devices.values()]
-    .filter(({ gatewayId }) => gatewayId === gateway.row.id)
-    .map((device) => heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline'));
-
 function takeAvailability(
   { memory }: ReaderParts,
   gateway: KnownGateway,
@@ -242,161 +149,4 @@ function askOnce(
   if (!isDue || !hasRoom || !isWithin(trees, publish.topic)) return;
   asked.set(device, known.set(reason, clock.now()));
   ask(publish);
-}
-
-function takeRemoval(
-  { memory, onRemoved }: ReaderParts,
-  gateway: KnownGateway,
-  { externalId }: DialectDevice,
-): ForeignReading {
-  const device = ownDevice(memory, gateway, externalId);
-  if (device === undefined) return nothing;
-  forgetTopics(gateway, device);
-  gateway.asked.delete(externalId);
-  gateway.listHashes.clear();
-  memory.devices.delete(externalId);
-  return { messages: [], stored: onRemoved(device) };
-}
-
-/** A list of all devices: new ones are added, those that are missing are gone. */
-function takeList(
-  parts: ReaderParts,
-  gateway: KnownGateway,
-  text: string,
-  { of, devices: read }: Extract<Said, { kind: 'list' }>,
-): ForeignReading {
-  const listHash = hash('sha256', text);
-  // It may be megabytes, and comes again with every connection.
-  if (gateway.listHashes.get(of) === listHash) return nothing;
-  const list = read();
-  if (list === null) return nothing;
-  gateway.listHashes.set(of, listHash);
-  gateway.notSupported.tell(`list ${of}`, list.refused);
-  const heard = new Set<string>();
-  const devices = list.devices.filter(({ topics }) => {
-    const isFree = topics.heard.every((topic) => !heard.has(topic));
-    for (const topic of topics.heard) heard.add(topic);
-    return isFree;
-  });
-  const missing = missingOf(parts, gateway, devices).filter(({ externalId }) => list.isOf(externalId));
-  return announce(parts, gateway, devices, missing);
-}
-
-function missingOf(
-  { memory }: ReaderParts,
-  { row }: KnownGateway,
-  announced: readonly AnnouncedDevice[],
-): KnownDevice[] {
-  const ids = new Set(announced.map(({ externalId }) => externalId));
-  return [...memory.devices.values()].filter(
-    ({ gatewayId, externalId, goneAt }) => gatewayId === row.id && goneAt === null && !ids.has(externalId),
-  );
-}
-
-/** Takes what is new of these devices. @param missing they are gone. */
-function announce(
-  parts: ReaderParts,
-  gateway: KnownGateway,
-  announced: readonly AnnouncedDevice[],
-  missing: readonly KnownDevice[] = [],
-): ForeignReading {
-  const { memory, store, write, clock } = parts;
-  const messages: DeviceMessage[] = [];
-  const changed: KnownDevice[] = [];
-  const after: (() => Promise<void>)[] = [];
-  for (const found of announced) {
-    const known = memory.devices.get(found.externalId);
-    const before = known?.name ?? found.name;
-    const refusal = refusalOf(memory, gateway, known);
-    const entry = refusal === null ? [] : [{ name: found.name, reason: refusal, detail: null }];
-    gateway.notSupported.tell(`device ${found.externalId}`, entry);
-    const device = refusal === null ? renewed(memory, gateway, found, known) : null;
-    if (device === null) continue;
-    changed.push(device);
-    if (known !== undefined) after.push(() => parts.onChanged(device, before, found.words));
-    messages.push({ externalId: device.externalId, end: 'handshake', body: found.words });
-    if (!isOnline(gateway, device)) messages.push(heartbeat(device, 'offline'));
-  }
-  for (const device of missing) {
-    device.goneAt = clock.now();
-    changed.push(device);
-    messages.push(heartbeat(device, 'offline'));
-  }
-  if (changed.length === 0) return nothing;
-  const storing = async (): Promise<void> => {
-    try {
-      await store.save(changed);
-    } catch (error) {
-      // What is not on disk is taken again with the next announcement.
-      for (const device of changed) device.saidHash = null;
-      gateway.listHashes.clear();
-      throw error;
-    }
-    for (const work of after) await work();
-  };
-  return { messages, stored: write(storing) };
-}
-
-/** A device of another gateway, which still has it, stays there. */
-function refusalOf({ devices }: GatewayMemory, { row }: KnownGateway, known: KnownDevice | undefined): Refusal | null {
-  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null ? null : 'elsewhere';
-  let count = 0;
-  for (const { gatewayId } of devices.values()) if (gatewayId === row.id) count += 1;
-  return count < maxDevices ? null : 'no_room';
-}
-
-/** Null: it has said all of it before. */
-function renewed(
-  memory: GatewayMemory,
-  gateway: KnownGateway,
-  { externalId, name, topics, words, plan }: AnnouncedDevice,
-  known: KnownDevice | undefined,
-): KnownDevice | null {
-  const saidHash = hash('sha256', JSON.stringify([name, topics, words, plan]));
-  if (known !== undefined && known.saidHash === saidHash && known.goneAt === null) return null;
-  if (known !== undefined) forgetTopics(gateway, known);
-  const fresh = { externalId, wasAdded: false, availability: null };
-  const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, topics, plan, goneAt: null, saidHash }, {
-    gatewayId: gateway.row.id,
-    name,
-    topics,
-    plan: shared(memory, plan),
-    goneAt: null,
-    saidHash,
-  });
-  memory.devices.set(externalId, device);
-  hearOf(gateway, device);
-  return device;
-}
-
-/** From now on a message on its topics is of this device. */
-export function hearOf({ byTopic }: KnownGateway, device: KnownDevice): void {
-  for (const topic of device.topics.heard) {
-    const others = (byTopic.get(topic) ?? []).filter(({ goneAt }) => goneAt === null);
-    if (others.length < maxSharing) byTopic.set(topic, [...others, device]);
-  }
-}
-
-function forgetTopics({ byTopic }: KnownGateway, device: KnownDevice): void {
-  for (const topic of device.topics.heard) {
-    const others = (byTopic.get(topic) ?? []).filter((one) => one !== device);
-    if (others.length > 0) byTopic.set(topic, others);
-    else byTopic.delete(topic);
-  }
-}
-
-/** Plans that no device has any more are forgotten when there are so many more of them. */
-const spare = 64;
-
-/** The plan of this text that is known already. */
-export function shared({ plans, devices }: GatewayMemory, plan: DevicePlan): DevicePlan {
-  const hashOf = (one: DevicePlan): string => hash('sha256', JSON.stringify(one));
-  if (plans.size > devices.size + spare) {
-    plans.clear();
-    for (const device of devices.values()) plans.set(hashOf(device.plan), device.plan);
-  }
-  const key = hashOf(plan);
-  const known = plans.get(key) ?? plan;
-  plans.set(key, known);
-  return known;
 }

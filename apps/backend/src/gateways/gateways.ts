@@ -14,7 +14,6 @@ import type { Platform } from '../platform/module.ts';
 import type { AnnouncedDevice, Dialect, Place } from './dialect.ts';
 import { dialectOf } from './dialects.ts';
 import {
-  createGatewayReader,
   type GatewayMemory,
   hearOf,
   type KnownDevice,
@@ -22,7 +21,8 @@ import {
   newGateway,
   shared,
   statusesOf,
-} from './gateway-reader.ts';
+} from './gateway-memory.ts';
+import { createGatewayReader } from './gateway-reader.ts';
 import type { GatewayStore, KeptDevice } from './gateway-store.ts';
 import { createSoon, type Soon } from './soon.ts';
 import { commandPayload } from './payloads-decide.ts';

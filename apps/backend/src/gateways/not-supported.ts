@@ -31,6 +31,10 @@ export function createNotSupported(): NotSupportedList {
         })),
       );
     },
-    all: () => [...sources.values()].flat(),
+    // Many values of one device can be refused for one reason, each with a message of its own.
+    all: () => {
+      const unique = new Map([...sources.values()].flat().map((entry) => [JSON.stringify(entry), entry]));
+      return [...unique.values()];
+    },
   };
 }

@@ -1,0 +1,158 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import type { Refusal } from '@station/protocol/gateways';
+import type { DeviceMessage, ForeignReading } from '../core/foreign-devices-port.ts';
+import type { AnnouncedDevice, DialectDevice, Said } from './dialect.ts';
+import {
+  forgetTopics,
+  type GatewayMemory,
+  hearOf,
+  heartbeat,
+  isOnline,
+  type KnownDevice,
+  type KnownGateway,
+  maxDevices,
+  nothing,
+  ownDevice,
+  shared,
+} from './gateway-memory.ts';
+import type { GatewayStore } from './gateway-store.ts';
+
+/** What changes which devices a gateway has. */
+export type AnnouncementParts = {
+  memory: GatewayMemory;
+  store: Pick<GatewayStore, 'save'>;
+  /** Runs one change of the database after the other; never rejects. */
+  write: (work: () => Promise<void>) => Promise<void>;
+  /** The gateway calls it so now, or says that it is of another type. */
+  onChanged: (device: KnownDevice, before: string, words: AnnouncedDevice['words']) => Promise<void>;
+  /** A person removed it at its gateway. */
+  onRemoved: (device: KnownDevice) => Promise<void>;
+  clock: Pick<Clock, 'now'>;
+};
+
+/** A person removed this device at its gateway. */
+export function takeRemoval(
+  { memory, onRemoved }: AnnouncementParts,
+  gateway: KnownGateway,
+  { externalId }: DialectDevice,
+): ForeignReading {
+  const device = ownDevice(memory, gateway, externalId);
+  if (device === undefined) return nothing;
+  forgetTopics(gateway, device);
+  gateway.asked.delete(externalId);
+  gateway.listHashes.clear();
+  memory.devices.delete(externalId);
+  return { messages: [], stored: onRemoved(device) };
+}
+
+/** A list of all devices: new ones are added, those that are missing are gone. */
+export function takeList(
+  parts: AnnouncementParts,
+  gateway: KnownGateway,
+  text: string,
+  { of, devices: read }: Extract<Said, { kind: 'list' }>,
+): ForeignReading {
+  const listHash = hash('sha256', text);
+  // It may be megabytes, and comes again with every connection.
+  if (gateway.listHashes.get(of) === listHash) return nothing;
+  const list = read();
+  if (list === null) return nothing;
+  gateway.listHashes.set(of, listHash);
+  gateway.notSupported.tell(`list ${of}`, list.refused);
+  const heard = new Set<string>();
+  const devices = list.devices.filter(({ topics }) => {
+    const isFree = topics.heard.every((topic) => !heard.has(topic));
+    for (const topic of topics.heard) heard.add(topic);
+    return isFree;
+  });
+  const missing = missingOf(parts, gateway, devices).filter(({ externalId }) => list.isOf(externalId));
+  return announce(parts, gateway, devices, missing);
+}
+
+function missingOf(
+  { memory }: AnnouncementParts,
+  { row }: KnownGateway,
+  announced: readonly AnnouncedDevice[],
+): KnownDevice[] {
+  const ids = new Set(announced.map(({ externalId }) => externalId));
+  return [...memory.devices.values()].filter(
+    ({ gatewayId, externalId, goneAt }) => gatewayId === row.id && goneAt === null && !ids.has(externalId),
+  );
+}
+
+/** Takes what is new of these devices. @param missing they are gone. */
+export function announce(
+  parts: AnnouncementParts,
+  gateway: KnownGateway,
+  announced: readonly AnnouncedDevice[],
+  missing: readonly KnownDevice[] = [],
+): ForeignReading {
+  const { memory, store, write, clock } = parts;
+  const messages: DeviceMessage[] = [];
+  const changed: KnownDevice[] = [];
+  const after: (() => Promise<void>)[] = [];
+  for (const found of announced) {
+    const known = memory.devices.get(found.externalId);
+    const before = known?.name ?? found.name;
+    const refusal = refusalOf(memory, gateway, known);
+    const entry = refusal === null ? [] : [{ name: found.name, reason: refusal, detail: null }];
+    gateway.notSupported.tell(`device ${found.externalId}`, entry);
+    const device = refusal === null ? renewed(memory, gateway, found, known) : null;
+    if (device === null) continue;
+    changed.push(device);
+    if (known !== undefined) after.push(() => parts.onChanged(device, before, found.words));
+    messages.push({ externalId: device.externalId, end: 'handshake', body: found.words });
+    if (!isOnline(gateway, device)) messages.push(heartbeat(device, 'offline'));
+  }
+  for (const device of missing) {
+    device.goneAt = clock.now();
+    changed.push(device);
+    messages.push(heartbeat(device, 'offline'));
+  }
+  if (changed.length === 0) return nothing;
+  const storing = async (): Promise<void> => {
+    try {
+      await store.save(changed);
+    } catch (error) {
+      // What is not on disk is taken again with the next announcement.
+      for (const device of changed) device.saidHash = null;
+      gateway.listHashes.clear();
+      throw error;
+    }
+    for (const work of after) await work();
+  };
+  return { messages, stored: write(storing) };
+}
+
+/** A device of another gateway, which still has it, stays there. */
+function refusalOf({ devices }: GatewayMemory, { row }: KnownGateway, known: KnownDevice | undefined): Refusal | null {
+  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null ? null : 'elsewhere';
+  let count = 0;
+  for (const { gatewayId } of devices.values()) if (gatewayId === row.id) count += 1;
+  return count < maxDevices ? null : 'no_room';
+}
+
+/** Null: it has said all of it before. */
+function renewed(
+  memory: GatewayMemory,
+  gateway: KnownGateway,
+  { externalId, name, topics, words, plan }: AnnouncedDevice,
+  known: KnownDevice | undefined,
+): KnownDevice | null {
+  const saidHash = hash('sha256', JSON.stringify([name, topics, words, plan]));
+  if (known !== undefined && known.saidHash === saidHash && known.goneAt === null) return null;
+  if (known !== undefined) forgetTopics(gateway, known);
+  const fresh = { externalId, wasAdded: false, availability: null };
+  const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, topics, plan, goneAt: null, saidHash }, {
+    gatewayId: gateway.row.id,
+    name,
+    topics,
+    plan: shared(memory, plan),
+    goneAt: null,
+    saidHash,
+  });
+  memory.devices.set(externalId, device);
+  hearOf(gateway, device);
+  return device;
+}

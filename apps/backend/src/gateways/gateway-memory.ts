@@ -1,0 +1,130 @@
+import { hash } from 'node:crypto';
+import type { DeviceMessage, ForeignReading } from '../core/foreign-devices-port.ts';
+import type { Availability, DevicePlan, Dialect, Place } from './dialect.ts';
+import type { GatewayRow, KeptDevice } from './gateway-store.ts';
+import { createNotSupported, type NotSupportedList } from './not-supported.ts';
+import { isWithin } from './trees-decide.ts';
+
+/** What is known of gateways and of their devices: which message is of which. */
+
+/** A device that a gateway has announced, as it is known now. */
+export type KnownDevice = KeptDevice & {
+  availability: Availability | null;
+  /** Of its words, in this run; null: it said nothing yet. */
+  saidHash: string | null;
+};
+
+/** A gateway, as it is known now. */
+export type KnownGateway = {
+  row: GatewayRow;
+  dialect: Dialect;
+  trees: readonly string[];
+  state: 'waiting' | Availability;
+  heardAt: number | null;
+  /** Of its latest lists that were taken, by what they are of; one that is missing is read in any case. */
+  listHashes: Map<string, string>;
+  notSupported: NotSupportedList;
+  /** What its dialect remembers. */
+  memory: unknown;
+  /** Devices by what they are heard on. One that is gone is among them until another one has its topic. */
+  byTopic: Map<string, KnownDevice[]>;
+  /** When each question was asked, by device and reason. */
+  asked: Map<string, Map<string, number>>;
+};
+
+export type GatewayMemory = {
+  gateways: Map<string, KnownGateway>;
+  /** By external id. */
+  devices: Map<string, KnownDevice>;
+  /** By their hash: a hundred devices of one model need the memory of one. */
+  plans: Map<string, DevicePlan>;
+};
+
+export const nothing: ForeignReading = { messages: [], stored: null };
+
+/** Devices of one gateway. */
+export const maxDevices = 500;
+/** Devices that one message can be a report of. */
+const maxSharing = 8;
+
+export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
+  return {
+    row,
+    dialect,
+    trees: dialect.trees(placeOf(row)),
+    state: 'waiting',
+    heardAt: null,
+    listHashes: new Map(),
+    notSupported: createNotSupported(),
+    memory: dialect.remember(),
+    byTopic: new Map(),
+    asked: new Map(),
+  };
+}
+
+export const placeOf = ({ base_topic: base, discovery_prefix: discovery }: GatewayRow): Place => ({ base, discovery });
+
+export function gatewayOf({ gateways }: GatewayMemory, topic: string): KnownGateway | null {
+  for (const gateway of gateways.values()) if (isWithin(gateway.trees, topic)) return gateway;
+  return null;
+}
+
+export function ownDevice(
+  { devices }: GatewayMemory,
+  { row }: KnownGateway,
+  externalId: string,
+): KnownDevice | undefined {
+  const device = devices.get(externalId);
+  return device?.gatewayId === row.id ? device : undefined;
+}
+
+export const heartbeat = ({ externalId }: KnownDevice, status: Availability): DeviceMessage => ({
+  externalId,
+  end: 'heartbeat',
+  body: { status },
+});
+
+/** Whether a device is online, by all that its gateway says. */
+export function isOnline({ state, dialect }: KnownGateway, device: KnownDevice): boolean {
+  const isGatewayThere = dialect.isEachForItself || state !== 'offline';
+  return isGatewayThere && device.availability !== 'offline' && device.goneAt === null;
+}
+
+/** The status of each of its devices. */
+export const statusesOf = ({ devices }: GatewayMemory, gateway: KnownGateway): DeviceMessage[] =>
+  [...devices.values()]
+    .filter(({ gatewayId }) => gatewayId === gateway.row.id)
+    .map((device) => heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline'));
+
+/** From now on a message on its topics is of this device. */
+export function hearOf({ byTopic }: KnownGateway, device: KnownDevice): void {
+  for (const topic of device.topics.heard) {
+    const others = (byTopic.get(topic) ?? []).filter(({ goneAt }) => goneAt === null);
+    if (others.length < maxSharing) byTopic.set(topic, [...others, device]);
+  }
+}
+
+/** A message on its topics is no longer of this device. */
+export function forgetTopics({ byTopic }: KnownGateway, device: KnownDevice): void {
+  for (const topic of device.topics.heard) {
+    const others = (byTopic.get(topic) ?? []).filter((one) => one !== device);
+    if (others.length > 0) byTopic.set(topic, others);
+    else byTopic.delete(topic);
+  }
+}
+
+/** Plans that no device has any more are forgotten when there are so many more of them. */
+const spare = 64;
+
+/** The plan of this text that is known already. */
+export function shared({ plans, devices }: GatewayMemory, plan: DevicePlan): DevicePlan {
+  const hashOf = (one: DevicePlan): string => hash('sha256', JSON.stringify(one));
+  if (plans.size > devices.size + spare) {
+    plans.clear();
+    for (const device of devices.values()) plans.set(hashOf(device.plan), device.plan);
+  }
+  const key = hashOf(plan);
+  const known = plans.get(key) ?? plan;
+  plans.set(key, known);
+  return known;
+}
