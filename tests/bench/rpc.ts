@@ -2,23 +2,20 @@
  * `npm run bench -- rpc`
  *
  * Measures how fast a station answers its cloud: calls per second over loopback, and the slowest hundredth of them. It
- * is compared with two well-known libraries, in turns within one run. npm fetches both libraries into a temporary
- * folder.
+ * is compared with two well-known libraries, in turns within one run.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { findFreePort } from '@station/kit/free-port';
-import { run } from '../rig/program.ts';
+import { installPackages } from '../rig/npm-packages.ts';
 import { median, percentile } from './load/statistics.ts';
 import { makeCalls, type Call, type Library } from './rpc/ends.ts';
 
 const ours: Library = 'cloud calls station';
 const theirs: Library[] = ['jayson', 'rpc-websockets'];
 const libraries = [ours, ...theirs];
-const versions = ['jayson@5.0.0', 'rpc-websockets@10.0.1'];
+const versions = { jayson: '5.0.0', 'rpc-websockets': '10.0.1' };
 const rounds = 21;
 const callsARound = 15_000;
 const atOnce = 32;
@@ -41,27 +38,8 @@ async function round(call: Call): Promise<Figures> {
   return { perSecond: (callsARound / (performance.now() - began)) * 1000, p99Ms: percentile(times, 99) };
 }
 
-async function fetchPeers(folder: string): Promise<void> {
-  const npm = join(dirname(process.execPath), 'npm');
-  const args = [
-    'install',
-    '--prefix',
-    folder,
-    '--omit=optional',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    ...versions,
-  ];
-  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)) as Record<
-    string,
-    string
-  >;
-  await run('npm', args, { env }).catch(() => run(npm, args, { env }));
-}
-
-async function measure(folder: string): Promise<boolean> {
-  await fetchPeers(folder);
+async function measure(): Promise<boolean> {
+  const folder = await installPackages(versions);
   const children: ChildProcess[] = [];
   const calls = new Map<Library, Call>();
   for (const library of libraries) {
@@ -99,10 +77,5 @@ async function measure(folder: string): Promise<boolean> {
   return ok;
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'station-rpc-'));
-try {
-  process.exitCode = (await measure(folder)) ? 0 : 1;
-} finally {
-  await rm(folder, { recursive: true, force: true });
-}
+process.exitCode = (await measure()) ? 0 : 1;
 process.exit();

@@ -79,6 +79,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('web/devices', web, `${backend}/devices`)),
   inOwnNetwork(part('web/history', web, `${backend}/devices`, `${backend}/store`, `${backend}/history`)),
   part('consumers/home-assistant', `${backend}/consumers`, `${backend}/mqtt`),
+  part('consumers/iobroker', `${backend}/consumers`),
   part('consumers/node-red', `${backend}/consumers`),
   inOwnNetwork(part('web/find', web)),
   inOwnNetwork(part('web/clock', web, `${agent}/clock`, `${backend}/system`)),

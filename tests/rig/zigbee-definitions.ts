@@ -1,9 +1,7 @@
-import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { exists } from '@station/kit/durable-files';
-import { cacheFolder, tell } from './debian.ts';
-import { run } from './program.ts';
+import { installPackages } from './npm-packages.ts';
 
 /** What a Zigbee2MQTT of this release announces of each device that it knows: the `definition` of `bridge/devices`. */
 export type ZigbeeDefinition = { model: string; vendor: string; description: string; exposes: readonly unknown[] };
@@ -15,7 +13,7 @@ type Converters = { prepareDefinition(definition: unknown): ZigbeeDefinition & {
 
 /** Fetches the library once, into the cache, without its programs for radios. Reading it takes some ten seconds. */
 export async function readZigbeeDefinitions(): Promise<ZigbeeDefinition[]> {
-  const folder = await fetchLibrary();
+  const folder = await installPackages({ [library]: version });
   const load = createRequire(join(folder, 'package.json')) as (name: string) => unknown;
   const { prepareDefinition } = load(library) as Converters;
   const devices = join(folder, 'node_modules', library, 'dist/devices');
@@ -38,23 +36,4 @@ function announced({
       ? (exposes as (device: object, options: object) => unknown)({ isDummyDevice: true }, {})
       : exposes;
   return { model, vendor, description, exposes: JSON.parse(JSON.stringify(given)) as unknown[] };
-}
-
-async function fetchLibrary(): Promise<string> {
-  await mkdir(cacheFolder, { recursive: true });
-  const folder = join(cacheFolder, `${library}-${version}`);
-  if (await exists(folder)) return folder;
-  tell(`Fetching ${library} ${version} (once)`);
-  const draft = await mkdtemp(`${folder}-`);
-  try {
-    await writeFile(join(draft, 'package.json'), '{"private":true}');
-    // With the whole environment, which may say where npm's registry is.
-    const env = Object.fromEntries(Object.entries(process.env).map(([key, value = '']) => [key, value]));
-    const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--silent'];
-    await run('npm', ['install', ...quiet, `${library}@${version}`], { cwd: draft, env });
-    await rename(draft, folder);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-  }
-  return folder;
 }

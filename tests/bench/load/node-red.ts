@@ -1,15 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { findFreePort } from '@station/kit/free-port';
-import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
+import { installPackages } from '../../rig/npm-packages.ts';
+import { startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 import { cores, onCore } from './pinned.ts';
 
 const versions = { 'node-red': '5.0.7', 'node-red-node-sqlite': '1.1.1' };
-const cache = join(import.meta.dirname, '../../../node_modules/.cache/station');
-
 export type NodeRed = { daemon: Daemon; rows(): number };
 
 /**
@@ -19,30 +17,10 @@ export type NodeRed = { daemon: Daemon; rows(): number };
  */
 export type NodeRedStyle = 'usual' | 'best';
 
-/**
- * Node-RED with its SQLite node from npm, kept in a cache for the next run.
- * @returns its main script.
- */
+/** @returns the main script of Node-RED, which has its SQLite node beside it. */
 export async function installNodeRed(): Promise<string> {
-  const name = Object.entries(versions).map(([one, version]) => `${one}-${version}`);
-  const folder = join(cache, `${name.join('-')}-node-${process.versions.node}`);
-  const script = join(folder, 'node_modules/node-red/red.js');
-  if (existsSync(script)) return script;
-  process.stdout.write('installing Node-RED (about a minute) …\n');
-  await rm(`${folder}.new`, { recursive: true, force: true });
-  await mkdir(`${folder}.new`, { recursive: true });
-  // The SQLite node's addon is built for the first Node in the path, which must be the one that runs it.
-  const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
-  await writeFile(
-    join(`${folder}.new`, 'package.json'),
-    JSON.stringify({ private: true, dependencies: versions, allowScripts: { sqlite3: true } }),
-  );
-  await run('npm', ['install', '--no-audit', '--no-fund', '--silent'], {
-    cwd: `${folder}.new`,
-    env: { ...process.env, PATH: path },
-  });
-  await rename(`${folder}.new`, folder);
-  return script;
+  const folder = await installPackages(versions, { scripts: ['sqlite3'] });
+  return join(folder, 'node_modules/node-red/red.js');
 }
 
 /** SQLite result code (sqlite.org/rescode.html). */

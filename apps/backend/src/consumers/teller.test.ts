@@ -31,7 +31,8 @@ async function open() {
   const store = createConsumerStore(db);
   const row = { topic: 'z', login: 'consumer-0000000000', token_hash: '', created_at: 0 };
   await store.save({ kind: 'zigbee2mqtt', ...row });
-  const broker = { kept: new Map<string, string>(), refuses: (): boolean => false };
+  const broker = { kept: new Map<string, string>(), taken: [] as string[], refuses: (): boolean => false };
+  const later = { ms: 0 };
   const reading = { ended: Promise.resolve() };
   const devices: SharedDevice[] = [];
   const start = () =>
@@ -44,6 +45,7 @@ async function open() {
       link: {
         publish: async (topic, payload, isRetained) => {
           if (broker.refuses()) throw new Error('The broker is offline');
+          broker.taken.push(topic);
           if (!isRetained) return;
           if (payload === '') broker.kept.delete(topic);
           else broker.kept.set(topic, payload);
@@ -56,11 +58,11 @@ async function open() {
         await reading.ended;
         return house;
       },
-      clock: systemClock,
+      clock: { ...systemClock, monotonic: () => systemClock.monotonic() + later.ms },
       logger: recordedLog(),
     });
   const all = starting.move();
-  return { store, broker, devices, reading, start, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { store, broker, devices, reading, later, start, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 const fixed = ['z/bridge/devices', 'z/bridge/groups', 'z/bridge/info', 'z/bridge/state'];
@@ -147,4 +149,24 @@ test('a state that comes while the devices are read is told', async () => {
   await until('the lamp', () => broker.kept.has('z/bridge/devices'));
   await until('its state', () => broker.kept.get('z/lamp')?.includes('"state":"OFF"') === true);
   await until('its status', () => broker.kept.get('z/lamp/availability')?.includes('offline') === true);
+});
+
+test('a state that is reported again is told again, at most once a minute', async () => {
+  await using all = await open();
+  const { broker, devices, later } = all;
+  devices.push(deviceOf('a', 'lamp'), deviceOf('b', 'other'));
+  await using teller = all.start();
+  teller.connected();
+  await until('the lamps', () => broker.kept.has('z/bridge/state'));
+  const count = (topic: string): number => broker.taken.filter((one) => one === topic).length;
+  const report = (deviceId: string, on: boolean): void =>
+    teller.heed({ kind: 'reports', reports: [{ kind: 'state', deviceId, at: 1, state: { on } }] });
+  report('a', true);
+  report('b', false);
+  await until('the other', () => count('z/other') === 2);
+  assert.equal(count('z/lamp'), 1);
+  later.ms = 61_000;
+  report('a', true);
+  await until('the lamp', () => count('z/lamp') === 2);
+  assert.equal(count('z/lamp/availability'), 1, 'it was not asked about');
 });

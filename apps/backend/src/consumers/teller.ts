@@ -48,6 +48,11 @@ const lookAgainMs = 60_000;
 /** Changes of many devices are told together; a consumer that asks for everything gets it no more often than this. */
 const gatherMs = 250;
 const everythingMs = 5_000;
+/**
+ * A state that is reported again is told again, as Zigbee2MQTT does: ioBroker keeps one message of a device until it has the list, and that is the
+ * availability, so that what never changes would stay unknown there. No more often than this.
+ */
+const repeatMs = 60_000;
 
 type Told = { devices: Map<string, { state: House['devices'][number]['state']; isOnline: boolean }> };
 
@@ -136,8 +141,8 @@ type TellerState = {
   picture: Picture | null;
   /** States and status, as the reports say. */
   known: Told;
-  /** What the broker was told since it was connected, by topic. */
-  told: Map<string, string>;
+  /** What the broker was told since it was connected, by topic, and when. */
+  told: Map<string, { mark: string; atMs: number }>;
   /** What it may keep; null: not read yet. */
   kept: Map<string, Parts> | null;
   dirty: Set<string>;
@@ -238,7 +243,6 @@ async function tellAll(state: TellerState, signal: AbortSignal): Promise<void> {
     state.known.devices = new Map(
       house.devices.map((device) => [device.id, { state: device.state, isOnline: device.isOnline }]),
     );
-    state.dirty.clear();
     // It may be newer than what was read.
     for (const event of heard) follow(state, event);
     const wanted = new Map<string, Kept>();
@@ -280,17 +284,23 @@ async function tellDevice(state: TellerState, deviceId: string): Promise<void> {
   const { picture, known } = state;
   const device = known.devices.get(deviceId);
   if (picture === null || device === undefined) return;
-  for (const message of [picture.state(deviceId, device.state), picture.status(deviceId, device.isOnline)]) {
-    // Its topics are stored with the device.
-    if (message !== null && state.kept?.has(message.topic) === true) await tell(state, message);
-  }
+  // Its topics are stored with the device.
+  const isStored = (message: Kept | null): message is Kept =>
+    message !== null && state.kept?.has(message.topic) === true;
+  const how = picture.state(deviceId, device.state);
+  const status = picture.status(deviceId, device.isOnline);
+  if (isStored(how)) await tell(state, how, 'reported');
+  if (isStored(status)) await tell(state, status);
 }
 
-async function tell({ parts, told }: TellerState, { topic, payload }: Message): Promise<void> {
+async function tell({ parts, told }: TellerState, { topic, payload }: Message, cause?: 'reported'): Promise<void> {
   const mark = hash('sha1', payload);
-  if (told.get(topic) === mark) return;
+  const before = told.get(topic);
+  const atMs = parts.clock.monotonic();
+  const isDue = cause === 'reported' && before !== undefined && atMs - before.atMs >= repeatMs;
+  if (before?.mark === mark && !isDue) return;
   await parts.link.publish(topic, payload, true);
-  told.set(topic, mark);
+  told.set(topic, { mark, atMs });
 }
 
 async function empty({ parts, told, kept }: TellerState, topic: string): Promise<void> {
