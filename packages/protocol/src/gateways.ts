@@ -9,12 +9,14 @@ const closed = { additionalProperties: false } as const;
 
 export const Dialect = Type.Enum(Object.keys(systemNames) as DialectName[]);
 
+const longestBaseTopic = 64;
+const baseTopicPattern = '^(?!station(-out)?(/|$))[\\w-]+(/[\\w-]+)*$';
+
 /** Levels of a topic; the station's own are refused. */
-export const BaseTopic = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: '^(?!station(-out)?(/|$))[\\w-]+(/[\\w-]+)*$',
-});
+export const BaseTopic = Type.String({ minLength: 1, maxLength: longestBaseTopic, pattern: baseTopicPattern });
+const baseTopic = new RegExp(baseTopicPattern);
+export const isBaseTopic = (text: string): boolean => text.length <= longestBaseTopic && baseTopic.test(text);
+
 const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
 
 /**
@@ -96,3 +98,17 @@ export const GatewayLoginSheet = Type.Object({
   }),
 });
 export type GatewayLoginSheet = Static<typeof GatewayLoginSheet>;
+
+/** A system that was noticed and is not connected: a suggestion, which anybody in the network can cause. */
+export const HeardSystem = Type.Object({
+  dialect: Dialect,
+  baseTopic: Type.String({ description: 'What a gateway would have that takes it.' }),
+  topic: Type.String({ maxLength: 128, description: 'Topic of the last will that it was noticed by.' }),
+  how: Type.Enum(['refused', 'published'], {
+    description:
+      'refused: the embedded broker refused its log-in; published: it is on a broker that another system manages.',
+  }),
+  seenAt: Time,
+});
+export type HeardSystem = Static<typeof HeardSystem>;
+export const HeardSystems = Type.Array(HeardSystem, { maxItems: 8 });

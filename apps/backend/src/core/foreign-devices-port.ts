@@ -31,6 +31,8 @@ export type ForeignDevices = {
   read(message: GatewayMessage): ForeignReading;
   /** What its gateway takes for a command, in order. Null: the device has no such command. */
   write(externalId: string, command: Readonly<Record<string, unknown>>): readonly ForeignPublish[] | null;
+  /** The broker inside the backend refused the log-in of somebody with a last will on this topic. */
+  refused(willTopic: string): void;
   /** The link to the broker is open. Disposed before it closes. */
   attach(broker: GatewayBroker): Disposable;
 };
@@ -79,4 +81,9 @@ export type GatewayBroker = {
   /** Ends a login and its connections. @throws (rejects) when the broker is offline or refuses. */
   removeLogin(login: SystemLogin): Promise<void>;
   openLink(options: SystemLinkOptions): SystemLink;
+  /**
+   * Where another system manages the logins: brings what the broker keeps on these topics, and what is published there, for three seconds. Elsewhere
+   * nothing: there the station made every login.
+   */
+  listen(filters: readonly string[], onMessage: (message: GatewayMessage) => void): void;
 };

@@ -146,6 +146,13 @@ export type Dialect<Memory = unknown> = {
   isList(base: string, topic: string): boolean;
   /** Whether each device says itself when it is online; else its gateway does. */
   isEachForItself: boolean;
+  /** A system is noticed before it is connected by the topic of a last will. */
+  lastWill: {
+    /** MQTT topic filters of where it usually is. */
+    usual: readonly string[];
+    /** The base topic of a gateway that would take who has its last will there; null: it is not of this system. */
+    baseTopic(topic: string): string | null;
+  };
   remember(): Memory;
   /** Never throws. */
   read(heard: Heard, known: Known<Memory>): readonly Said[];

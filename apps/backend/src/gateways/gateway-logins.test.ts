@@ -37,6 +37,7 @@ async function open(asked: Partial<GatewayBroker> = {}) {
     addLogin: async () => true,
     removeLogin: async () => undefined,
     openLink: () => assert.fail('no gateway has one'),
+    listen: () => undefined,
     ...asked,
   };
   starting.use(opened.foreign.attach(broker));

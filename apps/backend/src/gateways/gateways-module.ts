@@ -40,6 +40,7 @@ const either = (own: ExpectedDevices, others: ExpectedDevices): ExpectedDevices 
 
 function registerRoutes(app: HttpServer, gateways: Gateways): void {
   serve(app, 'GET /api/gateways', () => gateways.list());
+  serve(app, 'GET /api/gateways/heard', () => gateways.heard());
   serve(app, 'POST /api/gateways', async (request, reply) => reply.code(201).send(await gateways.add(request.body)));
   serve(app, 'POST /api/gateways/:id/login', (request) => gateways.renewLogin(request.params.id));
   serve(app, 'DELETE /api/gateways/:id', async (request, reply) => {

@@ -5,7 +5,7 @@ import { StationError } from '@station/kit/station-error';
 import { after } from '@station/kit/timers';
 import type { Handshake } from '@station/protocol/device-messages';
 import { type DialectName, discoveryPrefixes } from '@station/protocol/gateway-systems';
-import type { Gateway, GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
+import type { Gateway, GatewayLoginSheet, HeardSystem, NewGateway } from '@station/protocol/gateways';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
 import type { ForeignDevices, GatewayBroker, SystemLogin } from '../core/foreign-devices-port.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
@@ -24,6 +24,7 @@ import {
 } from './gateway-memory.ts';
 import { createGatewayReader } from './gateway-reader.ts';
 import type { GatewayStore, KeptDevice } from './gateway-store.ts';
+import { createHeardSystems, type HeardSystems } from './heard-systems.ts';
 import { createSoon, type Soon } from './soon.ts';
 import { commandPayload } from './payloads-decide.ts';
 import { isWithin, overlap } from './trees-decide.ts';
@@ -31,6 +32,8 @@ import { isWithin, overlap } from './trees-decide.ts';
 /** Gateways as owner and admins manage them. */
 export type Gateways = {
   list(): Promise<Gateway[]>;
+  /** Systems that were noticed and are not connected. */
+  heard(): Promise<HeardSystem[]>;
   /** @throws {StationError} `conflict`, `unavailable`. */
   add(gateway: NewGateway): Promise<GatewayLoginSheet>;
   /** A new password. @throws {StationError} `not_found`, `unavailable`. */
@@ -60,6 +63,7 @@ const silenceMs = 3 * 60_000;
 type State = GatewayParts & {
   memory: GatewayMemory;
   broker: GatewayBroker | null;
+  heard: HeardSystems;
   soon: Soon;
   write: (work: () => Promise<void>) => Promise<void>;
 };
@@ -71,10 +75,13 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   const write = (work: () => Promise<void>): Promise<void> =>
     run(work).catch((error: unknown) => logger.failed('storing what a gateway announced', error));
   const memory = await readMemory(parts.store);
-  const state: State = { ...parts, memory, broker: null, soon: createSoon(parts.clock), write };
+  const isTaken = (trees: readonly string[]): boolean => ownerOf(memory, trees) !== undefined;
+  const heard = createHeardSystems({ clock: parts.clock, isTaken });
+  const state: State = { ...parts, memory, broker: null, heard, soon: createSoon(parts.clock), write };
   return {
     gateways: {
       list: () => listGateways(state),
+      heard: () => listHeard(state),
       // One after the other, also with what is stored: two that come together find the same room and the same topics.
       add: (gateway) => run(() => addGateway(state, gateway)),
       renewLogin: (id) => run(() => renewLogin(state, find(state, id))),
@@ -133,6 +140,7 @@ function foreignDevices(state: State): ForeignDevices {
       const written = payload === null ? [] : gateway.dialect.write(device, payload);
       return written.length > 0 && written.every(({ topic }) => isWithin(gateway.trees, topic)) ? written : null;
     },
+    refused: state.heard.refused,
     attach: (broker) => {
       state.broker = broker;
       const waiting = after(silenceMs, () => {
@@ -220,6 +228,13 @@ async function listGateways({ memory, store }: State): Promise<Gateway[]> {
   return [...memory.gateways.values()].map((gateway) => toBody(memory, present, gateway));
 }
 
+async function listHeard({ heard, broker, store, isShared }: State): Promise<HeardSystem[]> {
+  if (isShared) return [];
+  if (broker !== null) heard.look(broker);
+  const own = await store.consumerTrees();
+  return heard.list().filter(({ baseTopic }) => !overlap(own, [baseTopic]));
+}
+
 function toBody(
   { devices }: GatewayMemory,
   present: ReadonlySet<string>,
@@ -277,15 +292,19 @@ async function addGateway(state: State, given: NewGateway): Promise<GatewayLogin
   }
 }
 
+/** A gateway that has some of these topics. */
+const ownerOf = ({ gateways }: GatewayMemory, trees: readonly string[]): KnownGateway | undefined =>
+  [...gateways.values()].find((gateway) => overlap(gateway.trees, trees));
+
 /** @returns the dialect of a gateway that can be added. */
 async function refuse({ memory, store, isShared }: State, name: DialectName, place: Place): Promise<Dialect> {
-  const all = [...memory.gateways.values()];
   const dialect = dialectOf(name);
   if (isShared) throw new StationError('conflict', 'A station of several backends takes no gateways.');
-  if (all.length >= maxGateways) throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
+  if (memory.gateways.size >= maxGateways)
+    throw new StationError('conflict', `There are ${maxGateways} gateways already.`);
   if (dialect === undefined) throw new StationError('bad_request', 'There is no such system.');
   const trees = dialect.trees(place);
-  const other = all.find((gateway) => overlap(gateway.trees, trees));
+  const other = ownerOf(memory, trees);
   if (other !== undefined) throw new StationError('conflict', `"${other.row.name}" has topics of this one already.`);
   if (overlap(await store.consumerTrees(), trees))
     throw new StationError('conflict', 'The station itself publishes on topics of this one.');

@@ -13,7 +13,7 @@ export type LogInParts = {
   findTokenHash: (externalId: string) => Promise<string | null>;
   unregistered: Pick<UnregisteredDevices, 'mayLogIn'>;
   expected: Pick<ExpectedDevices, 'mayLogIn'>;
-  foreign: Pick<ForeignDevices, 'findLogin'>;
+  foreign: Pick<ForeignDevices, 'findLogin' | 'refused'>;
   refusals: Refusals;
 };
 
@@ -21,7 +21,7 @@ export type LogInParts = {
 const codes = { version: 1, clientId: 2, unavailable: 3, badLogin: 4 } as const;
 
 /** What a client said in its CONNECT. */
-type Connect = { login: string; clientId: string; version: number; isClean: boolean };
+type Connect = { login: string; clientId: string; version: number; isClean: boolean; willTopic: string | null };
 
 type LogInRules = {
   options: Pick<AedesOptions, 'preConnect' | 'authenticate' | 'maxClientsIdLength'>;
@@ -50,8 +50,8 @@ export function logInRules(
     };
   };
   const preConnect: AedesOptions['preConnect'] = (client, packet, done) => {
-    const { username: login = '', clientId, clean: isClean = true, protocolVersion: version = 0 } = packet;
-    connects.set(client, { login, clientId, version, isClean });
+    const { username: login = '', clientId, clean: isClean = true, protocolVersion: version = 0, will } = packet;
+    connects.set(client, { login, clientId, version, isClean, willTopic: will?.topic ?? null });
     // The user name is part of the client id, so that no device can take over another device's session.
     packet.clientId = `${login}/${clientId === '' ? randomUUID() : clientId}`;
     done(null, true);
@@ -69,6 +69,8 @@ export function logInRules(
           return done(null, true);
         }
         refusals.login(judged, describe(client));
+        const willTopic = connects.get(client)?.willTopic ?? null;
+        if (willTopic !== null) parts.foreign.refused(willTopic);
         refuse(codes.badLogin);
       },
       () => {

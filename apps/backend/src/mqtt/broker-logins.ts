@@ -14,6 +14,8 @@ export type BrokerLogins = AsyncDisposable & {
   addSystem(login: SystemLogin & { token: string }): Promise<boolean>;
   /** @throws (rejects) when the broker is offline or refuses. */
   removeSystem(login: SystemLogin): Promise<void>;
+  /** Whether the station manages the logins; null: not known. */
+  isKept(): boolean | null;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
   /** Ends the connections of a login. @throws (rejects) when the broker is offline or refuses. */
@@ -111,6 +113,7 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
       await preparing;
       if (state.isKept === true) await exclusively(() => dynsec.removeSystem(login));
     },
+    isKept: () => state.isKept,
     reconnect: async (externalId) => {
       await preparing;
       if (state.isKept) await exclusively(() => dynsec.disconnect(externalId));

@@ -27,7 +27,7 @@ export type BrokerOptions = LogInParts & {
   ports: MqttPorts;
   stationId: string;
   handler: BrokerLinkHandler;
-  foreign: Pick<ForeignDevices, 'findLogin'>;
+  foreign: Pick<ForeignDevices, 'findLogin' | 'refused'>;
   clock: Pick<Clock, 'monotonic'>;
   dropped: DroppedMessages;
   /** A device of the station has connected while an older connection of its login was open. */

@@ -1,10 +1,9 @@
 import { type Disk, readText } from '@station/kit/durable-files';
-import { after } from '@station/kit/timers';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { ExpectedDevices } from '../core/expected-devices-port.ts';
-import { type ForeignDevices, type GatewayBroker, passingMs } from '../core/foreign-devices-port.ts';
+import type { ForeignDevices, GatewayBroker } from '../core/foreign-devices-port.ts';
 import type { DeviceTypeRegistry } from '../core/type-registry.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { MqttPorts } from './adapters/mqtt-server.ts';
@@ -22,6 +21,7 @@ import { createDroppedMessages, type DroppedMessages } from './dropped-messages.
 import type { DeviceLogin } from './dynsec.ts';
 import { createForeignInlet, ownForm } from './foreign-inlet.ts';
 import { createForeignStations } from './foreign-stations.ts';
+import { openGatewayBroker } from './gateway-broker.ts';
 import { createHistoryRate } from './history-rate.ts';
 import { createWills } from './wills.ts';
 import type { RemovedLogins, UnregisteredDevices } from './ports.ts';
@@ -119,8 +119,9 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   if (logins !== null) starting.use(logins);
   starting.use(followDevices(events, link, logins));
   const receive: GatewayBroker['receive'] = (message) => open.receive(ownForm(stationId, message));
-  const ofSystems = await systemLinks(parts, link, authority);
-  starting.use(foreign.attach({ ...gatewayBroker(link, logins, { receive, hear: inlet.hear }), openLink: ofSystems }));
+  const external = parts.config.kind === 'external' ? { ...parts.config, stationId, authority, clock } : null;
+  const broker = await openGatewayBroker(starting, { link, logins, inlet: { receive, hear: inlet.hear }, external });
+  starting.use(foreign.attach(broker));
   for (const address of link.addresses) logger.event('mqtt_listening', { address });
   const running = starting.move();
   return {
@@ -185,50 +186,6 @@ const willsOf =
   ({ foreign }: MqttParts, keeper: ReportFlow['keeper'], own: Will): Will =>
   (device, ageMs) =>
     foreign.isForeign(device.externalId) ? keeper.will(device.id, ageMs) : own(device, ageMs);
-
-const questionExpiresInMs = 60_000;
-
-/** How gateways use the broker. */
-const gatewayBroker = (
-  link: BrokerLink,
-  logins: BrokerLogins | null,
-  inlet: Pick<GatewayBroker, 'receive' | 'hear'>,
-): Omit<GatewayBroker, 'openLink'> => ({
-  ...inlet,
-  ask: ({ topic, payload }) => {
-    // It would say it by itself, later.
-    link.publish(topic, payload, questionExpiresInMs).catch(() => undefined);
-  },
-  onFiltersChanged: () => link.onFiltersChanged?.(),
-  addLogin: async (login) => {
-    link.disconnect(login.login);
-    return link.addresses.length > 0 || ((await logins?.addSystem(login)) ?? false);
-  },
-  removeLogin: async (login) => {
-    link.disconnect(login.login);
-    await logins?.removeSystem(login);
-  },
-});
-
-/** The broker inside the backend needs no connection, and brings what arrives with the messages of gateways. */
-async function systemLinks(
-  { config, stationId, clock }: MqttParts,
-  link: BrokerLink,
-  authority: string | null,
-): Promise<GatewayBroker['openLink']> {
-  if (config.kind === 'external') {
-    const { connectSystemLink } = await import('./system-link.ts');
-    return (options) => connectSystemLink({ ...config, ...options, stationId, authority, clock });
-  }
-  return ({ login, onConnected }) => {
-    const opened = after(0, onConnected);
-    return {
-      publish: (topic, payload, isRetained) => link.publish(topic, payload, isRetained ? null : passingMs),
-      isHeard: () => link.isConnected?.(login) ?? null,
-      [Symbol.asyncDispose]: async () => opened[Symbol.dispose](),
-    };
-  };
-}
 
 /** How the rest of the backend uses the broker. */
 const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, foreign, clock }: MqttParts) => ({

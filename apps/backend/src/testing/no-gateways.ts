@@ -7,5 +7,6 @@ export const noForeignDevices: ForeignDevices = {
   isForeign: () => false,
   read: () => ({ messages: [], stored: null }),
   write: () => null,
+  refused: () => undefined,
   attach: () => ({ [Symbol.dispose]: () => undefined }),
 };

@@ -50,6 +50,7 @@ export const homeAssistant: Dialect<Memory> = {
   trees: treesOf,
   isList: () => false,
   isEachForItself: true,
+  lastWill: { usual: ['esphome/+/status'], baseTopic: baseTopicOf },
   remember: () => ({ announced: new Map(), size: 0, devices: new Map(), held: new Map(), offline: new Set() }),
   read: (heard, known) => {
     const { base, discovery, topic, text } = heard;
@@ -72,6 +73,13 @@ export const homeAssistant: Dialect<Memory> = {
 };
 
 /** None is within the other, so that no message comes twice. */
+/** The prefix of an ESPHome is its name at first. `homeassistant/status` is of Home Assistant itself. */
+function baseTopicOf(will: string): string | null {
+  const [, above, own = ''] = /^(?:(.+)\/)?([^/]+)\/status$/.exec(will) ?? [];
+  if (above !== undefined) return above;
+  return own === '' || own === 'homeassistant' ? null : 'esphome';
+}
+
 function treesOf({ base, discovery }: Place): string[] {
   if (discovery === null || isWithin([base], `${discovery}/x`)) return [base];
   return isWithin([discovery], `${base}/x`) ? [discovery] : [base, discovery];

@@ -36,6 +36,10 @@ export const shellyGen1: Dialect<Memory> = {
   trees: ({ base }) => [base],
   isList: () => false,
   isEachForItself: true,
+  lastWill: {
+    usual: ['shellies/+/online'],
+    baseTopic: (topic) => (/^shellies\/[^/]+\/online$/.test(topic) ? 'shellies' : null),
+  },
   remember: () => new Map(),
   read: ({ base, topic, text }, known) => {
     const rest = topic.slice(base.length + 1);

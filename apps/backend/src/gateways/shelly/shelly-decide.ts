@@ -29,6 +29,7 @@ export const shelly: Dialect<Answers> = {
   trees: ({ base }) => [base],
   isList: () => false,
   isEachForItself: true,
+  lastWill: { usual: ['+/online', 'shelly/+/online'], baseTopic: baseTopicOf },
   remember: () => new Map(),
   read: ({ base, topic, text }, known) => {
     const place = /^(.+)\/(online|events\/rpc|station\/rpc|status\/([^/]+))$/.exec(topic);
@@ -49,6 +50,13 @@ export const shelly: Dialect<Answers> = {
         : [],
     ),
 };
+
+/** Its prefix is its id at first, such as `shellyplus1pm-a8032abe54dc`; that of a gateway's device has one level more than the base topic. */
+function baseTopicOf(will: string): string | null {
+  const [, above, own = ''] = /^(?:(.+)\/)?([^/]+)\/online$/.exec(will) ?? [];
+  if (above === undefined) return own.startsWith('shelly') ? 'shelly' : null;
+  return above === 'shellies' ? null : above;
+}
 
 /** The answer comes on `<src>/rpc`. */
 const callOf = (prefix: string, call: object): Publish => ({

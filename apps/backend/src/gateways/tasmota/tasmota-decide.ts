@@ -14,6 +14,7 @@ import { normalised } from './tasmota-payloads-decide.ts';
 /** Its announcement comes in two messages. By MAC. */
 type Parts = Map<string, { config: Values | null; sensors: Values | null }>;
 
+const usualBase = 'tasmota';
 const maxDevices = 500;
 /** A device sends 4 KiB at most. */
 const maxAnnouncement = 16_384;
@@ -22,6 +23,11 @@ export const tasmota: Dialect<Parts> = {
   trees: ({ base }) => treesOf(base),
   isList: () => false,
   isEachForItself: true,
+  lastWill: {
+    usual: ['tele/+/LWT'],
+    // Wherever its FullTopic puts its topics, it announces itself below the base topic.
+    baseTopic: (topic) => (/(^|\/)tele\/(.+\/)?LWT$/.test(topic) ? usualBase : null),
+  },
   remember: () => new Map(),
   read: (heard, known) => {
     const announced = /^\/discovery\/([0-9A-F]{12})\/(config|sensors)$/.exec(heard.topic.slice(heard.base.length));

@@ -57,6 +57,10 @@ export const zigbee2mqtt: Dialect<Memory> = {
   trees: ({ base }) => [base],
   isList: (base, topic) => topic === `${base}/bridge/devices` || topic === `${base}/bridge/groups`,
   isEachForItself: false,
+  lastWill: {
+    usual: ['+/bridge/state'],
+    baseTopic: (topic) => /^(.+)\/bridge\/state$/.exec(topic)?.[1] ?? null,
+  },
   remember: () => ({ members: new Map(), groups: null }),
   read: ({ base, topic, text }, known) => {
     const about = readTopic(topic.slice(base.length + 1));
