@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { connectAsync } from 'mqtt';
 import type { Browser, Page } from 'playwright-core';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { announcement, colourLamp } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
@@ -49,6 +50,45 @@ describe('devices of other systems in the web app, in a real Chromium', { timeou
     await page.getByRole('navigation').first().waitFor();
   });
   after(() => day.disposeAsync());
+
+  it('my Zigbee2MQTT points at the station already: it is suggested, and "Connect it" fills in the form', async () => {
+    await page.goto('/add');
+    await page.getByRole('link', { name: /^Other systems/ }).waitFor();
+    const knock = async (topic: string): Promise<void> => {
+      const will = { topic, payload: Buffer.from('offline'), qos: 1, retain: true } as const;
+      await assert.rejects(connectAsync(station.backend.mqttAddress ?? '', { will, reconnectPeriod: 0 }, false));
+    };
+    await knock('attic/zigbee/bridge/state');
+    await knock('kitchen/status');
+    await page.getByRole('heading', { name: 'Heard and not connected' }).waitFor();
+    await see(/^Tried to log in.+ as attic\/zigbee\/bridge\/state, and was refused/i);
+    await look(page, 'gateways-0-heard');
+    const suggested = page.getByRole('listitem').filter({ hasText: 'Zigbee2MQTT' });
+    await suggested.getByRole('link', { name: 'Connect it' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Other systems' }).waitFor();
+    const filledIn = async () =>
+      Promise.all(
+        ['System', 'Name', 'Base topic'].map((label) => page.getByLabel(label, { exact: true }).inputValue()),
+      );
+    assert.deepEqual(await filledIn(), ['zigbee2mqtt', 'Zigbee', 'attic/zigbee']);
+    const other = page.getByRole('listitem').filter({ hasText: 'ESPHome' });
+    await other.getByRole('link', { name: 'Connect it' }).click();
+    await page.getByLabel('Discovery prefix').waitFor();
+    assert.deepEqual(await filledIn(), ['home_assistant', 'ESPHome', 'esphome']);
+    await suggested.getByRole('link', { name: 'Connect it' }).click();
+    await page.getByLabel('Discovery prefix').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Create its login' }).and(page.locator(':focus')).waitFor();
+    await look(page, 'gateways-0-filled-in');
+    await press('Create its login');
+    await page.getByRole('heading', { name: 'Login for Zigbee' }).waitFor();
+    assert.equal(await valueOf('base_topic'), 'attic/zigbee');
+    await suggested.waitFor({ state: 'detached' });
+    await other.waitFor();
+    assert.equal(new URL(page.url()).search, '');
+    await press('Disconnect');
+    await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
+    await page.getByRole('heading', { name: 'Connect a system' }).waitFor();
+  });
 
   it('I connect a Zigbee2MQTT: what it needs is shown once, and a topic of the station itself is refused', async () => {
     await openGateways();

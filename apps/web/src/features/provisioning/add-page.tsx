@@ -14,6 +14,7 @@ import { ReadFault } from '../../ui/problem.tsx';
 import type { Wanted } from './add-dialog.tsx';
 import type { DeviceParts } from './device-parts.ts';
 import { useFollowProvisioning } from './follow-provisioning.ts';
+import { HeardCard } from './heard-card.tsx';
 import { NearCard } from './near-card.tsx';
 import { isUnderWay, shownProvisionings } from './nearby.ts';
 import { ProgressCard } from './progress-card.tsx';
@@ -58,6 +59,7 @@ function Page({ parts, waiting }: { parts: DeviceParts; waiting: number }) {
             <Near view={view.value} parts={parts} usable={!stale} />
           </Dimmable>
         )}
+        <HeardCard />
         <OtherWays waiting={waiting} />
       </div>
     </>

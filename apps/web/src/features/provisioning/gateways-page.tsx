@@ -1,6 +1,7 @@
 import { Network, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLocation, useSearch } from 'wouter';
 import { type DialectName, discoveryPrefixes, systemNames } from '@station/protocol/gateway-systems';
 import { type Gateway, type GatewayLoginSheet, NewGateway } from '@station/protocol/gateways';
 import { useReading } from '../../api/reading.ts';
@@ -14,6 +15,7 @@ import { useForm } from '../../ui/form.ts';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
 import { CopiedValue } from './copied-value.tsx';
+import { HeardCard } from './heard-card.tsx';
 import { WayPage } from './page-frame.tsx';
 import { useProvisioning } from './provisioning.ts';
 import { ShownOnce } from './shown-once.tsx';
@@ -33,12 +35,16 @@ export function GatewaysPage() {
 function Connections() {
   const { t } = useTranslation();
   const { queries } = useServices();
+  const [path, navigate] = useLocation();
+  const asked = useSearch();
   // The login is a secret: it goes with the page.
   const [sheet, setSheet] = useState<GatewayLoginSheet | null>(null);
   // Somebody enters the login there and looks here whether it works.
   const view = useReading(gatewaysKey, 'GET /api/gateways', { isBusy: () => true });
   const onSheet = (made: GatewayLoginSheet): void => {
     setSheet(made);
+    // What the form was filled in with is done.
+    navigate(path, { replace: true });
     void queries.invalidateQueries({ queryKey: gatewaysKey });
   };
   if (view.kind === 'loading')
@@ -55,7 +61,14 @@ function Connections() {
       {view.value.map((gateway) => (
         <GatewayCard key={gateway.id} gateway={gateway} usable={usable} onSheet={onSheet} />
       ))}
-      <ConnectCard isFirst={view.value.length === 0} usable={usable} onSheet={onSheet} />
+      <HeardCard />
+      <ConnectCard
+        key={asked}
+        asked={askedIn(asked)}
+        isFirst={view.value.length === 0}
+        usable={usable}
+        onSheet={onSheet}
+      />
     </>
   );
 }
@@ -144,6 +157,15 @@ const suggestions: Readonly<Record<DialectName, { name: string; baseTopic: strin
 };
 const dialects = Object.keys(systemNames) as DialectName[];
 
+type Asked = { dialect: DialectName; baseTopic: string };
+
+/** What "Connect it" of a system that was noticed asks for. */
+function askedIn(search: string): Asked | null {
+  const parts = new URLSearchParams(search);
+  const dialect = dialects.find((one) => one === parts.get('system'));
+  return dialect === undefined ? null : { dialect, baseTopic: parts.get('topic') ?? suggestions[dialect].baseTopic };
+}
+
 /** The limits of its fields. */
 const properties = {
   name: NewGateway.properties.name,
@@ -151,9 +173,9 @@ const properties = {
   discoveryPrefix: NewGateway.properties.discoveryPrefix,
 };
 
-function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolean }) {
+function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: Asked | null; isFirst: boolean }) {
   const { t } = useTranslation();
-  const [dialect, choose] = useState<DialectName>('zigbee2mqtt');
+  const [dialect, choose] = useState<DialectName>(asked?.dialect ?? 'zigbee2mqtt');
   const { session } = useServices();
   const prefix = discoveryPrefixes[dialect];
   const form = useForm({
@@ -189,7 +211,7 @@ function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolea
           label={t('provisioning.gateways.baseTopic')}
           help={t(`provisioning.gateways.systems.${dialect}.topic`)}
           {...form.field('baseTopic')}
-          defaultValue={suggestions[dialect].baseTopic}
+          defaultValue={asked?.dialect === dialect ? asked.baseTopic : suggestions[dialect].baseTopic}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -207,7 +229,15 @@ function ConnectCard({ isFirst, usable, onSheet }: CardProps & { isFirst: boolea
           />
         )}
         {form.problem && <ProblemNote problem={form.problem} />}
-        <Button type="submit" kind="primary" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
+        <Button
+          type="submit"
+          kind="primary"
+          // It is filled in: this is what is left to do.
+          autoFocus={asked !== null}
+          busy={form.isBusy}
+          disabled={!usable}
+          onClick={() => undefined}
+        >
           <Plus aria-hidden className="size-5" />
           {t('provisioning.gateways.make')}
         </Button>

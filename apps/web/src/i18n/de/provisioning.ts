@@ -143,6 +143,14 @@ export const provisioning = {
     title: 'Andere Systeme',
     lead: 'Zigbee-Geräte kommen über ein Zigbee2MQTT in deinem Netzwerk, Geräte von Tasmota, Shelly und ESPHome von selbst. Du siehst, schaltest und automatisierst sie wie alle anderen.',
     fault: 'Die Verbindungen konnten nicht gelesen werden',
+    heard: {
+      title: 'Gehört und nicht verbunden',
+      help: 'Nur am Topic erkannt. Verbinde nur, was dir gehört.',
+      refused:
+        'wollte sich {{time}} als {{topic}} anmelden und wurde abgewiesen. Es braucht einen Zugang, den du hier anlegst und dort einträgst.',
+      published: '{{time}} an deinem Broker gesehen, als {{topic}}',
+      connect: 'Verbinden',
+    },
     connect: 'System verbinden',
     connectAnother: 'Ein weiteres System verbinden',
     system: 'System',

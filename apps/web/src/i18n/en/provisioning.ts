@@ -134,6 +134,14 @@ export const provisioning = {
     title: 'Other systems',
     lead: 'Zigbee devices come through a Zigbee2MQTT in your network, Tasmota, Shelly and ESPHome devices by themselves. They are shown, switched and automated like all others.',
     fault: 'The connections could not be read',
+    heard: {
+      title: 'Heard and not connected',
+      help: 'Recognised by its topic alone. Connect only what is yours.',
+      refused:
+        'tried to log in {{time}}, as {{topic}}, and was refused. It needs a login that you create here and enter there.',
+      published: 'seen at your broker {{time}}, as {{topic}}',
+      connect: 'Connect it',
+    },
     connect: 'Connect a system',
     connectAnother: 'Connect another system',
     system: 'System',

@@ -141,6 +141,14 @@ export const provisioning = {
     title: 'Inne systemy',
     lead: 'Urządzenia Zigbee łączą się przez Zigbee2MQTT w Twojej sieci, urządzenia Tasmota, Shelly i ESPHome same. Widać je, przełącza się je i automatyzuje tak jak wszystkie inne.',
     fault: 'Nie udało się odczytać połączeń',
+    heard: {
+      title: 'Zauważone, jeszcze niepołączone',
+      help: 'Rozpoznane tylko po temacie. Połącz tylko to, co należy do Ciebie.',
+      refused:
+        '{{time}} próbowało się zalogować jako {{topic}} i zostało odrzucone. Potrzebuje loginu, który utworzysz tutaj i wpiszesz tam.',
+      published: 'widziane {{time}} na Twoim brokerze jako {{topic}}',
+      connect: 'Połącz',
+    },
     connect: 'Połącz system',
     connectAnother: 'Połącz kolejny system',
     system: 'System',
