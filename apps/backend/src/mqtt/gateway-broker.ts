@@ -6,8 +6,8 @@ import type { BrokerLink } from './broker-link.ts';
 import type { BrokerLogins } from './broker-logins.ts';
 
 type GatewayBrokerParts = {
-  link: BrokerLink;
-  logins: BrokerLogins | null;
+  link: Pick<BrokerLink, 'addresses' | 'publish' | 'disconnect' | 'isConnected' | 'onFiltersChanged'>;
+  logins: Pick<BrokerLogins, 'addSystem' | 'removeSystem' | 'isKept'> | null;
   inlet: Pick<GatewayBroker, 'receive' | 'hear'>;
   /** Null: the broker inside the backend. */
   external: (BrokerAccess & { stationId: string; clock: Clock }) | null;
@@ -43,7 +43,7 @@ export async function openGatewayBroker(
 type Links = Pick<GatewayBroker, 'openLink' | 'listen'>;
 
 /** It needs no connection, and brings what arrives with the messages of gateways. */
-const inside = (link: BrokerLink): Links => ({
+const inside = (link: GatewayBrokerParts['link']): Links => ({
   openLink: ({ login, onConnected }) => {
     const connected = after(0, onConnected);
     return {
@@ -58,7 +58,7 @@ const inside = (link: BrokerLink): Links => ({
 async function outside(
   opened: AsyncDisposableStack,
   external: NonNullable<GatewayBrokerParts['external']>,
-  logins: BrokerLogins | null,
+  logins: GatewayBrokerParts['logins'],
 ): Promise<Links> {
   const { connectSystemLink } = await import('./system-link.ts');
   const { createListening } = await import('./listening.ts');
