@@ -69,7 +69,7 @@ export const StoredBackupView = Type.Object({
 export type StoredBackupView = Static<typeof StoredBackupView>;
 
 const KeepCount = Type.Integer({ minimum: 0, maximum: 365 });
-const Keep = Type.Object({ daily: Type.Integer({ minimum: 1, maximum: 365 }), weekly: KeepCount }, closed);
+export const BackupKeep = Type.Object({ daily: Type.Integer({ minimum: 1, maximum: 365 }), weekly: KeepCount }, closed);
 const WebdavUrl = Type.String({
   minLength: 1,
   maxLength: 1000,
@@ -82,7 +82,7 @@ export const BackupSettings = Type.Object({
     pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
     description: 'Time of day in the time zone of the station.',
   }),
-  keep: Keep,
+  keep: BackupKeep,
   folder: Type.Boolean({ description: 'Backups go to BACKUP_DIR.' }),
   webdav: Nullable(Type.Object({ url: Type.String(), username: Type.String() })),
   hasPassphrase: Type.Boolean({ description: 'The passphrase itself never leaves the station.' }),
@@ -90,6 +90,15 @@ export const BackupSettings = Type.Object({
 export type BackupSettings = Static<typeof BackupSettings>;
 
 const NewPassphrase = Type.String({ minLength: passphraseMinLength, maxLength: passphraseMaxLength });
+
+export const WebdavServerPut = Type.Object(
+  {
+    url: WebdavUrl,
+    username: Type.String({ maxLength: 200 }),
+    password: Type.Optional(Type.String({ maxLength: 500 })),
+  },
+  closed,
+);
 
 /**
  * PUT /api/backup/settings. An absent passphrase or password stays as it is. What is off-site is tried: what is wrong is in `faults` of the
@@ -99,18 +108,9 @@ export const BackupSettingsPut = Type.Object(
   {
     nightly: Type.Boolean(),
     at: BackupSettings.properties.at,
-    keep: Keep,
+    keep: BackupKeep,
     folder: Type.Boolean(),
-    webdav: Nullable(
-      Type.Object(
-        {
-          url: WebdavUrl,
-          username: Type.String({ maxLength: 200 }),
-          password: Type.Optional(Type.String({ maxLength: 500 })),
-        },
-        closed,
-      ),
-    ),
+    webdav: Nullable(WebdavServerPut),
     passphrase: Type.Optional(NewPassphrase),
   },
   closed,

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Nullable } from './nullable.ts';
 import { Id, Time, WifiPassword } from './rest.ts';
+import { ssidText } from './wifi-password.ts';
 
 /** Moving the devices to another Wi-Fi (contracts, sections 8 and 9). */
 
@@ -13,7 +14,7 @@ export const wifiFollowMs = 3 * 60_000;
  */
 export const DevicesWifiRequest = Type.Object(
   {
-    ssid: Type.String({ minLength: 1, maxLength: 32, description: 'At most 32 bytes in UTF-8.' }),
+    ssid: Type.String({ ...ssidText, description: 'At most 32 bytes in UTF-8.' }),
     password: WifiPassword,
   },
   {

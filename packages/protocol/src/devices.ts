@@ -3,11 +3,12 @@ import { ActivityBy } from './activity.ts';
 import { Dialect } from './gateways.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
+import { nameText } from './text-fields.ts';
 
 /** Bodies of /api/devices, /api/zones and /api/activity (contracts, section 9). */
 
 const closed = { additionalProperties: false } as const;
-export const DeviceName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+export const DeviceName = Type.String(nameText);
 /** The pattern of a plain `Type.String()` matches no line break, and answers contain only what matches. */
 const AnyKey = Type.String({ pattern: '^[\\s\\S]*$' });
 const JsonObject = Type.Record(AnyKey, Type.Unknown());

@@ -134,13 +134,17 @@ export const StationNotifications = Type.Object({
 });
 export type StationNotifications = Static<typeof StationNotifications>;
 
+export const MailServerPut = Type.Object({ ...mailServer, password: Type.Optional(Secret) }, closed);
+export const NtfyPut = Type.Object({ ...ntfyTopic, token: Type.Optional(Secret) }, closed);
+export const WebhookPut = Type.Object({ ...webhook, url: Type.Optional(HttpUrl) }, closed);
+
 /** PUT /api/notifications/station. An absent secret stays as it is while the server stays the same. */
 export const StationNotificationsPut = Type.Object(
   {
     rules: NotificationRules,
-    mail: Nullable(Type.Object({ ...mailServer, password: Type.Optional(Secret) }, closed)),
-    ntfy: Nullable(Type.Object({ ...ntfyTopic, token: Type.Optional(Secret) }, closed)),
-    webhook: Nullable(Type.Object({ ...webhook, url: Type.Optional(HttpUrl) }, closed)),
+    mail: Nullable(MailServerPut),
+    ntfy: Nullable(NtfyPut),
+    webhook: Nullable(WebhookPut),
   },
   closed,
 );

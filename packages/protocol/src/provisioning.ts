@@ -3,7 +3,9 @@ import { BleAddress, bleErrors } from './ble-frames.ts';
 import { DeviceName } from './devices.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time, WifiPassword } from './rest.ts';
+import { externalIdText } from './topics.ts';
 import { typeNamePattern } from './type-names.ts';
+import { ssidText } from './wifi-password.ts';
 
 /** Adding devices: bodies of /api/provisioning and its messages at /ws (contracts, sections 9 to 11). */
 
@@ -14,9 +16,9 @@ export const handshakeWithinMs = 60_000;
 /** The same where a person has to type the login into the device's own page. */
 export const manualHandshakeWithinMs = 60 * 60_000;
 
-const ExternalId = Type.String({ minLength: 1, maxLength: 64, description: 'The id in MQTT topics.' });
+const ExternalId = Type.String({ ...externalIdText, description: 'The id in MQTT topics.' });
 const DeviceTypeName = Type.String({ pattern: typeNamePattern });
-const Ssid = Type.String({ minLength: 1, maxLength: 32, description: 'At most 32 bytes in UTF-8.' });
+const Ssid = Type.String({ ...ssidText, description: 'At most 32 bytes in UTF-8.' });
 const Wifi = Type.Object({ ssid: Ssid, password: WifiPassword }, closed);
 
 /** A device that advertises that it waits to be set up. */

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Nullable } from './nullable.ts';
 import { roles } from './roles.ts';
-import { longestWifiPassword } from './wifi-password.ts';
+import { longestWifiPassword, ssidText } from './wifi-password.ts';
 
 /**
  * Bodies of the backend's REST interface (contracts, sections 7 and 9).
@@ -306,7 +306,7 @@ export type DeviceWifi = Static<typeof DeviceWifi>;
 /** PUT /api/settings/wifi (station role owner or admin) → 200 DeviceWifi; DELETE → 204. */
 export const DeviceWifiPut = Type.Object(
   {
-    ssid: Type.String({ minLength: 1, maxLength: 32 }),
+    ssid: Type.String(ssidText),
     password: WifiPassword,
   },
   closed,

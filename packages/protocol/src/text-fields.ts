@@ -1,28 +1,53 @@
 import { ownValue } from './own-value.ts';
 
-/* What a person may type into a field of a form: the limits of the body that it becomes. */
+/*
+ * What a person may type into a field of a form: the limits of the body that it becomes. Limits that stand beside their schema, here and in
+ * other files without the library of the schemas, keep a page of the web app small.
+ */
 
-/** The schema of a body. Only the limits of its texts are read. */
+/** The schema of a body. Only the limits of its texts and whole numbers are read. */
 export type TextBody = { readonly properties: Readonly<Record<string, object>> };
 
-type Limits = { minLength?: number; maxLength?: number; pattern?: string };
+/** Of a device, a zone or a scene. */
+export const nameText = { minLength: 1, maxLength: 100, pattern: '\\S' } as const;
 
-/** Characters that fit into the field; undefined: the schema names no limit. */
-export const longestText = (body: TextBody, name: string): number | undefined => limitsOf(body, name).maxLength;
+type Limits = {
+  type?: string;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+};
+
+/** Attributes of an input. Absent: the schema names no limit. */
+export type FieldLimits = { maxLength?: number | undefined; type?: 'number'; min?: number; max?: number };
+
+/** Characters that fit into the field, or the range of a whole number. */
+export function fieldLimits(body: TextBody, name: string): FieldLimits {
+  const { type, maxLength, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = limitsOf(body, name);
+  return type === 'integer' ? { type: 'number', min: minimum, max: maximum } : { maxLength };
+}
 
 /** Characters that the field needs at least. */
 export const shortestText = (body: TextBody, name: string): number => limitsOf(body, name).minLength ?? 0;
 
-/** Why the station would refuse a text: `required`: empty, `email`: no address, `short`: below `shortestText`. */
-export type TextFault = 'required' | 'email' | 'short' | 'refused';
+/** Why the station would refuse a text: `required`: empty, `email`: no address, `short`: below `shortestText`, `number`: not in its range. */
+export type TextFault = 'required' | 'email' | 'short' | 'number' | 'refused';
 
 /** @returns null when the station would take the text. */
 export function textFault(body: TextBody, name: string, text: string): TextFault | null {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern = '' } = limitsOf(body, name);
-  if (text.trim() === '' && minLength > 0) return 'required';
-  if (!new RegExp(pattern, 'u').test(text)) return pattern.includes('@') ? 'email' : 'refused';
+  const { min, max } = fieldLimits(body, name);
+  const isMatch = new RegExp(pattern, 'u').test(text);
+  if (text.trim() === '' && (minLength > 0 || min !== undefined || !isMatch)) return 'required';
+  if (min !== undefined && max !== undefined) return isWholeNumber(text, min, max) ? null : 'number';
+  if (!isMatch) return pattern.includes('@') ? 'email' : 'refused';
   if (text.length < minLength) return 'short';
   return text.length > maxLength ? 'refused' : null;
 }
+
+const isWholeNumber = (text: string, min: number, max: number): boolean =>
+  /^-?\d+$/.test(text.trim()) && Number(text) >= min && Number(text) <= max;
 
 const limitsOf = (body: TextBody, name: string): Limits => ownValue(body.properties, name) ?? {};

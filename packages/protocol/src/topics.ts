@@ -16,7 +16,7 @@ export type DeviceTopic = { stationId: string; externalId: string; end: DeviceTo
 export const maxPayloadBytes = 256 * 1024;
 /** Bytes that the list of a gateway's devices may have. */
 export const maxGatewayPayloadBytes = 4 * 1024 * 1024;
-const maxExternalIdLength = 64;
+export const externalIdText = { minLength: 1, maxLength: 64 } as const;
 
 /** No wildcards, separators or control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */
 const externalIdPattern = /^[^/+#\u0000-\u001f\u007f]+$/;
@@ -26,7 +26,7 @@ export const subscriptions: readonly string[] = deviceTopicEnds.map((end) => `st
 
 /** Whether it can be one level of a topic. */
 export const isExternalId = (text: string): boolean =>
-  text.length <= maxExternalIdLength && externalIdPattern.test(text);
+  text.length <= externalIdText.maxLength && externalIdPattern.test(text);
 
 /** @throws {RangeError} when the external id cannot be part of a topic. */
 export function deviceTopic(stationId: string, externalId: string, end: DeviceTopicEnd | StationTopicEnd): string {

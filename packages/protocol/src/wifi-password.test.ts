@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  isSsidTooLong,
   likelySecurity,
   type Security,
   type WifiPasswordProblem,
@@ -71,4 +72,8 @@ describe('a password of Wi-Fi', () => {
     assert.equal(likelySecurity('salt5'), 'wpa3');
     assert.equal(likelySecurity('a'.repeat(100)), 'wpa3');
   });
+});
+
+test('the name of a network has 32 bytes at most', () => {
+  assert.deepEqual([isSsidTooLong('x'.repeat(32)), isSsidTooLong('ї'.repeat(17))], [false, true]);
 });

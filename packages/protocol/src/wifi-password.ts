@@ -22,6 +22,11 @@ export const wifiKeyDigits = 64;
 /** Bytes in UTF-8. SAE itself has no limit (IEEE 802.11-2020, 12.4.3). */
 export const longestWifiPassword = 128;
 
+/** The name of a network has at most 32 bytes in UTF-8 (IEEE 802.11-2020, 9.4.2.2). */
+export const longestSsid = 32;
+export const ssidText = { minLength: 1, maxLength: longestSsid } as const;
+export const isSsidTooLong = (ssid: string): boolean => bytesOf(ssid) > longestSsid;
+
 /**
  * What is wrong with the password of a network; null: nothing. The one rule of installer, setup page, agent, backend and web app.
  * WPA2, and WPA2 beside WPA3, take 8 to 63 bytes without control characters or 64 hexadecimal digits; WPA3 alone takes 1 to 128.

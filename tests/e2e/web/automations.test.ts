@@ -190,12 +190,23 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
 
   it('I tell the station where it is, by a city nearby', async () => {
     const card = page.getByRole('region', { name: 'Where the station is' });
+    const latitude = card.getByLabel('Latitude');
+    await latitude.fill('north');
+    await latitude.press('Enter');
+    await latitude.and(page.locator(':focus[aria-invalid]')).waitFor();
     const city = card.getByRole('combobox', { name: 'City nearby' });
     await city.fill('kyiv');
     await card.getByRole('option', { name: 'Kyiv' }).click();
-    assert.equal(await card.getByLabel('Latitude').inputValue(), '50.43');
+    assert.equal(await latitude.inputValue(), '50.43');
+    assert.equal(await latitude.getAttribute('aria-invalid'), null, 'the fault goes with its cause');
     await card.getByRole('button', { name: 'Save' }).click();
     await card.getByText('Saved.').waitFor();
+    await latitude.fill('50,4512');
+    assert.equal(await card.getByText('Saved.').count(), 0, 'what is typed now is not saved');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await card.getByText('Saved.').waitFor();
+    await card.locator('input[name=latitude][value="50.45"]').waitFor();
+    assert.equal(await latitude.inputValue(), '50.45', 'about a kilometre is kept');
     await look(page, '43b-place');
   });
 

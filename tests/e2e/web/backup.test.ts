@@ -87,6 +87,11 @@ describe('backup and restore in the web app, in a real Chromium', { timeout: 600
     await address.fill('nas.example/dav');
     await card.getByRole('button', { name: 'Save' }).click();
     await textOn(card, 'It begins with https:// or http://.');
+    await address.and(page.locator(':focus')).waitFor();
+    await card.getByLabel('Daily').fill('0');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await textOn(card, 'A whole number from 1 to 365.');
+    await card.getByLabel('Daily').and(page.locator(':focus')).fill('7');
     await address.fill('http://127.0.0.1:9/Резервні копії');
     await card.getByRole('button', { name: 'Save' }).click();
     await textOn(card, /Saved. But no backup can be kept there now: the server does not answer/);

@@ -71,7 +71,8 @@ describe('notifications in the web app, in a real Chromium', { timeout: 600_000 
   it('I enter a mail server and an ntfy topic, and a forgotten field is marked', async () => {
     await toggle('Mail server');
     await press('Save');
-    await textOn(page, 'Check the marked fields.');
+    await textOn(page, 'Please fill this in.');
+    await page.getByLabel('Server', { exact: true }).and(page.locator(':focus')).waitFor();
     await page.getByLabel('Server', { exact: true }).fill('127.0.0.1');
     await page.getByLabel('Encryption').selectOption('none');
     await page.getByLabel('Port').fill(String(mailbox.port));

@@ -1,6 +1,7 @@
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
 import type { DevicesWifiRequest } from '@station/protocol/devices-wifi';
+import { isSsidTooLong, longestSsid } from '@station/protocol/wifi-password';
 import { userOf } from '../http/access.ts';
 import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -30,17 +31,14 @@ export async function registerWifiChangeRoutes(app: HttpServer, parts: WifiChang
   });
 }
 
-/** IEEE 802.11, section 9.4.2.2. */
-const maxSsidBytes = 32;
-
 async function startChange(
   { changes, offers, checkPassword }: WifiChangeRoutesParts,
   request: RequestOf<'POST /api/devices/wifi'>,
   reply: ReplyOf<'POST /api/devices/wifi'>,
 ) {
   const network = request.body ?? (await stationNetwork(offers));
-  if (Buffer.byteLength(network.ssid) > maxSsidBytes) {
-    const message = `must have at most ${maxSsidBytes} bytes in UTF-8`;
+  if (isSsidTooLong(network.ssid)) {
+    const message = `must have at most ${longestSsid} bytes in UTF-8`;
     throw new RequestInvalidError([{ in: 'body', pointer: '/ssid', message }]);
   }
   if (request.body !== null) await checkPassword(request.body);

@@ -10,6 +10,9 @@ export function problemWords(t: TFunction, locale: string, problem: Problem): st
   if (problem.code === 'too_many_requests' && problem.retryAfterSeconds !== null) {
     return t('error.tooManyWait', { duration: formatDuration(locale, problem.retryAfterSeconds * 1000) });
   }
+  if (problem.code === 'backup_refused' && problem.reason !== null) {
+    return orElse(t, `backup.refusal.${problem.reason}`, problem.message);
+  }
   return orElse(t, `error.${problem.code}`, problem.message || t('error.internal'));
 }
 

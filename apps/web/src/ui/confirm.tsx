@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { type ComponentType, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { asProblem, type Problem } from '../api/request.ts';
+import { asProblem } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ProblemNote } from './problem.tsx';
@@ -17,8 +17,6 @@ export type Question = {
   kind?: 'danger' | 'primary';
   /** What is done. The question stays until a promise is resolved, and says why it was not. */
   run: () => unknown;
-  /** Words of its own for what went wrong. */
-  ProblemWords?: ComponentType<{ problem: Problem }>;
 };
 
 /** Asks before something is done. The dialog stands anywhere in the page that asks. */
@@ -27,16 +25,7 @@ export function useConfirm(): [dialog: ReactNode, ask: (question: Question) => v
   return [question && <Confirm {...question} onClose={() => setQuestion(null)} />, setQuestion];
 }
 
-function Confirm({
-  title,
-  text,
-  confirm,
-  keep,
-  kind = 'danger',
-  run,
-  ProblemWords = ProblemNote,
-  onClose,
-}: Question & { onClose: () => void }) {
+function Confirm({ title, text, confirm, keep, kind = 'danger', run, onClose }: Question & { onClose: () => void }) {
   const { t } = useTranslation();
   const act = useMutation({ mutationFn: async () => run(), onSuccess: onClose });
   return (
@@ -53,7 +42,7 @@ function Confirm({
       }
     >
       {text}
-      {act.error && <ProblemWords problem={asProblem(act.error)} />}
+      {act.error && <ProblemNote problem={asProblem(act.error)} />}
     </Dialog>
   );
 }

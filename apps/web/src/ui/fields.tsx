@@ -8,17 +8,26 @@ import { classNames } from './class-names.ts';
 
 type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
   label: string;
-  help?: string;
+  help?: string | undefined;
   fault: string | null;
+  /** Spaces around the text belong to it, as in a password. */
+  verbatim?: boolean;
 };
 
 /** A labelled input with its help and its fault tied to it for screen readers. */
-export function Field({ label, help, fault, type = 'text', className, ...rest }: FieldProps) {
+export function Field({
+  label,
+  help,
+  fault,
+  type = 'text',
+  verbatim = type === 'password',
+  className,
+  ...rest
+}: FieldProps) {
   const { t } = useTranslation();
   const id = useId();
   const [shown, setShown] = useState(false);
   const secret = type === 'password';
-  const described = [help ? `${id}-help` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ');
   return (
     <div className={className}>
       <label htmlFor={id} className="mb-1 block font-strong">
@@ -29,8 +38,9 @@ export function Field({ label, help, fault, type = 'text', className, ...rest }:
           {...rest}
           id={id}
           type={secret && shown ? 'text' : type}
+          data-verbatim={verbatim || undefined}
           aria-invalid={fault !== null || undefined}
-          aria-describedby={described || undefined}
+          aria-describedby={describedBy(id, fault, help)}
           className={classNames(
             'block min-h-12 w-full rounded-xl border bg-surface px-3 py-2 text-ink',
             secret && 'pr-14',
@@ -48,6 +58,18 @@ export function Field({ label, help, fault, type = 'text', className, ...rest }:
           </button>
         )}
       </div>
+      <Notes id={id} fault={fault} help={help} />
+    </div>
+  );
+}
+
+const describedBy = (id: string, fault: string | null, help: string | undefined): string | undefined =>
+  [help ? `${id}-help` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ') || undefined;
+
+/** What is wrong with a field, and its help. */
+function Notes({ id, fault, help }: { id: string; fault: string | null; help: string | undefined }) {
+  return (
+    <>
       {fault && (
         <p id={`${id}-fault`} className="mt-1 text-small text-fault">
           {fault}
@@ -58,7 +80,7 @@ export function Field({ label, help, fault, type = 'text', className, ...rest }:
           {help}
         </p>
       )}
-    </div>
+    </>
   );
 }
 
@@ -67,6 +89,7 @@ export function Select({
   label,
   bare = false,
   help,
+  fault = null,
   className,
   children,
   ...rest
@@ -74,6 +97,7 @@ export function Select({
   label: string;
   bare?: boolean;
   help?: string | undefined;
+  fault?: string | null;
   children: ReactNode;
 }) {
   const id = useId();
@@ -85,19 +109,17 @@ export function Select({
       <select
         {...rest}
         id={id}
-        aria-describedby={help === undefined ? undefined : `${id}-help`}
+        aria-invalid={fault !== null || undefined}
+        aria-describedby={describedBy(id, fault, help)}
         className={classNames(
-          'block w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink',
+          'block w-full rounded-xl border bg-surface px-3 py-2 text-ink',
           bare ? 'min-h-11' : 'min-h-12',
+          fault ? 'border-fault' : 'border-line-strong',
         )}
       >
         {children}
       </select>
-      {help !== undefined && (
-        <p id={`${id}-help`} className="mt-1 text-small text-ink-soft">
-          {help}
-        </p>
-      )}
+      <Notes id={id} fault={fault} help={help} />
     </div>
   );
 }

@@ -1,41 +1,69 @@
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { longestWifiPassword } from '@station/protocol/wifi-password';
+import {
+  isSsidTooLong,
+  longestWifiPassword,
+  type Security,
+  ssidText,
+  wifiPasswordProblem,
+} from '@station/protocol/wifi-password';
 import { Field } from './fields.tsx';
-import type { WifiFaults } from './wifi-check.ts';
+import type { Form } from './form.ts';
 
-/** The inputs `ssid` and `password` of a form. They are not kept in the state of the page. */
+/** What `useForm` needs for `WifiFields`. */
+export const wifiForm = {
+  body: { properties: { ssid: ssidText, password: { maxLength: longestWifiPassword } } },
+  fields: ['ssid', 'password'],
+} as const;
+
+/** Beyond the limits of the body. @param security null: not known. The station may know it, and refuse what this cannot. */
+export function useWifiChecks(security: Security | null = null) {
+  const { t } = useTranslation();
+  return {
+    ssid: (ssid: string): string | null => (isSsidTooLong(ssid) ? t('network.join.tooLong') : null),
+    password: (password: string): string | null => {
+      const problem = wifiPasswordProblem(security, password, { mayBeOpen: false });
+      if (problem === 'password_missing' && security === null) return t('settings.wifi.missing');
+      return problem && t(`network.join.problem.${problem}`);
+    },
+  };
+}
+
+type WifiForm = Pick<Form<'ssid' | 'password', unknown>, 'field'>;
+
+/**
+ * The inputs `ssid` and `password` of a form. They are not kept in the state of the page. An open network must be confirmed, and then there is
+ * no `password`: an empty one may only mean that a person changed the name and expected the password to stay.
+ */
 export function WifiFields({
+  form,
   ssid,
   known,
-  isOpen,
-  faults,
-  onOpen,
+  openHelp,
 }: {
+  form: WifiForm;
   /** The name to begin with. */
   ssid: string | null;
   /** Names to choose from. */
   known?: readonly string[];
-  /** Whether the network has no password. */
-  isOpen: boolean;
-  faults: WifiFaults;
-  onOpen: (isOpen: boolean) => void;
+  /** What to know of a network without a password. */
+  openHelp?: string;
 }) {
   const { t } = useTranslation();
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Field
         label={t('settings.wifi.ssid')}
-        name="ssid"
+        {...form.field('ssid')}
+        verbatim
         defaultValue={ssid ?? ''}
         autoFocus
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}
-        maxLength={32}
         list={known && id}
-        fault={faults.ssid ? t('error.field.required') : null}
       />
       {known && (
         <datalist id={id}>
@@ -44,33 +72,39 @@ export function WifiFields({
           ))}
         </datalist>
       )}
-      {!isOpen && (
-        <Field
-          label={t('settings.wifi.password')}
-          name="password"
-          type="password"
-          autoComplete="off"
-          maxLength={longestWifiPassword}
-          help={t('settings.wifi.range')}
-          fault={
-            faults.password &&
-            t(
-              faults.password === 'password_missing'
-                ? 'settings.wifi.missing'
-                : `network.join.problem.${faults.password}`,
-            )
-          }
-        />
-      )}
+      {!isOpen && <WifiPasswordField form={form} help={t('settings.wifi.range')} />}
       <label className="flex min-h-11 cursor-pointer items-center gap-3">
         <input
           type="checkbox"
           className="size-5 shrink-0 accent-(--accent)"
           checked={isOpen}
-          onChange={({ target }) => onOpen(target.checked)}
+          onChange={({ target }) => setOpen(target.checked)}
         />
         {t('settings.wifi.withoutPassword')}
       </label>
+      {isOpen && openHelp && <p className="text-small text-ink-soft">{openHelp}</p>}
     </>
+  );
+}
+
+export function WifiPasswordField({
+  form,
+  help,
+  autoFocus = false,
+}: {
+  form: WifiForm;
+  help?: string;
+  autoFocus?: boolean;
+}) {
+  const { t } = useTranslation();
+  return (
+    <Field
+      label={t('settings.wifi.password')}
+      {...form.field('password')}
+      type="password"
+      autoComplete="off"
+      autoFocus={autoFocus}
+      help={help}
+    />
   );
 }

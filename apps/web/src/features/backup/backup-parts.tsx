@@ -1,10 +1,8 @@
 import { useTranslation } from 'react-i18next';
-import type { Problem } from '../../api/request.ts';
-import { orElse } from '../../i18n/words.ts';
+import { BackupSettingsPut } from '@station/protocol/backup-api';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
-import { ToneIcon } from '../../ui/tone.tsx';
+import type { Form, Texts } from '../../ui/form.ts';
 import { suggestPassphrase } from './passphrase.ts';
 
 /** How far something is; without a total it only says what is being done. */
@@ -29,61 +27,40 @@ export function Bar({ label, done, total }: { label: string; done: number; total
   );
 }
 
-/** A refusal about a backup has words of its own. */
-export function BackupProblem({ problem }: { problem: Problem }) {
+/** What `useForm` needs for `PassphraseFields`, beside `usePassphraseChecks`. */
+export const passphraseForm = {
+  body: { properties: { passphrase: BackupSettingsPut.properties.passphrase, again: {} } },
+  fields: ['passphrase', 'again'],
+} as const;
+
+type PassphraseForm = Pick<Form<'passphrase' | 'again', unknown>, 'field' | 'fill'>;
+
+export function usePassphraseChecks() {
   const { t } = useTranslation();
-  if (problem.code !== 'backup_refused' || problem.reason === null) return <ProblemNote problem={problem} />;
-  return (
-    <div role="alert" className="flex gap-3 rounded-xl bg-fault-soft p-3">
-      <ToneIcon tone="fault" className="mt-0.5" />
-      <p>{orElse(t, `backup.refusal.${problem.reason}`, problem.message)}</p>
-    </div>
-  );
+  return {
+    again: (again: string, { passphrase }: Texts<'passphrase'>): string | null =>
+      again === passphrase ? null : t('backup.passphrase.different'),
+  };
 }
 
-export type NewPassphrase = { first: string; again: string };
-
 /** A new passphrase, typed twice; the suggested one is shown in both fields, so that it can be copied. */
-export function PassphraseFields({
-  value,
-  fault,
-  onChange,
-}: {
-  value: NewPassphrase;
-  fault: 'short' | 'different' | null;
-  onChange: (value: NewPassphrase) => void;
-}) {
+export function PassphraseFields({ form }: { form: PassphraseForm }) {
   const { t } = useTranslation();
   const suggest = (): void => {
     const suggested = suggestPassphrase((bytes) => crypto.getRandomValues(bytes));
-    onChange({ first: suggested, again: suggested });
+    form.fill({ passphrase: suggested, again: suggested });
   };
+  const attributes = { verbatim: true, autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
   return (
     <div className="space-y-4">
       <Field
         label={t('backup.passphrase.label')}
         help={t('backup.passphrase.keep')}
-        name="passphrase"
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        maxLength={256}
-        value={value.first}
-        onChange={(event) => onChange({ ...value, first: event.target.value })}
-        fault={fault === 'short' ? t('backup.passphrase.short') : null}
+        {...form.field('passphrase')}
+        {...attributes}
       />
       <Button onClick={suggest}>{t('backup.passphrase.generate')}</Button>
-      <Field
-        label={t('backup.passphrase.again')}
-        name="again"
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        maxLength={256}
-        value={value.again}
-        onChange={(event) => onChange({ ...value, again: event.target.value })}
-        fault={fault === 'different' ? t('backup.passphrase.different') : null}
-      />
+      <Field label={t('backup.passphrase.again')} {...form.field('again')} {...attributes} />
     </div>
   );
 }

@@ -12,7 +12,7 @@ import { Card } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { BackupProblem } from './backup-parts.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
 import { RestoreFacts } from './restore-confirm.tsx';
 import { inspectTimeoutMs, RestoreEnd, restoreTimeoutMs } from './restore-flow.tsx';
 
@@ -32,7 +32,6 @@ export function ListCard({ view, usable }: { view: BackupView; usable: boolean }
         await session.call('DELETE /api/backup/:id', { params: { id } });
         await queries.invalidateQueries({ queryKey: ['backup'] });
       },
-      ProblemWords: BackupProblem,
     });
   const { backups, faults } = view;
   return (
@@ -106,7 +105,7 @@ function Row({
           {t('backup.list.delete')}
         </Button>
       </div>
-      {download.error && <BackupProblem problem={asProblem(download.error)} />}
+      {download.error && <ProblemNote problem={asProblem(download.error)} />}
     </li>
   );
 }
@@ -170,7 +169,7 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
       )}
       {inspect.isPending && <p role="status">{t('backup.restore.reading')}</p>}
       {restore.isPending && <p role="status">{t('backup.restore.checking')}</p>}
-      {problem && <BackupProblem problem={asProblem(problem)} />}
+      {problem && <ProblemNote problem={asProblem(problem)} />}
     </Dialog>
   );
 }

@@ -17,9 +17,3 @@ export function suggestPassphrase(random: (bytes: Uint8Array<ArrayBuffer>) => Ui
     '-',
   );
 }
-
-/** What is wrong with a new passphrase; null: nothing. */
-export function passphraseFault(first: string, again: string): 'short' | 'different' | null {
-  if (first.length < 12) return 'short';
-  return first === again ? null : 'different';
-}

@@ -1,22 +1,22 @@
-import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { knownLanguage } from '@station/protocol/languages';
 import {
+  MailServerPut,
   type NotificationChannel,
   type NotificationsView,
   type NotificationTopic,
   notificationTopics,
+  NtfyPut,
   type StationNotifications,
   type StationNotificationsPut,
+  WebhookPut,
 } from '@station/protocol/notifications';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
-import { textOf } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { type Form, type Texts, useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { SwitchLine } from '../../ui/switch-line.tsx';
 import { ChannelLine, TestButton } from './channel-parts.tsx';
 import { stationNotificationsKey, viewKey } from './notifications-key.ts';
@@ -24,6 +24,23 @@ import { portOf, putOf } from './station-form.ts';
 import { TopicChecks } from './topic-checks.tsx';
 
 type Topics = { ntfy: readonly NotificationTopic[]; webhook: readonly NotificationTopic[] };
+
+/** The limits of the fields, by the end of their pointer in the body. */
+const properties = {
+  host: MailServerPut.properties.host,
+  port: MailServerPut.properties.port,
+  security: MailServerPut.properties.security,
+  username: MailServerPut.properties.username,
+  password: MailServerPut.properties.password,
+  from: MailServerPut.properties.from,
+  'ntfy/url': NtfyPut.properties.url,
+  topic: NtfyPut.properties.topic,
+  token: NtfyPut.properties.token,
+  'webhook/url': WebhookPut.properties.url,
+};
+type Name = keyof typeof properties;
+const names = Object.keys(properties) as Name[];
+type FieldOf = Pick<Form<Name, unknown>, 'field'>;
 
 /** Mail server, ntfy and webhook of the station. */
 export function ChannelsCard({
@@ -46,49 +63,50 @@ export function ChannelsCard({
     ntfy: (station.ntfy?.topics ?? notificationTopics) as readonly NotificationTopic[],
     webhook: (station.webhook?.topics ?? notificationTopics) as readonly NotificationTopic[],
   });
-  const [edited, setEdited] = useState(false);
-  const [wrong, setWrong] = useState(false);
-  const save = useMutation({
-    mutationFn: (body: StationNotificationsPut) => session.call('PUT /api/notifications/station', { body }),
-    onSuccess: async (changed) => {
+  const form = useForm({
+    body: { properties },
+    fields: names,
+    // The station has its address.
+    mayBeEmpty: station.webhook === null ? [] : ['webhook/url'],
+    usable,
+    send: (texts) => {
+      const language = knownLanguage(i18n.language);
+      const body: StationNotificationsPut = {
+        rules: putOf(station).rules,
+        mail: on.mail ? mailOf(texts) : null,
+        ntfy: on.ntfy
+          ? { ...ntfyOf(texts), topics: [...topics.ntfy], language: station.ntfy?.language ?? language }
+          : null,
+        webhook: on.webhook
+          ? { ...webhookOf(texts), topics: [...topics.webhook], language: station.webhook?.language ?? language }
+          : null,
+      };
+      return session.call('PUT /api/notifications/station', { body });
+    },
+    onDone: (changed) => {
       queries.setQueryData(stationNotificationsKey, changed);
-      setEdited(false);
-      await queries.invalidateQueries({ queryKey: viewKey, exact: true });
+      void queries.invalidateQueries({ queryKey: viewKey, exact: true });
     },
   });
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const isComplete = event.currentTarget.reportValidity();
-    setWrong(!isComplete);
-    if (!isComplete || !usable || save.isPending) return;
-    const form = new FormData(event.currentTarget);
-    const language = knownLanguage(i18n.language);
-    save.mutate({
-      rules: putOf(station).rules,
-      mail: on.mail ? mailOf(form) : null,
-      ntfy: on.ntfy
-        ? { ...ntfyOf(form), topics: [...topics.ntfy], language: station.ntfy?.language ?? language }
-        : null,
-      webhook: on.webhook
-        ? { ...webhookOf(form), topics: [...topics.webhook], language: station.webhook?.language ?? language }
-        : null,
-    });
-  };
   const part = (name: keyof typeof on, channel: NotificationChannel, fields: ReactNode): ReactNode => (
     <Part
       label={t(`notifications.channels.${name}`)}
       on={on[name]}
       onToggle={(isOn) => {
         setOn({ ...on, [name]: isOn });
-        setEdited(true);
+        form.touch();
       }}
     >
       {fields}
       {view.channels[channel].isSet && (
         <>
           <ChannelLine state={view.channels[channel]} />
-          <TestButton channel={channel} usable={usable && !edited} label={t(`notifications.channels.${name}`)} />
-          {edited && <p className="text-small text-ink-soft">{t('notifications.channels.saveFirst')}</p>}
+          <TestButton
+            channel={channel}
+            usable={usable && !form.isChanged}
+            label={t(`notifications.channels.${name}`)}
+          />
+          {form.isChanged && <p className="text-small text-ink-soft">{t('notifications.channels.saveFirst')}</p>}
         </>
       )}
     </Part>
@@ -100,20 +118,20 @@ export function ChannelsCard({
       disabled={!usable}
       onChange={(chosen) => {
         setTopics({ ...topics, [name]: chosen });
-        setEdited(true);
+        form.touch();
       }}
     />
   );
   return (
     <Card title={t('notifications.channels.title')}>
       <p className="-mt-2 mb-4 text-ink-soft">{t('notifications.channels.lead')}</p>
-      <form noValidate onSubmit={submit} onInput={() => setEdited(true)} className="space-y-4">
-        {part('mail', 'email', <MailFields mail={station.mail} />)}
+      <form {...form.props} className="space-y-4">
+        {part('mail', 'email', <MailFields form={form} mail={station.mail} />)}
         {part(
           'ntfy',
           'ntfy',
           <>
-            <NtfyFields ntfy={station.ntfy} />
+            <NtfyFields form={form} ntfy={station.ntfy} />
             {checks('ntfy')}
           </>,
         )}
@@ -121,20 +139,11 @@ export function ChannelsCard({
           'webhook',
           'webhook',
           <>
-            <WebhookField webhook={station.webhook} />
+            <WebhookField form={form} webhook={station.webhook} />
             {checks('webhook')}
           </>,
         )}
-        {save.error && <ProblemNote problem={asProblem(save.error)} />}
-        {wrong && (
-          <p role="alert" className="text-fault">
-            {t('notifications.channels.wrong')}
-          </p>
-        )}
-        <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
-          {t('settings.save')}
-        </Button>
-        {save.isSuccess && !edited && <p role="status">{t('notifications.saved')}</p>}
+        <FormEnd form={form} submit={t('settings.save')} done={t('notifications.saved')} usable={usable} />
       </form>
     </Card>
   );
@@ -159,16 +168,14 @@ function Part({
   );
 }
 
-function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
+function MailFields({ form, mail }: { form: FieldOf; mail: StationNotifications['mail'] }) {
   const { t } = useTranslation();
   const [security, setSecurity] = useState(mail?.security ?? 'tls');
   return (
     <>
       <Field
         label={t('notifications.channels.host')}
-        name="host"
-        required
-        fault={null}
+        {...form.field('host')}
         autoComplete="off"
         placeholder="smtp.example.org"
         defaultValue={mail?.host ?? ''}
@@ -189,12 +196,7 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
         <Field
           key={security}
           label={t('notifications.channels.port')}
-          name="port"
-          type="number"
-          min={1}
-          max={65_535}
-          fault={null}
-          required
+          {...form.field('port')}
           defaultValue={mail?.security === security ? mail.port : portOf[security]}
         />
       </div>
@@ -202,27 +204,23 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
         <>
           <Field
             label={t('notifications.channels.username')}
-            name="username"
+            {...form.field('username')}
             autoComplete="off"
-            fault={null}
             defaultValue={mail?.username ?? ''}
           />
           <Field
             label={t('notifications.channels.password')}
-            name="password"
+            {...form.field('password')}
             type="password"
-            fault={null}
             autoComplete="off"
-            {...(mail?.hasPassword === true && { help: t('notifications.channels.kept') })}
+            help={mail?.hasPassword === true ? t('notifications.channels.kept') : undefined}
           />
         </>
       )}
       <Field
         label={t('notifications.channels.from')}
-        name="from"
+        {...form.field('from')}
         type="email"
-        required
-        fault={null}
         placeholder="station@example.org"
         defaultValue={mail?.from ?? ''}
       />
@@ -230,40 +228,31 @@ function MailFields({ mail }: { mail: StationNotifications['mail'] }) {
   );
 }
 
-function NtfyFields({ ntfy }: { ntfy: StationNotifications['ntfy'] }) {
+function NtfyFields({ form, ntfy }: { form: FieldOf; ntfy: StationNotifications['ntfy'] }) {
   const { t } = useTranslation();
   return (
     <>
       <Field
         label={t('notifications.channels.url')}
-        name="ntfyUrl"
+        {...form.field('ntfy/url')}
         type="url"
-        required
-        fault={null}
         help={t('notifications.channels.ntfyHelp')}
         defaultValue={ntfy?.url ?? 'https://ntfy.sh'}
       />
-      <Field
-        label={t('notifications.channels.topic')}
-        name="topic"
-        required
-        fault={null}
-        pattern="[A-Za-z0-9_\-]{1,64}"
-        defaultValue={ntfy?.topic ?? ''}
-      />
+      <Field label={t('notifications.channels.topic')} {...form.field('topic')} defaultValue={ntfy?.topic ?? ''} />
       <Field
         label={t('notifications.channels.token')}
-        name="token"
+        {...form.field('token')}
         type="password"
-        fault={null}
+        verbatim={false}
         autoComplete="off"
-        {...(ntfy?.hasToken === true && { help: t('notifications.channels.kept') })}
+        help={ntfy?.hasToken === true ? t('notifications.channels.kept') : undefined}
       />
     </>
   );
 }
 
-function WebhookField({ webhook }: { webhook: StationNotifications['webhook'] }) {
+function WebhookField({ form, webhook }: { form: FieldOf; webhook: StationNotifications['webhook'] }) {
   const { t } = useTranslation();
   const help =
     webhook === null
@@ -272,41 +261,24 @@ function WebhookField({ webhook }: { webhook: StationNotifications['webhook'] })
   return (
     <Field
       label={t('notifications.channels.url')}
-      name="webhookUrl"
+      {...form.field('webhook/url')}
       type="url"
-      fault={null}
       help={help}
-      required={webhook === null}
       autoComplete="off"
     />
   );
 }
 
-const filled = (form: FormData, field: string): string | undefined => textOf(form, field).trim() || undefined;
+/** An empty secret stays as it is. */
+const mailOf = ({ host, port, security, username, password, from }: Texts<Name>) => ({
+  host,
+  port: Number(port),
+  security: security as 'tls' | 'starttls' | 'none',
+  username,
+  from,
+  ...(password !== '' && { password }),
+});
 
-function mailOf(form: FormData): NonNullable<StationNotificationsPut['mail']> {
-  const security = textOf(form, 'security') as 'tls' | 'starttls' | 'none';
-  const password = filled(form, 'password');
-  return {
-    host: textOf(form, 'host').trim(),
-    port: Number(textOf(form, 'port')),
-    security,
-    username: textOf(form, 'username').trim(),
-    from: textOf(form, 'from').trim(),
-    ...(password !== undefined && { password }),
-  };
-}
+const ntfyOf = ({ 'ntfy/url': url, topic, token }: Texts<Name>) => ({ url, topic, ...(token !== '' && { token }) });
 
-function ntfyOf(form: FormData): { url: string; topic: string; token?: string } {
-  const token = filled(form, 'token');
-  return {
-    url: textOf(form, 'ntfyUrl').trim(),
-    topic: textOf(form, 'topic').trim(),
-    ...(token !== undefined && { token }),
-  };
-}
-
-function webhookOf(form: FormData): { url?: string } {
-  const url = filled(form, 'webhookUrl');
-  return url === undefined ? {} : { url };
-}
+const webhookOf = ({ 'webhook/url': url }: Texts<Name>) => (url === '' ? {} : { url });

@@ -1,16 +1,18 @@
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearch } from 'wouter';
-import type { DeviceLoginSheet, ManualAdd, Provisioning } from '@station/protocol/provisioning';
-import { isExternalId } from '@station/protocol/topics';
-import { isTypeName } from '@station/protocol/type-names';
+import type { DeviceLoginSheet, Provisioning } from '@station/protocol/provisioning';
+import { nameText } from '@station/protocol/text-fields';
+import { externalIdText, isExternalId } from '@station/protocol/topics';
+import { isTypeName, typeNamePattern } from '@station/protocol/type-names';
 import { useDeviceTypes } from '../../api/devices.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 import type { DeviceParts } from './device-parts.ts';
 import { useFollowProvisioning } from './follow-provisioning.ts';
@@ -45,80 +47,56 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
   const { t } = useTranslation();
   const asked = new URLSearchParams(useSearch());
   const types = useDeviceTypes();
-  const [externalId, setExternalId] = useState(asked.get('id') ?? '');
   const [type, setType] = useState(asked.get('type') ?? '');
-  const [name, setName] = useState(asked.get('name') ?? '');
-  const [faults, setFaults] = useState({ id: false, type: false });
   const zone = useZoneChoice(null);
   const add = useManualAdd();
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const found = { id: !isExternalId(externalId.trim()), type: !isTypeName(type.trim()) };
-    setFaults(found);
-    if (!zone.check() || found.id || found.type || add.isPending) return;
-    const toBody = async (): Promise<ManualAdd> => ({
-      devices: [
-        {
-          externalId: externalId.trim(),
-          type: type.trim(),
-          ...(name.trim() !== '' && { name: name.trim() }),
-          zoneId: await zone.resolve(),
-        },
-      ],
-    });
-    add.mutate(toBody, { onSuccess: ([first]) => first && onMade(first) });
-  };
+  const form = useForm({
+    body: { properties: { externalId: externalIdText, type: { pattern: typeNamePattern }, name: nameText } },
+    fields: ['externalId', 'type', 'name'],
+    mayBeEmpty: ['name'],
+    checks: {
+      externalId: (id) => (isExternalId(id) ? null : t('provisioning.manual.idWrong')),
+      type: (name) => (isTypeName(name) ? null : t('provisioning.manual.typeWrong')),
+    },
+    check: zone.check,
+    send: ({ name, ...device }) =>
+      add.mutateAsync(async () => ({
+        devices: [{ ...device, ...(name !== '' && { name }), zoneId: await zone.resolve() }],
+      })),
+    onDone: ([first]) => first && onMade(first),
+    explain: ({ code }) => (code === 'conflict' ? t('provisioning.manual.conflict') : null),
+  });
   if (types === null) return <Skeleton className="h-96 rounded-2xl" />;
   return (
     <Card title={t('provisioning.manual.title')}>
       <ScanLabel
         onRead={(label) => {
-          setExternalId(label.externalId);
-          if (label.type !== null) setType(label.type);
-          setFaults({ id: false, type: false });
+          form.fill({ externalId: label.externalId });
+          if (label.type === null) return;
+          setType(label.type);
+          form.touch('type');
         }}
       />
-      <form noValidate onSubmit={submit} className="mt-4 space-y-4">
+      <form {...form.props} className="mt-4 space-y-4">
         <Field
           label={t('provisioning.manual.id')}
           help={t('provisioning.manual.idHelp')}
-          value={externalId}
-          maxLength={64}
+          {...form.field('externalId')}
+          defaultValue={asked.get('id') ?? ''}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
-          onChange={({ target }) => setExternalId(target.value)}
-          fault={faults.id ? t('provisioning.manual.idWrong') : null}
         />
-        <TypeField
-          type={type}
-          known={[...types.names()]}
-          isWrong={faults.type}
-          onChange={(chosen) => {
-            setType(chosen);
-            setFaults((before) => ({ ...before, type: false }));
-          }}
-        />
+        <TypeField {...form.field('type')} value={type} known={[...types.names()]} onChange={setType} />
         <Field
           label={t('provisioning.manual.name')}
           help={t('provisioning.manual.nameHelp')}
-          value={name}
-          maxLength={100}
+          {...form.field('name')}
+          defaultValue={asked.get('name') ?? ''}
           autoComplete="off"
-          onChange={({ target }) => setName(target.value)}
-          fault={null}
         />
         <ZoneField choice={zone} />
-        {add.error?.code === 'conflict' ? (
-          <p role="alert" className="rounded-xl bg-fault-soft p-3">
-            {t('provisioning.manual.conflict')}
-          </p>
-        ) : (
-          add.error && <ProblemNote problem={add.error} />
-        )}
-        <Button kind="primary" type="submit" busy={add.isPending} onClick={() => undefined}>
-          {t('provisioning.manual.submit')}
-        </Button>
+        <FormEnd form={form} submit={t('provisioning.manual.submit')} />
       </form>
     </Card>
   );
@@ -126,24 +104,26 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
 
 /** One of the types that the station knows, or another one by its name. */
 function TypeField({
-  type,
+  name,
+  value,
+  fault,
   known,
-  isWrong,
   onChange,
 }: {
-  type: string;
+  name: string;
+  value: string;
+  fault: string | null;
   known: readonly string[];
-  isWrong: boolean;
   onChange: (type: string) => void;
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
   const types = useDeviceTypes();
   const [isOther, setIsOther] = useState(false);
-  const asksName = isOther || (type !== '' && !known.includes(type));
-  const choose = (value: string): void => {
-    setIsOther(value === otherType);
-    onChange(value === otherType ? '' : value);
+  const asksName = isOther || (value !== '' && !known.includes(value));
+  const choose = (type: string): void => {
+    setIsOther(type === otherType);
+    onChange(type === otherType ? '' : type);
   };
   const words = known
     .map((one) => ({ one, name: typeName(locale, one, types?.named(one)) }))
@@ -152,14 +132,15 @@ function TypeField({
     <>
       <Select
         label={t('provisioning.manual.type')}
-        value={asksName ? otherType : type}
+        name={asksName ? undefined : name}
+        value={asksName ? otherType : value}
         onChange={({ target }) => choose(target.value)}
-        help={isWrong && !asksName ? t('error.field.required') : undefined}
+        fault={asksName ? null : fault}
       >
         <option value="" disabled hidden />
-        {words.map(({ one, name }) => (
-          <option key={one} value={one}>
-            {name}
+        {words.map((word) => (
+          <option key={word.one} value={word.one}>
+            {word.name}
           </option>
         ))}
         <option value={otherType}>{t('provisioning.manual.otherType')}</option>
@@ -167,13 +148,14 @@ function TypeField({
       {asksName && (
         <Field
           label={t('provisioning.manual.typeName')}
-          value={type}
+          name={name}
+          value={value}
           maxLength={64}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
           onChange={({ target }) => onChange(target.value)}
-          fault={isWrong ? t('provisioning.manual.typeWrong') : null}
+          fault={fault}
         />
       )}
     </>

@@ -29,12 +29,13 @@ function useCommand<Input, Output>(call: (input: Input) => Promise<Output>): Com
   });
 }
 
-/** Adds a device that is near. `toBody` comes late, because a new zone may have to be created first. */
-export function useAdd(): Command<() => Promise<ProvisioningAdd>, ProvisioningStarted> {
+/** Adds a device that is near. */
+export function useAdd(): Command<ProvisioningAdd, ProvisioningStarted> {
   const { session } = useServices();
-  return useCommand(async (toBody) => session.call('POST /api/provisioning/add', { body: await toBody() }));
+  return useCommand((body) => session.call('POST /api/provisioning/add', { body }));
 }
 
+/** `toBody` comes late, because new zones may have to be created first. */
 export function useManualAdd(): Command<() => Promise<ManualAdd>, ManualProvisionings> {
   const { session } = useServices();
   return useCommand(async (toBody) => session.call('POST /api/provisioning/manual', { body: await toBody() }));

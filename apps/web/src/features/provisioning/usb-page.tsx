@@ -1,12 +1,13 @@
-import { type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { DeviceWifiPut } from '@station/protocol/rest';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { textOf } from '../../ui/form.ts';
+import { useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { LinkButton } from '../../ui/links.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { checkWifi, noWifiFaults } from '../../ui/wifi-check.ts';
-import { WifiFields } from '../../ui/wifi-fields.tsx';
+import { useWifiChecks, WifiFields, wifiForm } from '../../ui/wifi-fields.tsx';
 import { WayPage } from './page-frame.tsx';
 import { useProvisioning } from './provisioning.ts';
 import { connectUsbDevice, type UsbDevice, type UsbFault, usbProblem } from './usb-device.ts';
@@ -39,7 +40,7 @@ export function UsbPage() {
 type State =
   | { kind: 'idle'; fault: UsbFault | null }
   | { kind: 'connecting' }
-  | { kind: 'chosen'; device: UsbDevice; networks: readonly string[]; isJoining: boolean; fault: UsbFault | null }
+  | { kind: 'chosen'; device: UsbDevice; networks: readonly string[]; fault: UsbFault | null }
   | { kind: 'joined' };
 
 function Usb() {
@@ -67,12 +68,11 @@ function Usb() {
     device.current = found;
     if (isGone.current) return release();
     const networks = await found.networks();
-    setState({ kind: 'chosen', device: found, networks, isJoining: false, fault: null });
+    setState({ kind: 'chosen', device: found, networks, fault: null });
   };
-  const join = async (chosen: Extract<State, { kind: 'chosen' }>, network: { ssid: string; password: string }) => {
-    setState({ ...chosen, isJoining: true, fault: null });
+  const join = async (chosen: Extract<State, { kind: 'chosen' }>, network: DeviceWifiPut): Promise<void> => {
     const result = await chosen.device.join(network);
-    if (result !== 'joined' && result !== 'lost') return setState({ ...chosen, isJoining: false, fault: result });
+    if (result !== 'joined' && result !== 'lost') return setState({ ...chosen, fault: result });
     await release();
     setState(result === 'joined' ? { kind: 'joined' } : { kind: 'idle', fault: result });
   };
@@ -92,7 +92,7 @@ function Usb() {
       </>
     );
   }
-  if (state.kind === 'chosen') return <JoinForm state={state} onJoin={(network) => void join(state, network)} />;
+  if (state.kind === 'chosen') return <JoinForm state={state} onJoin={(network) => join(state, network)} />;
   return (
     <>
       <ol className="mb-4 list-decimal space-y-2 pl-6">
@@ -114,40 +114,28 @@ function Usb() {
 }
 
 function JoinForm({
-  state: { device, networks, isJoining, fault },
+  state: { device, networks, fault },
   onJoin,
 }: {
   state: Extract<State, { kind: 'chosen' }>;
-  onJoin: (network: { ssid: string; password: string }) => void;
+  onJoin: (network: DeviceWifiPut) => Promise<void>;
 }) {
   const { t } = useTranslation();
   const view = useProvisioning();
-  const [faults, setFaults] = useState(noWifiFaults);
-  const [isOpen, setIsOpen] = useState(false);
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const network = { ssid: textOf(form, 'ssid'), password: isOpen ? '' : textOf(form, 'password') };
-    const found = checkWifi(network, isOpen);
-    setFaults(found);
-    if (found.ssid === null && found.password === null && !isJoining) onJoin(network);
-  };
+  const form = useForm({ ...wifiForm, checks: useWifiChecks(), send: onJoin });
   const own = view.kind === 'shown' ? (view.value.wifi?.ssid ?? null) : null;
   return (
-    <form noValidate onSubmit={submit} className="space-y-4">
+    <form {...form.props} className="space-y-4">
       <p role="status">
         {device.name === '' ? t('provisioning.usb.nameless') : t('provisioning.usb.device', { name: device.name })}
       </p>
-      <WifiFields ssid={own} known={networks} isOpen={isOpen} faults={faults} onOpen={setIsOpen} />
-      {fault && <Fault fault={fault} />}
-      <div className="flex flex-wrap items-center gap-4">
-        <Button kind="primary" type="submit" busy={isJoining} onClick={() => undefined}>
-          {t('provisioning.usb.join')}
-        </Button>
+      <WifiFields form={form} ssid={own} known={networks} />
+      {fault && !form.isBusy && <Fault fault={fault} />}
+      <FormEnd form={form} submit={t('provisioning.usb.join')}>
         <p role="status" className="text-ink-soft">
-          {isJoining && t('provisioning.usb.joining')}
+          {form.isBusy && t('provisioning.usb.joining')}
         </p>
-      </div>
+      </FormEnd>
     </form>
   );
 }

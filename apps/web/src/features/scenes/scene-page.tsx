@@ -1,10 +1,11 @@
 import { Copy, Play, Plus } from 'lucide-react';
-import { type ReactNode, type SubmitEvent, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { flushSync } from 'react-dom';
 import { useLocation } from 'wouter';
 import { isManager } from '@station/protocol/roles';
 import type { Scene, SceneCommand } from '@station/protocol/scenes';
+import { nameText } from '@station/protocol/text-fields';
 import { useDevices } from '../../api/devices.ts';
 import { useKeeping, useKeptDraft } from '../../api/kept-draft.ts';
 import { useScenes } from '../../api/scenes.ts';
@@ -13,6 +14,8 @@ import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
+import { useForm } from '../../ui/form.ts';
+import { FormProblem } from '../../ui/form-parts.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -95,15 +98,13 @@ type EditorProps = SceneGuests & {
 function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorProps) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
-  const page = useRef<HTMLFormElement>(null);
   const kept = useKeptDraft(`scene/${scene?.id ?? 'new'}`, isSceneDraft);
   const [saved] = useState<SceneDraft>(() => ({ name: scene?.name ?? '', commands: scene?.commands ?? [] }));
-  const form = useSceneForm(saved, kept.found ?? saved);
-  useKeeping(kept, { name: form.name, commands: form.commands }, form.isChanged);
+  const draft = useSceneForm(saved, kept.found ?? saved);
+  useKeeping(kept, { name: draft.name, commands: draft.commands }, draft.isChanged);
   const save = useSaveScene(scene?.id ?? null);
   const attempt = useTryScene();
   const [isChecked, setChecked] = useState(false);
-  const [isNameChecked, setNameChecked] = useState(false);
   const remove = useRemoveScene();
   const [question, ask] = useConfirm();
   const leave = (): void => {
@@ -125,33 +126,25 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
         leave();
       },
     });
-  /** Marks what is missing, and leads there. True when nothing is. */
-  const check = (withName: boolean): boolean => {
+  /** Marks the lines where something is missing. True when nothing is. */
+  const check = (): boolean => {
     setChecked(true);
-    if (withName) setNameChecked(true);
-    const areComplete = form.lines.length > 0 && form.lines.every(({ command }) => commands.isComplete(command));
-    if (areComplete && (!withName || form.name.trim() !== '')) return true;
-    requestAnimationFrame(() =>
-      page.current?.querySelector<HTMLElement>('[aria-invalid], [data-fault] :is(select, input)')?.focus(),
-    );
-    return false;
+    return draft.lines.length > 0 && draft.lines.every(({ command }) => commands.isComplete(command));
   };
-  const onSubmit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    if (!save.isPending && check(true))
-      save.mutate({ name: form.name, commands: [...form.commands] }, { onSuccess: leave });
-  };
+  const form = useForm({
+    body: { properties: { name: nameText } },
+    fields: ['name'],
+    check,
+    send: ({ name }) => save.mutateAsync({ name, commands: [...draft.commands] }),
+    onDone: leave,
+  });
   const onTry = (): void => {
-    if (check(false)) attempt.mutate([...form.commands]);
+    if (flushSync(check)) attempt.mutate([...draft.commands]);
+    else form.focusFault();
   };
   return (
-    <form
-      ref={page}
-      noValidate
-      onSubmit={onSubmit}
-      className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-    >
-      {kept.found !== null && form.isChanged && (
+    <form {...form.props} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      {kept.found !== null && draft.isChanged && (
         <UnsavedNote
           onDiscard={() => {
             kept.end();
@@ -159,16 +152,15 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
           }}
         />
       )}
-      <LinesCard form={form} commands={commands} stateCommands={stateCommands} isChecked={isChecked} />
+      <LinesCard draft={draft} commands={commands} stateCommands={stateCommands} isChecked={isChecked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
         <Card title={t('scenes.details')}>
           <Field
             label={t('scenes.name')}
-            value={form.name}
-            maxLength={100}
+            {...form.field('name')}
+            value={draft.name}
             autoComplete="off"
-            onChange={({ target }) => form.rename(target.value)}
-            fault={isNameChecked && form.name.trim() === '' ? t('error.field.required') : null}
+            onChange={({ target }) => draft.rename(target.value)}
           />
         </Card>
         <div className="grid gap-3">
@@ -180,8 +172,8 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
             {attempt.data ? runWords(t, attempt.data) : t('scenes.tryHelp')}
           </p>
           {attempt.error && <ProblemNote problem={attempt.error} />}
-          {save.error && <ProblemNote problem={save.error} />}
-          <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
+          <FormProblem form={form} />
+          <Button kind="primary" type="submit" busy={form.isBusy}>
             {t('scenes.save')}
           </Button>
           {scene && <Button onClick={() => askToRemove(scene)}>{t('scenes.remove')}</Button>}
@@ -193,11 +185,11 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
 }
 
 function LinesCard({
-  form,
+  draft,
   commands,
   stateCommands,
   isChecked,
-}: Pick<EditorProps, 'commands' | 'stateCommands'> & { form: SceneForm; isChecked: boolean }) {
+}: Pick<EditorProps, 'commands' | 'stateCommands'> & { draft: SceneForm; isChecked: boolean }) {
   const { t } = useTranslation();
   const rows = useRef<HTMLDivElement>(null);
   const [isTaking, setTaking] = useState(false);
@@ -214,25 +206,25 @@ function LinesCard({
       <p className="-mt-3 mb-3 text-small text-ink-soft">{t('scenes.linesHelp')}</p>
       <div ref={rows}>
         <div className="space-y-2 empty:hidden">
-          {form.lines.map(({ key, command }, index) => (
+          {draft.lines.map(({ key, command }, index) => (
             <div key={key}>
               {commands.row({
                 name: t('scenes.line', { number: index + 1 }),
                 command,
                 isChecked,
-                onChange: (changed) => form.change(key, changed),
-                onRemove: () => change(() => form.remove(key), 'button'),
+                onChange: (changed) => draft.change(key, changed),
+                onRemove: () => change(() => draft.remove(key), 'button'),
               })}
             </div>
           ))}
         </div>
-        {isChecked && form.lines.length === 0 && (
+        {isChecked && draft.lines.length === 0 && (
           <p role="alert" className="text-small text-fault">
             {t('scenes.nothingChosen')}
           </p>
         )}
         <div className="mt-2 -mb-2 -ml-3 flex flex-wrap">
-          <Button kind="quiet" onClick={() => change(form.add, 'field')}>
+          <Button kind="quiet" onClick={() => change(draft.add, 'field')}>
             <Plus aria-hidden className="size-5" />
             {t('scenes.add')}
           </Button>
@@ -243,7 +235,7 @@ function LinesCard({
         </div>
       </div>
       {isTaking && (
-        <PresentStateDialog stateCommands={stateCommands} onTake={form.takeOver} onClose={() => setTaking(false)} />
+        <PresentStateDialog stateCommands={stateCommands} onTake={draft.takeOver} onClose={() => setTaking(false)} />
       )}
     </Card>
   );

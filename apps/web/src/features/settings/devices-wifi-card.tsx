@@ -61,10 +61,12 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
         ssid={null}
         submit={t('devicesWifi.start')}
         usable={usable}
-        busy={start.isPending}
-        problem={error && asProblem(error)}
-        onSubmit={(network) => start.mutate(network, { onSuccess: () => setEditing(false) })}
-        onCancel={() => setEditing(false)}
+        send={start.mutateAsync}
+        onDone={() => setEditing(false)}
+        onCancel={() => {
+          start.reset();
+          setEditing(false);
+        }}
       />
     );
   }

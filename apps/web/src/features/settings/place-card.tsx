@@ -1,15 +1,15 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { LocateFixed } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Place, Station, StationPatch } from '@station/protocol/rest';
-import { asProblem } from '../../api/request.ts';
+import { Place, type Station } from '@station/protocol/rest';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { type Texts, useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { degreesOf, rounded } from './place-form.ts';
 import { cityOf } from './settings-form.ts';
 
@@ -17,82 +17,67 @@ import { cityOf } from './settings-form.ts';
 export function PlaceCard({ station, usable }: { station: Station; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [latitude, setLatitude] = useState(textOf(station.place?.latitude));
-  const [longitude, setLongitude] = useState(textOf(station.place?.longitude));
-  const [isChecked, setChecked] = useState(false);
-  const save = useMutation({
-    mutationFn: (place: Place | null) => session.call('PATCH /api/station', { body: { place } satisfies StationPatch }),
-    onSuccess: (changed) => queries.setQueryData(['station'], changed),
+  const { place } = station;
+  const check =
+    (most: 90 | 180) =>
+    (text: string, texts: Texts<keyof Place>): string | null =>
+      degreesOf(text, most) !== null || (place !== null && texts.latitude === '' && texts.longitude === '')
+        ? null
+        : t('settings.place.wrong', { most });
+  const form = useForm({
+    body: Place,
+    fields: ['latitude', 'longitude'],
+    checks: { latitude: check(90), longitude: check(180) },
+    usable,
+    send: (texts) => {
+      const latitude = degreesOf(texts.latitude, 90);
+      const longitude = degreesOf(texts.longitude, 180);
+      // Both fields are empty.
+      const isForgotten = latitude === null || longitude === null;
+      const body = { place: isForgotten ? null : rounded({ latitude, longitude }) };
+      return session.call('PATCH /api/station', { body });
+    },
+    onDone: (changed) => {
+      queries.setQueryData(['station'], changed);
+      form.props.ref.current?.reset();
+    },
   });
-  const show = ({ latitude: north, longitude: east }: Place): void => {
-    setLatitude(textOf(north));
-    setLongitude(textOf(east));
-  };
-  const fill = (place: Place): void => {
-    show(rounded(place));
-    save.reset();
-  };
-  const north = degreesOf(latitude, 90);
-  const east = degreesOf(longitude, 180);
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    setChecked(true);
-    if (north === null || east === null || !usable || save.isPending) return;
-    const place = rounded({ latitude: north, longitude: east });
-    save.mutate(place, { onSuccess: () => show(place) });
+  const fill = (chosen: Place): void => {
+    const { latitude, longitude } = rounded(chosen);
+    form.fill({ latitude: String(latitude), longitude: String(longitude) });
   };
   const forget = (): void => {
-    setLatitude('');
-    setLongitude('');
-    setChecked(false);
-    save.mutate(null);
+    form.fill({ latitude: '', longitude: '' });
+    form.props.ref.current?.requestSubmit();
   };
-  const faultOf = (value: number | null, most: number): string | null =>
-    isChecked && value === null ? t('settings.place.wrong', { most }) : null;
   return (
     <Card title={t('settings.place.title')}>
-      <form noValidate onSubmit={submit} onChange={() => save.reset()} className="space-y-4">
+      <form {...form.props} className="space-y-4">
         <p className="text-ink-soft">{t('settings.place.help')}</p>
         <CityChoice onChoose={fill} />
         <div className="grid grid-cols-2 gap-4">
-          <Field
-            label={t('settings.place.latitude')}
-            value={latitude}
-            inputMode="text"
-            autoComplete="off"
-            onChange={(event) => setLatitude(event.target.value)}
-            fault={faultOf(north, 90)}
-          />
-          <Field
-            label={t('settings.place.longitude')}
-            value={longitude}
-            inputMode="text"
-            autoComplete="off"
-            onChange={(event) => setLongitude(event.target.value)}
-            fault={faultOf(east, 180)}
-          />
+          {(['latitude', 'longitude'] as const).map((name) => (
+            <Field
+              key={name}
+              label={t(`settings.place.${name}`)}
+              {...form.field(name)}
+              defaultValue={place?.[name] ?? ''}
+              autoComplete="off"
+            />
+          ))}
         </div>
         <HereButton onPlace={fill} />
-        {save.error && <ProblemNote problem={asProblem(save.error)} />}
-        <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
-            {t('settings.save')}
-          </Button>
-          {station.place !== null && (
+        <FormEnd form={form} submit={t('settings.save')} done={t('settings.saved')} usable={usable}>
+          {place !== null && (
             <Button kind="quiet" disabled={!usable} onClick={forget}>
               {t('settings.place.forget')}
             </Button>
           )}
-          <p role="status" className="text-small text-ok">
-            {save.isSuccess && t('settings.saved')}
-          </p>
-        </div>
+        </FormEnd>
       </form>
     </Card>
   );
 }
-
-const textOf = (degrees: number | undefined): string => (degrees === undefined ? '' : String(degrees));
 
 /** A city nearby: the sun is a few minutes off at most, where the city is not far. */
 function CityChoice({ onChoose }: { onChoose: (place: Place) => void }) {

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { cityOf, offsetOf, otherZoneHere, timeIn, zoneGroups } from './settings-form.ts';
 
 /** Name and time zone. Who may not change them reads them. */
@@ -50,7 +50,7 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
   });
   return (
     <Card title={t('settings.station.title')}>
-      <form {...form.props} onChange={form.reset} className="space-y-4">
+      <form {...form.props} className="space-y-4">
         <Field
           label={t('settings.station.name')}
           {...form.field('name')}
@@ -63,15 +63,7 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
           current={station.timeZone}
           onChange={(zone) => setTouched({ ...touched, timeZone: zone })}
         />
-        {form.problem && <ProblemNote problem={form.problem} />}
-        <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
-            {t('settings.save')}
-          </Button>
-          <p role="status" className="text-small text-ok">
-            {form.isDone && t('settings.saved')}
-          </p>
-        </div>
+        <FormEnd form={form} submit={t('settings.save')} done={t('settings.saved')} usable={usable} />
       </form>
     </Card>
   );

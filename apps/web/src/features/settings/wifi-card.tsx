@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { DeviceWifi, DeviceWifiPut } from '@station/protocol/rest';
+import type { DeviceWifi } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
@@ -44,7 +44,17 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
         </div>
       )}
       {editing ? (
-        <Form ssid={ssid} usable={usable} onDone={() => setEditing(false)} />
+        <WifiForm
+          ssid={ssid}
+          submit={t('settings.save')}
+          usable={usable}
+          send={(body) => session.call('PUT /api/settings/wifi', { body })}
+          onDone={(set) => {
+            queries.setQueryData(['settings', 'wifi'], set);
+            setEditing(false);
+          }}
+          onCancel={() => setEditing(false)}
+        />
       ) : (
         <div className="flex flex-wrap gap-3">
           <Button disabled={!usable} onClick={() => setEditing(true)}>
@@ -59,28 +69,5 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
       )}
       {forget.error && <ProblemNote problem={asProblem(forget.error)} />}
     </Card>
-  );
-}
-
-function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; onDone: () => void }) {
-  const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const save = useMutation({
-    mutationFn: (body: DeviceWifiPut) => session.call('PUT /api/settings/wifi', { body }),
-    onSuccess: (set) => {
-      queries.setQueryData(['settings', 'wifi'], set);
-      onDone();
-    },
-  });
-  return (
-    <WifiForm
-      ssid={ssid}
-      submit={t('settings.save')}
-      usable={usable}
-      busy={save.isPending}
-      problem={save.error && asProblem(save.error)}
-      onSubmit={(network) => save.mutate(network)}
-      onCancel={onDone}
-    />
   );
 }

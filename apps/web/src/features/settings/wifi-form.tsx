@@ -1,20 +1,17 @@
-import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Problem } from '../../api/request.ts';
+import type { DeviceWifiPut } from '@station/protocol/rest';
 import { Button } from '../../ui/button.tsx';
-import { textOf } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem.tsx';
-import { checkWifi, noWifiFaults } from '../../ui/wifi-check.ts';
-import { WifiFields } from '../../ui/wifi-fields.tsx';
+import { useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
+import { useWifiChecks, WifiFields, wifiForm } from '../../ui/wifi-fields.tsx';
 
 /** Name and password of a network. An open one must be confirmed. */
-export function WifiForm({
+export function WifiForm<Answer>({
   ssid,
   submit,
   usable,
-  busy,
-  problem,
-  onSubmit,
+  send,
+  onDone,
   onCancel,
 }: {
   /** The name to begin with. */
@@ -22,32 +19,18 @@ export function WifiForm({
   /** What the button says. */
   submit: string;
   usable: boolean;
-  busy: boolean;
-  problem: Problem | null;
-  onSubmit: (network: { ssid: string; password: string }) => void;
+  send: (network: DeviceWifiPut) => Promise<Answer>;
+  onDone: (answer: Answer) => void;
   onCancel: () => void;
 }) {
   const { t } = useTranslation();
-  const [faults, setFaults] = useState(noWifiFaults);
-  const [isOpen, setIsOpen] = useState(false);
-  const check = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const wanted = { ssid: textOf(form, 'ssid'), password: textOf(form, 'password') };
-    const found = checkWifi(wanted, isOpen);
-    setFaults(found);
-    if (found.ssid === null && found.password === null && usable && !busy) onSubmit(wanted);
-  };
+  const form = useForm({ ...wifiForm, checks: useWifiChecks(), usable, send, onDone });
   return (
-    <form noValidate onSubmit={check} className="space-y-4 border-t border-line pt-4">
-      <WifiFields ssid={ssid} isOpen={isOpen} faults={faults} onOpen={setIsOpen} />
-      {problem && <ProblemNote problem={problem} />}
-      <div className="flex flex-wrap gap-3">
-        <Button kind="primary" type="submit" busy={busy} disabled={!usable} onClick={() => undefined}>
-          {submit}
-        </Button>
+    <form {...form.props} className="space-y-4 border-t border-line pt-4">
+      <WifiFields form={form} ssid={ssid} />
+      <FormEnd form={form} submit={submit} usable={usable}>
         <Button onClick={onCancel}>{t('action.cancel')}</Button>
-      </div>
+      </FormEnd>
     </form>
   );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NearNetwork, NetworkState } from '@station/protocol/agent-network';
-import { chosenRequest, isNameTooLong, shownNetworks, typedRequest, unreadJoin } from './network-view.ts';
+import { chosenRequest, shownNetworks, typedRequest, unreadJoin } from './network-view.ts';
 import { sampleStatus } from './sample-status.ts';
 
 const near = (name: string, signal: number, security: NearNetwork['security'] = 'wpa2'): NearNetwork => ({
@@ -55,10 +55,6 @@ describe('the networks nearby', () => {
     const hidden = { ssid: '43656c6c6172', isHidden: true };
     assert.deepEqual(typedRequest('Cellar', 'a password'), { ...hidden, security: null, password: 'a password' });
     assert.deepEqual(typedRequest('Cellar', null), { ...hidden, security: 'open', password: null });
-  });
-
-  it('have names of 32 bytes at most', () => {
-    assert.deepEqual([isNameTooLong('x'.repeat(32)), isNameTooLong('ї'.repeat(17))], [false, true]);
   });
 });
 

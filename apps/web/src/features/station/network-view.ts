@@ -20,10 +20,7 @@ export function shownNetworks({ networks, wifi }: NetworkState): ShownNetwork[] 
 /** 1 to 3: how many bars of a signal. */
 export const barsOf = (percent: number): 1 | 2 | 3 => (percent >= 60 ? 3 : percent >= 30 ? 2 : 1);
 
-const longestBytes = 32;
 const bytesOf = (name: string): Uint8Array => new TextEncoder().encode(name);
-
-export const isNameTooLong = (name: string): boolean => bytesOf(name).length > longestBytes;
 
 /** For a network whose name was typed: it may be hidden, and its security is found out by the station. */
 export const typedRequest = (name: string, password: string | null): NetworkJoinRequest => ({

@@ -45,7 +45,6 @@ export const backup = {
     again: 'Passphrase wiederholen',
     keep: 'Bewahre sie woanders auf: auf Papier oder in einem Passwortmanager. Ohne sie kann niemand das Backup öffnen.',
     generate: 'Vorschlagen',
-    short: 'Mindestens 12 Zeichen.',
     different: 'Die beiden sind nicht gleich.',
     stored: 'Eine Passphrase ist gespeichert. Eine neue gilt nur für neue Backups.',
     change: 'Passphrase ändern',

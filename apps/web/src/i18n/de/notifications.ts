@@ -87,7 +87,6 @@ export const notifications = {
     language: 'Sprache',
     about: 'Worüber',
     saveFirst: 'Speichere, bevor du testest.',
-    wrong: 'Prüfe die markierten Felder.',
   },
   state: {
     sent: 'Letzte Nachricht {{time}}',

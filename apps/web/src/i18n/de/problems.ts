@@ -232,6 +232,7 @@ export const problems = {
       required: 'Bitte ausfüllen.',
       email: 'Das ist keine E-Mail-Adresse.',
       short: 'Mindestens {{min}} Zeichen.',
+      number: 'Eine ganze Zahl von {{min}} bis {{max}}.',
       refused: 'Das akzeptiert die Station nicht. Bitte ändern.',
     },
   },

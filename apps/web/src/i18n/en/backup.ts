@@ -43,7 +43,6 @@ export const backup = {
     again: 'Passphrase again',
     keep: 'Keep it elsewhere: on paper, or in a password manager. Nobody can open the backup without it.',
     generate: 'Suggest one',
-    short: 'At least 12 characters.',
     different: 'The two are not the same.',
     stored: 'A passphrase is stored. A new one is used for new backups only.',
     change: 'Change passphrase',

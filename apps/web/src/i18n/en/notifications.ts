@@ -86,7 +86,6 @@ export const notifications = {
     language: 'Language',
     about: 'About',
     saveFirst: 'Save before you test.',
-    wrong: 'Check the marked fields.',
   },
   state: {
     sent: 'Last message {{time}}',

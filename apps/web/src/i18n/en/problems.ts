@@ -220,6 +220,7 @@ export const problems = {
       required: 'Please fill this in.',
       email: 'This is not an e-mail address.',
       short: 'At least {{min}} characters.',
+      number: 'A whole number from {{min}} to {{max}}.',
       refused: 'The station does not accept this. Please change it.',
     },
   },

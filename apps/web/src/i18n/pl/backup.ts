@@ -43,7 +43,6 @@ export const backup = {
     again: 'Hasło kopii jeszcze raz',
     keep: 'Przechowuj je gdzie indziej: na papierze lub w menedżerze haseł. Bez niego nikt nie otworzy kopii.',
     generate: 'Zaproponuj hasło',
-    short: 'Co najmniej 12 znaków.',
     different: 'Hasła się różnią.',
     stored: 'Hasło kopii jest zapisane. Nowe obejmie tylko nowe kopie.',
     change: 'Zmień hasło kopii',

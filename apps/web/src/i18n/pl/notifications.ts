@@ -87,7 +87,6 @@ export const notifications = {
     language: 'Język',
     about: 'O czym',
     saveFirst: 'Zapisz, zanim przetestujesz.',
-    wrong: 'Sprawdź zaznaczone pola.',
   },
   state: {
     sent: 'Ostatnia wiadomość {{time}}',

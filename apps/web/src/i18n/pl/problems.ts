@@ -224,6 +224,7 @@ export const problems = {
       required: 'Wypełnij to pole.',
       email: 'To nie jest adres e-mail.',
       short: 'Co najmniej {{min}} znaków.',
+      number: 'Liczba całkowita od {{min}} do {{max}}.',
       refused: 'Stacja tego nie przyjmuje. Zmień to.',
     },
   },

@@ -86,7 +86,6 @@ export const notifications = {
     language: 'Мова',
     about: 'Про що',
     saveFirst: 'Збережіть, перш ніж перевіряти.',
-    wrong: 'Перевірте позначені поля.',
   },
   state: {
     sent: 'Останнє повідомлення {{time}}',
