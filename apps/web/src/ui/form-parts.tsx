@@ -24,19 +24,22 @@ export function FormEnd({
   submit,
   done,
   usable = true,
+  autoFocus = false,
   children,
 }: {
   form: Outcome;
   submit: string;
   done?: string;
   usable?: boolean;
+  /** The button is what is left to do. */
+  autoFocus?: boolean;
   children?: ReactNode;
 }) {
   return (
     <>
       <FormProblem form={form} />
       <div className="flex flex-wrap items-center gap-4">
-        <Button kind="primary" type="submit" busy={form.isBusy} disabled={!usable}>
+        <Button kind="primary" type="submit" busy={form.isBusy} disabled={!usable} autoFocus={autoFocus}>
           {submit}
         </Button>
         {children}

@@ -6,13 +6,11 @@ import { type Device, DevicePatch } from '@station/protocol/devices';
 import { devicesKey } from '../../api/devices.ts';
 import { useServices } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
-import { Button } from '../../ui/button.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
+import { FormDialog } from '../../ui/form-parts.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
 import { UsedBy } from '../../ui/used-by.tsx';
 import { ZoneOfDevices } from './zone-of-devices.tsx';
 
@@ -58,28 +56,19 @@ function RenameDialog({ device, onClose }: { device: Device; onClose: () => void
     },
   });
   return (
-    <Dialog
+    <FormDialog
+      form={form}
       title={t('devicePage.renameTitle', { name: device.name })}
+      submit={t('devicePage.settings.save')}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('devicePage.settings.save')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
     >
-      <form {...form.props}>
-        <Field
-          label={t('devicePage.settings.name')}
-          {...form.field('name')}
-          defaultValue={device.name}
-          autoComplete="off"
-        />
-      </form>
-      {form.problem && <ProblemNote problem={form.problem} />}
-    </Dialog>
+      <Field
+        label={t('devicePage.settings.name')}
+        {...form.field('name')}
+        defaultValue={device.name}
+        autoComplete="off"
+      />
+    </FormDialog>
   );
 }
 

@@ -11,9 +11,9 @@ import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
+import { FormDialog } from '../../ui/form-parts.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
@@ -216,6 +216,7 @@ function AcceptDialog({
     body: AcceptUnknownDevice,
     fields: ['name'],
     check: zone.check,
+    explain: ({ code }) => (code === 'conflict' ? t('unknownDevices.dialog.conflict') : null),
     // Not by `onDone`: the list may come first, and with it this dialog goes.
     send: async (texts) => {
       await accept(texts.name);
@@ -223,37 +224,26 @@ function AcceptDialog({
     },
   });
   return (
-    <Dialog
+    <FormDialog
+      form={form}
       title={t('unknownDevices.dialog.title')}
-      onClose={onClose}
-      actions={
+      lead={
         <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('unknownDevices.dialog.confirm')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <p>{t('unknownDevices.dialog.help')}</p>
+          <p className="text-small break-words text-ink-soft">{device.externalId}</p>
         </>
       }
+      submit={t('unknownDevices.dialog.confirm')}
+      onClose={onClose}
     >
-      <p>{t('unknownDevices.dialog.help')}</p>
-      <p className="text-small break-words text-ink-soft">{device.externalId}</p>
-      <form {...form.props} className="space-y-4">
-        <Field
-          label={t('unknownDevices.dialog.name')}
-          {...form.field('name')}
-          defaultValue={device.type === null ? '' : name}
-          autoComplete="off"
-          autoFocus
-        />
-        <ZoneField choice={zone} />
-      </form>
-      {form.problem?.code === 'conflict' ? (
-        <p role="alert" className="text-fault">
-          {t('unknownDevices.dialog.conflict')}
-        </p>
-      ) : (
-        form.problem && <ProblemNote problem={form.problem} />
-      )}
-    </Dialog>
+      <Field
+        label={t('unknownDevices.dialog.name')}
+        {...form.field('name')}
+        defaultValue={device.type === null ? '' : name}
+        autoComplete="off"
+        autoFocus
+      />
+      <ZoneField choice={zone} />
+    </FormDialog>
   );
 }

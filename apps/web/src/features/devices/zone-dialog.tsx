@@ -4,10 +4,9 @@ import { devicesKey, zonesKey } from '../../api/devices.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { FormDialog } from '../../ui/form-parts.tsx';
 import { UsedBy } from '../../ui/used-by.tsx';
 
 /** Renames or removes a zone. */
@@ -47,27 +46,18 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
     });
   if (question) return question;
   return (
-    <Dialog
+    <FormDialog
+      form={form}
       title={t('home.zone.title', { name: zone.name })}
-      onClose={onClose}
+      submit={t('home.zone.save')}
       actions={
-        <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('home.zone.save')}
-          </Button>
-          <Button disabled={form.isBusy} onClick={askToRemove}>
-            {t('home.zone.remove')}
-          </Button>
-          <Button kind="quiet" onClick={onClose}>
-            {t('action.cancel')}
-          </Button>
-        </>
+        <Button disabled={form.isBusy} onClick={askToRemove}>
+          {t('home.zone.remove')}
+        </Button>
       }
+      onClose={onClose}
     >
-      <form {...form.props}>
-        <Field label={t('home.zone.name')} {...form.field('name')} defaultValue={zone.name} autoComplete="off" />
-      </form>
-      {form.problem && <ProblemNote problem={form.problem} />}
-    </Dialog>
+      <Field label={t('home.zone.name')} {...form.field('name')} defaultValue={zone.name} autoComplete="off" />
+    </FormDialog>
   );
 }

@@ -11,6 +11,7 @@ import { copyText } from '../../ui/copy-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
+import { FormDialog } from '../../ui/form-parts.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import {
   type ChosenRights,
@@ -135,33 +136,19 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   // As in the dialog of a member.
   const close = (): void => void (form.isBusy || onClose());
   return (
-    <Dialog
-      title={t('members.dialog.add')}
-      onClose={close}
-      actions={
-        <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('members.dialog.submit')}
-          </Button>
-          <Button onClick={close}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <form {...form.props} className="space-y-4">
-        <Field label={t('members.dialog.name')} {...form.field('name')} autoComplete="off" />
-        <Field
-          label={t('members.dialog.email')}
-          help={t('members.dialog.emailHelp')}
-          {...form.field('email')}
-          type="email"
-          autoComplete="off"
-          autoCapitalize="none"
-        />
-        <RightsFields {...rights.fields} />
-        <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
-        {form.problem && <ProblemNote problem={form.problem} />}
-      </form>
-    </Dialog>
+    <FormDialog form={form} title={t('members.dialog.add')} submit={t('members.dialog.submit')} onClose={close}>
+      <Field label={t('members.dialog.name')} {...form.field('name')} autoComplete="off" />
+      <Field
+        label={t('members.dialog.email')}
+        help={t('members.dialog.emailHelp')}
+        {...form.field('email')}
+        type="email"
+        autoComplete="off"
+        autoCapitalize="none"
+      />
+      <RightsFields {...rights.fields} />
+      <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
+    </FormDialog>
   );
 }
 

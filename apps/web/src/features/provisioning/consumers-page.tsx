@@ -18,8 +18,9 @@ import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { CopiedValue } from './copied-value.tsx';
 import { useProvisioning } from './provisioning.ts';
@@ -146,10 +147,7 @@ function OffCard({ kind, usable, onSheet }: CardProps & { kind: ConsumerKind }) 
           autoCapitalize="none"
           spellCheck={false}
         />
-        {form.problem && <ProblemNote problem={form.problem} />}
-        <Button type="submit" kind="primary" busy={form.isBusy} disabled={!usable} onClick={() => undefined}>
-          {t('provisioning.consumers.on')}
-        </Button>
+        <FormEnd form={form} submit={t('provisioning.consumers.on')} usable={usable} />
       </form>
     </Card>
   );

@@ -1,4 +1,4 @@
-import { Network, Plus } from 'lucide-react';
+import { Network } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useSearch } from 'wouter';
@@ -12,7 +12,8 @@ import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-parts.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
 import { CopiedValue } from './copied-value.tsx';
 import { HeardCard } from './heard-card.tsx';
@@ -228,19 +229,7 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
             spellCheck={false}
           />
         )}
-        {form.problem && <ProblemNote problem={form.problem} />}
-        <Button
-          type="submit"
-          kind="primary"
-          // It is filled in: this is what is left to do.
-          autoFocus={asked !== null}
-          busy={form.isBusy}
-          disabled={!usable}
-          onClick={() => undefined}
-        >
-          <Plus aria-hidden className="size-5" />
-          {t('provisioning.gateways.make')}
-        </Button>
+        <FormEnd form={form} submit={t('provisioning.gateways.make')} autoFocus={asked !== null} usable={usable} />
       </form>
       <p className="mt-4 text-small text-ink-soft">{t(`provisioning.gateways.systems.${dialect}.limits`)}</p>
     </Card>

@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, LanguageChoice, RadioTiles } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
+import { FormEnd } from '../../ui/form-parts.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { chooseTheme, readTheme, themes } from '../../ui/theme.ts';
@@ -104,15 +105,7 @@ export function PasswordCard({ email }: { email: string }) {
           type="password"
           autoComplete="new-password"
         />
-        {form.problem && <ProblemNote problem={form.problem} />}
-        <div className="space-y-2">
-          <Button type="submit" busy={form.isBusy} onClick={() => undefined}>
-            {t('password.submit')}
-          </Button>
-          <p role="status" className="text-small text-ok">
-            {form.isDone && t('password.changed')}
-          </p>
-        </div>
+        <FormEnd form={form} submit={t('password.submit')} done={t('password.changed')} />
       </form>
     </Card>
   );

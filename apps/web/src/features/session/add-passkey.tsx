@@ -2,11 +2,9 @@ import { useTranslation } from 'react-i18next';
 import { NewPasskey } from '@station/protocol/passkeys';
 import { PasswordChange } from '@station/protocol/rest';
 import { useServices } from '../../api/services.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem.tsx';
+import { FormDialog } from '../../ui/form-parts.tsx';
 import { deviceNameOf } from '../../i18n/browser-name.ts';
 import { createPasskey } from './passkey-device.ts';
 
@@ -45,37 +43,23 @@ export function AddPasskey({
     wrong: { invalid_credentials: { field: 'currentPassword', words: t('password.wrong') } },
   });
   return (
-    <Dialog
-      title={t('passkeys.add')}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('passkeys.continue')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <form {...form.props} className="space-y-4">
-        {/* Password managers tie the password to this. */}
-        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
-        <Field
-          label={t('passkeys.name')}
-          help={t('passkeys.nameHelp')}
-          {...form.field('name')}
-          defaultValue={useDeviceName()}
-        />
-        <Field
-          label={t('password.current')}
-          {...form.field('currentPassword')}
-          type="password"
-          autoComplete="current-password"
-        />
-      </form>
-      {form.problem && <ProblemNote problem={form.problem} />}
+    <FormDialog form={form} title={t('passkeys.add')} submit={t('passkeys.continue')} onClose={onClose}>
+      {/* Password managers tie the password to this. */}
+      <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+      <Field
+        label={t('passkeys.name')}
+        help={t('passkeys.nameHelp')}
+        {...form.field('name')}
+        defaultValue={useDeviceName()}
+      />
+      <Field
+        label={t('password.current')}
+        {...form.field('currentPassword')}
+        type="password"
+        autoComplete="current-password"
+      />
       {form.answer && form.answer !== 'done' && <p role="alert">{t(`passkeys.${form.answer}`)}</p>}
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -9,10 +9,10 @@ import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { FormDialog } from '../../ui/form-parts.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { passkeyPlace } from './passkey-place.ts';
 
@@ -149,28 +149,19 @@ function RenameDialog({ passkey: { id, name: before }, onClose }: { passkey: Pas
     onDone: onClose,
   });
   return (
-    <Dialog
+    <FormDialog
+      form={form}
       title={t('passkeys.renameAsk', { name: before })}
+      submit={t('passkeys.rename')}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" type="submit" form={form.props.id} busy={form.isBusy} onClick={() => undefined}>
-            {t('passkeys.rename')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
     >
-      <form {...form.props}>
-        <Field
-          label={t('passkeys.name')}
-          help={t('passkeys.nameHelp')}
-          {...form.field('name')}
-          defaultValue={before}
-          autoComplete="off"
-        />
-      </form>
-      {form.problem && <ProblemNote problem={form.problem} />}
-    </Dialog>
+      <Field
+        label={t('passkeys.name')}
+        help={t('passkeys.nameHelp')}
+        {...form.field('name')}
+        defaultValue={before}
+        autoComplete="off"
+      />
+    </FormDialog>
   );
 }
