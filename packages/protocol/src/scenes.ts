@@ -25,6 +25,9 @@ export type Scene = Static<typeof Scene>;
 export const Scenes = Type.Array(Scene);
 export const NewScene = Type.Object({ name: DeviceName, commands: SceneCommands }, closed);
 export type NewScene = Static<typeof NewScene>;
+/** `id`: of a scene that was removed, so that what uses it finds it again; 409 conflict where there is such a scene. */
+export const AddedScene = Type.Object({ ...NewScene.properties, id: Type.Optional(Id) }, closed);
+export type AddedScene = Static<typeof AddedScene>;
 
 /** POST /api/scenes/try (station role admin) → 202 SceneRun: sends the commands and keeps no scene. 400 as for POST /api/scenes. */
 export const SceneTry = Type.Object({ commands: SceneCommands }, closed);

@@ -50,6 +50,13 @@ test('a scene is added, changed and removed', async () => {
   assert.deepEqual(changed.json<Scene>(), { id, name: 'Night', commands: [dim(lamp, 1)] });
   assert.equal((await all.call('DELETE', `/api/scenes/${id}`)).statusCode, 204);
   assert.deepEqual(await all.list(), []);
+  const scene = changed.json<Scene>();
+  assert.equal((await all.call('POST', '/api/scenes', scene)).statusCode, 201, 'it is added again under its id');
+  assert.deepEqual(await all.list(), [scene]);
+  const twice = await all.call('POST', '/api/scenes', { ...scene, name: 'Other' });
+  assert.equal(twice.statusCode, 409, twice.body);
+  assert.deepEqual(await all.list(), [scene]);
+  await all.call('DELETE', `/api/scenes/${id}`);
   for (const [method, path] of [
     ['DELETE', ''],
     ['POST', '/run'],

@@ -3,7 +3,14 @@ import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import { RequestInvalidError } from '@station/kit/validation';
 import { commonActions } from '@station/protocol/common-commands';
-import { maxScenes, type NewScene, type Scene, type SceneCommand, type SceneRun } from '@station/protocol/scenes';
+import {
+  type AddedScene,
+  maxScenes,
+  type NewScene,
+  type Scene,
+  type SceneCommand,
+  type SceneRun,
+} from '@station/protocol/scenes';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
 import type { Sight } from '../core/sight.ts';
 import type { DeviceTypes } from '../core/type-registry.ts';
@@ -15,7 +22,7 @@ export type Scenes = {
   /** By name; only those of which the caller sees every device. */
   list(sight: Sight): Promise<Scene[]>;
   /** @throws {StationError} `conflict`; RequestInvalidError: a device does not have its command. */
-  add(scene: NewScene): Promise<Scene>;
+  add(scene: AddedScene): Promise<Scene>;
   /** @throws {StationError} `not_found`; RequestInvalidError as `add`. */
   change(id: string, scene: NewScene): Promise<Scene>;
   /** @throws {StationError} `not_found` */
@@ -43,7 +50,7 @@ export function createScenes(parts: ScenesParts): Scenes {
     list: async (sight) => seenOnly(parts, sight, await list()),
     add: async (scene) => {
       await checkCommands(parts, scene.commands);
-      const row = { id: randomUUIDv7(), ...toColumns(scene, clock), created_at: clock.now() };
+      const row = { id: scene.id ?? randomUUIDv7(), ...toColumns(scene, clock), created_at: clock.now() };
       await db.transaction().execute(async (transaction) => {
         // This statement serialises concurrent requests, so that two of them cannot both find room.
         await transaction
@@ -55,7 +62,12 @@ export function createScenes(parts: ScenesParts): Scenes {
           .select(({ fn }) => fn.countAll<number | string>().as('count'))
           .executeTakeFirstOrThrow();
         if (Number(count) >= maxScenes) throw new StationError('conflict', `There are ${maxScenes} scenes already.`);
-        await transaction.insertInto('scenes').values(row).execute();
+        const { numInsertedOrUpdatedRows } = await transaction
+          .insertInto('scenes')
+          .values(row)
+          .onConflict((conflict) => conflict.column('id').doNothing())
+          .executeTakeFirstOrThrow();
+        if (numInsertedOrUpdatedRows === 0n) throw new StationError('conflict', 'There is a scene of this id already.');
       });
       await onChanged();
       return toScene(row);

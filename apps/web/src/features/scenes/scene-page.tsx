@@ -9,7 +9,7 @@ import { nameText } from '@station/protocol/text-fields';
 import { useDevices } from '../../api/devices.ts';
 import { useKeeping, useKeptDraft } from '../../api/kept-draft.ts';
 import { useScenes } from '../../api/scenes.ts';
-import { useUser } from '../../api/services.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
@@ -24,7 +24,7 @@ import { UsedBy } from '../../ui/used-by.tsx';
 import { PresentStateDialog, type StateCommands } from './present-state-dialog.tsx';
 import { runWords } from './scene-bar.tsx';
 import { isSceneDraft, type SceneDraft, type SceneForm, useSceneForm } from './scene-form.ts';
-import { useRemoveScene, useSaveScene, useTryScene } from './scenes.ts';
+import { useAddAgain, useRemoveScene, useSaveScene, useTryScene } from './scenes.ts';
 
 /** What scenes show of other features; handed in. */
 export type SceneGuests = {
@@ -105,25 +105,28 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
   const save = useSaveScene(scene?.id ?? null);
   const attempt = useTryScene();
   const [isChecked, setChecked] = useState(false);
+  const { toast } = useServices();
   const remove = useRemoveScene();
+  const addAgain = useAddAgain();
   const [question, ask] = useConfirm();
   const leave = (): void => {
     kept.end();
     navigate('/scenes');
   };
-  const askToRemove = ({ id, name }: Scene): void =>
+  const askToRemove = (removed: Scene): void =>
     ask({
-      title: t('scenes.removeAsk', { name }),
+      title: t('scenes.removeAsk', removed),
       text: (
         <>
           <p>{t('scenes.removeHelp')}</p>
-          <UsedBy ids={[id]} />
+          <UsedBy ids={[removed.id]} />
         </>
       ),
       confirm: t('scenes.remove'),
       run: async () => {
-        await remove.mutateAsync(id);
+        await remove.mutateAsync(removed.id);
         leave();
+        toast.set({ words: t('scenes.removed', removed), undo: () => addAgain(removed) });
       },
     });
   /** Marks the lines where something is missing. True when nothing is. */

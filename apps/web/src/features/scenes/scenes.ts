@@ -30,6 +30,13 @@ export function useTryScene(): Command<SceneRun, SceneCommand[]> {
   return useMutation({ mutationFn: (commands) => session.call('POST /api/scenes/try', { body: { commands } }) });
 }
 
+/** Adds a scene again that was removed; what uses it finds it again. */
+export function useAddAgain(): (removed: Scene) => Promise<Scene> {
+  const { session, queries } = useServices();
+  return (body) =>
+    session.call('POST /api/scenes', { body }).finally(() => void queries.invalidateQueries({ queryKey: scenesKey }));
+}
+
 export function useRemoveScene(): Command<void, string> {
   const { session, queries } = useServices();
   return useMutation({

@@ -17,6 +17,7 @@ export const scenes = {
   remove: 'Szene entfernen',
   removeAsk: 'Szene {{name}} entfernen?',
   removeHelp: 'Die Geräte bleiben, wie sie sind.',
+  removed: '„{{name}}“ wurde entfernt.',
   changeNamed: 'Szene {{name}} ändern',
   isGone: 'Diese Szene gibt es nicht mehr',
   isGoneHelp: 'Sie wurde inzwischen entfernt. Speichern legt sie neu an.',

@@ -17,6 +17,7 @@ export const scenes = {
   remove: 'Remove scene',
   removeAsk: 'Remove the scene {{name}}?',
   removeHelp: 'The devices stay as they are.',
+  removed: '“{{name}}” was removed.',
   changeNamed: 'Change scene {{name}}',
   isGone: 'This scene is no longer here',
   isGoneHelp: 'It was removed meanwhile. Save to create it again.',

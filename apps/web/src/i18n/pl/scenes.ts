@@ -21,6 +21,7 @@ export const scenes = {
   remove: 'Usuń scenę',
   removeAsk: 'Usunąć scenę {{name}}?',
   removeHelp: 'Urządzenia zostaną bez zmian.',
+  removed: 'Usunięto „{{name}}”.',
   changeNamed: 'Zmień scenę {{name}}',
   isGone: 'Tej sceny już nie ma',
   isGoneHelp: 'W międzyczasie ją usunięto. Zapisz, aby utworzyć ją ponownie.',

@@ -21,6 +21,7 @@ export const scenes = {
   remove: 'Вилучити сцену',
   removeAsk: 'Вилучити сцену {{name}}?',
   removeHelp: 'Пристрої залишаться, як є.',
+  removed: '«{{name}}» вилучено.',
   changeNamed: 'Змінити сцену {{name}}',
   isGone: 'Цієї сцени вже немає',
   isGoneHelp: 'Її тим часом вилучили. Збережіть, щоб створити знову.',
