@@ -90,17 +90,16 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
 
   it('a tap in the moment in which the station stops answering says so, and does not pretend', async () => {
     const wasOn = await theSwitch(lamp).getAttribute('aria-checked');
-    station.setFrozen(true);
-    await theSwitch(lamp).click();
-    await page.getByText(/Connection lost\. Last update/).waitFor();
-    // Long before the command itself is given up.
-    await tile(lamp)
-      .getByText(/^No answer, so it is not known whether it worked/)
-      .waitFor({ timeout: 3_000 });
-    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wasOn);
-    await look(page, '20a-tap-without-answer');
-    station.setFrozen(false);
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
+    await station.whileFrozen(page, async () => {
+      await theSwitch(lamp).click();
+      await page.getByText(/Connection lost\. Last update/).waitFor();
+      // Long before the command itself is given up.
+      await tile(lamp)
+        .getByText(/^No answer, so it is not known whether it worked/)
+        .waitFor({ timeout: 3_000 });
+      assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wasOn);
+      await look(page, '20a-tap-without-answer');
+    });
     // The command has reached it after all, and the page shows what the lamp is.
     const isOther = page.getByRole('switch', { name: lamp, exact: true, checked: wasOn !== 'true' });
     await isOther.and(page.locator(':not([aria-busy])')).waitFor({ timeout: timeoutMs });

@@ -341,12 +341,11 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
   });
 
   it('the station stops answering: people stay readable, dimmed, and nothing can be changed meanwhile', async () => {
-    station.setFrozen(true);
-    await see(/Connection lost\. Last update/);
-    assert.equal(await page.getByRole('button', { name: 'Add member' }).getAttribute('aria-disabled'), 'true');
-    await look(page, '39-members-stale');
-    station.setFrozen(false);
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
+    await station.whileFrozen(page, async () => {
+      await see(/Connection lost\. Last update/);
+      assert.equal(await page.getByRole('button', { name: 'Add member' }).getAttribute('aria-disabled'), 'true');
+      await look(page, '39-members-stale');
+    });
   });
 
   it('neither browser reported a fault', () => {

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { startDaemon, systemEnv, waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
+import { timeoutMs } from './browser.ts';
 
 /**
  * A station as `npm start` boots it, with everything real but the container engine. No firmware is offered: its lamps would restart in the
@@ -18,8 +20,11 @@ export type RunningStation = AsyncDisposable & {
   offer(behaviour: 'good' | 'crashes'): Promise<string>;
   /** Unplugged, the release server does not answer. */
   setPlugged(plugged: boolean): Promise<void>;
-  /** Stops the whole station, as a power switch does, or lets it go on. */
-  setFrozen(frozen: boolean): void;
+  /**
+   * The whole station stands still meanwhile. The page is connected before, or it would show what the browser kept and say something else, and
+   * again after it.
+   */
+  whileFrozen(page: Page, work: () => Promise<void>): Promise<void>;
 };
 
 const main = join(import.meta.dirname, '../../../simulators/station/main.ts');
@@ -62,7 +67,17 @@ export async function startRunningStation(env: Record<string, string> = {}): Pro
       pressRadio: async (path) => void (await post(`radio/${path}`)),
       offer: async (behaviour) => ((await post(`offers/${behaviour}`)) as { version: string }).version,
       setPlugged: async (plugged) => void (await post(plugged ? 'plug-in' : 'unplug')),
-      setFrozen: (frozen) => daemon.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),
+      whileFrozen: async (page, work) => {
+        const isLive = (): Promise<void> => page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
+        await isLive();
+        daemon.kill('SIGSTOP');
+        try {
+          await work();
+        } finally {
+          daemon.kill('SIGCONT');
+        }
+        await isLive();
+      },
       [Symbol.asyncDispose]: async () => {
         daemon.kill('SIGCONT');
         await workspace[Symbol.asyncDispose]();
