@@ -7,14 +7,24 @@ import { asProblem, type Problem } from '../api/request.ts';
 import { useServices } from '../api/services.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import { Menu } from './menu.tsx';
+import { Menu, type MenuStart } from './menu.tsx';
 import { ProblemNote } from './problem.tsx';
 
 /** Where the cards of the account page are (`account-page.tsx`). */
 const parts = { sessions: 'sessions', language: 'language', appearance: 'appearance' } as const;
 
 /** My account, my sessions, language, appearance, and the way out. */
-export function AvatarMenu({ label, className, children }: { label: string; className: string; children: ReactNode }) {
+export function AvatarMenu({
+  label,
+  start,
+  className,
+  children,
+}: {
+  label: string;
+  start: MenuStart;
+  className: string;
+  children: ReactNode;
+}) {
   const { t } = useTranslation();
   const { session } = useServices();
   const [, navigate] = useLocation();
@@ -29,6 +39,7 @@ export function AvatarMenu({ label, className, children }: { label: string; clas
       {leave.error && <NotLeft problem={asProblem(leave.error)} onAgain={() => leave.mutate()} onClose={leave.reset} />}
       <Menu
         label={label}
+        start={start}
         className={className}
         items={[
           { label: t('account.title'), icon: CircleUser, onSelect: () => open('') },

@@ -3,15 +3,20 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState 
 
 export type MenuItem = { label: string; icon: LucideIcon; onSelect: () => void };
 
+/** How a menu begins that took the place of a button: open, or with the keyboard on its own button. */
+export type MenuStart = 'closed' | 'focused' | 'open';
+
 /** A button that opens a few actions, as the ARIA Authoring Practices describe it: arrows move, Escape closes. */
 export function Menu({
   label,
   items,
+  start = 'closed',
   className,
   children,
 }: {
   label: string;
   items: readonly MenuItem[];
+  start?: MenuStart;
   /** Of the button. */
   className: string;
   /** What the button shows. */
@@ -20,7 +25,8 @@ export function Menu({
   const id = useId();
   const place = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(start === 'open');
+  const [isFocused] = useState(start === 'focused');
   const entries = (): HTMLElement[] => [...(place.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -31,6 +37,10 @@ export function Menu({
     document.addEventListener('pointerdown', onPointer);
     return () => document.removeEventListener('pointerdown', onPointer);
   }, [isOpen]);
+  useEffect(() => {
+    // Nothing has the keyboard since the other button went.
+    if (isFocused && document.activeElement === document.body) button.current?.focus();
+  }, [isFocused]);
   /** With the keyboard where it was: a dialog that opens now gives it back to the button. */
   const close = (): void => {
     setOpen(false);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Unplug } from 'lucide-react';
-import { Component, createContext, lazy, type ReactNode, Suspense, useContext, useEffect } from 'react';
+import { Component, createContext, lazy, type ReactNode, Suspense, useContext, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Freshness } from '../api/reading.ts';
 import { useServices, useStore } from '../api/services.ts';
@@ -9,6 +9,7 @@ import { loadLaterTexts, useLocale } from '../i18n/i18n.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { BackLink } from './links.tsx';
+import type { MenuStart } from './menu.tsx';
 import { SearchButton } from './search-button.tsx';
 import { type Tone, ToneDisc, ToneIcon } from './tone.tsx';
 
@@ -49,16 +50,26 @@ export function PageHead({
   );
 }
 
-/** Its texts are those of later pages: until they are there, only its place is. */
+let isMenuThere = false;
+
+/** Its texts are those of later pages. */
 const AvatarMenu = lazy(async () => {
   const [{ AvatarMenu: Shown }] = await Promise.all([import('./avatar-menu.tsx'), loadLaterTexts()]);
+  isMenuThere = true;
   return { default: Shown };
 });
+/** On a slow network what the page shows comes first. */
+const menuAfterMs = 2_000;
 
-/** Who is logged in, with what concerns this person alone. */
+/** Who is logged in, with what concerns this person alone. The menu is fetched when the page stands, or when somebody reaches for it. */
 function Avatar() {
   const { t } = useTranslation();
   const state = useStore(useServices().session.state);
+  const [start, setStart] = useState<MenuStart | null>(isMenuThere ? 'closed' : null);
+  useEffect(() => {
+    const timer = setTimeout(() => setStart((asked) => asked ?? 'closed'), menuAfterMs);
+    return () => clearTimeout(timer);
+  }, []);
   if (state.kind !== 'signed_in') return null;
   const { name } = state.user;
   const look = 'grid size-11 place-items-center rounded-xl hover:bg-sunken';
@@ -67,9 +78,25 @@ function Avatar() {
       {[...name][0]?.toUpperCase()}
     </span>
   );
+  const label = t('account.menu', { name });
+  const waiting = (
+    <button
+      type="button"
+      aria-haspopup="menu"
+      aria-expanded={false}
+      aria-label={label}
+      title={label}
+      className={look}
+      onFocus={() => setStart('focused')}
+      onClick={() => setStart('open')}
+    >
+      {letter}
+    </button>
+  );
+  if (start === null) return waiting;
   return (
-    <Suspense fallback={<span className={look}>{letter}</span>}>
-      <AvatarMenu label={t('account.menu', { name })} className={look}>
+    <Suspense fallback={waiting}>
+      <AvatarMenu label={label} start={start} className={look}>
         {letter}
       </AvatarMenu>
     </Suspense>
