@@ -11,6 +11,9 @@ import { dot } from '../../i18n/words.ts';
 import { DeviceControlContext } from './device-control.ts';
 import { type OffCommand, offCommandOf, temperatureOf } from './zone-off.ts';
 
+/** The tile that was tapped is painted first: with thousands of devices they are not counted within a frame. */
+const afterTapMs = 100;
+
 /** How many devices of a zone are on, how warm it is there, and what switches them off. */
 export function ZoneSummary({
   name,
@@ -27,8 +30,15 @@ export function ZoneSummary({
   const control = useContext(DeviceControlContext);
   const subscribe = useCallback(
     (listener: () => void) => {
-      // Devices report far more often than somebody looks here: once a second is enough, and at once after a tap.
-      const stops = [everySecond(listener), control?.commands.subscribe(listener)];
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const soon = (): void => {
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          listener();
+        }, afterTapMs);
+      };
+      // Devices report far more often than somebody looks here: once a second is enough.
+      const stops = [everySecond(listener), control?.commands.subscribe(soon), () => clearTimeout(timer)];
       return () => stops.forEach((stop) => stop?.());
     },
     [control],
