@@ -26,6 +26,19 @@ const shipped = join(import.meta.dirname, '../../deploy/mosquitto/mosquitto.conf
 const plugin = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const password = 'the-password-of-the-backend';
 
+/** Resolves when it answers on all of these ports: it opens one after the other. */
+export async function mosquittoAnswers(started: Daemon, ports: readonly number[]): Promise<void> {
+  for (const port of ports) {
+    await waitFor('Mosquitto to answer', async () => {
+      if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      socket.destroy();
+      return true;
+    });
+  }
+}
+
 /**
  * Starts Mosquitto on a free loopback port with the configuration of the station's stack and one login, `backend`. Its sessions survive a
  * restart.
@@ -56,13 +69,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
     start: async () => {
       const started = await startDaemon('mosquitto', ['-c', config], { logFile: join(folder, 'mosquitto.log') });
       daemon = started;
-      await waitFor('Mosquitto to answer', async () => {
-        if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
-        const socket = connect(port, '127.0.0.1');
-        await once(socket, 'connect');
-        socket.destroy();
-        return true;
-      });
+      await mosquittoAnswers(started, tls === null ? [port] : [port, tls.port]);
     },
     pid: () => daemon?.pid ?? 0,
     loseData: async () => {

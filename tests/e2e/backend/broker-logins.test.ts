@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
@@ -10,8 +8,8 @@ import { createDynsec } from '@station/backend/mqtt/dynsec';
 import { findFreePort } from '@station/kit/free-port';
 import type { BrokerLogins } from '@station/protocol/agent-backup';
 import { needPackages } from '../../rig/debian.ts';
-import { shippedSettings } from '../../rig/mosquitto.ts';
-import { run, startDaemon, systemEnv, waitFor, type Daemon } from '../../rig/program.ts';
+import { mosquittoAnswers, shippedSettings } from '../../rig/mosquitto.ts';
+import { run, startDaemon, systemEnv, type Daemon } from '../../rig/program.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 
 const startScript = join(import.meta.dirname, '../../../deploy/mosquitto/start.sh');
@@ -38,13 +36,7 @@ describe('logins at a real Mosquitto, as the stack starts it', () => {
     const env = { ...systemEnv, MOSQUITTO_HOME: home, MQTT_PASSWORD: password, ...inner, ...more };
     const started = workspace.own(await startDaemon('sh', [startScript], { logFile: join(home, 'log'), env }));
     broker = started;
-    await waitFor('Mosquitto to answer', async () => {
-      if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
-      const socket = connect(open, '127.0.0.1');
-      await once(socket, 'connect');
-      socket.destroy();
-      return true;
-    });
+    await mosquittoAnswers(started, innerPort === null ? [open] : [open, innerPort]);
   }
   async function stop(): Promise<void> {
     broker.kill('SIGTERM');

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { findFreePort } from '@station/kit/free-port';
 import { needPackages } from '../../rig/debian.ts';
-import { shippedSettings } from '../../rig/mosquitto.ts';
-import { startDaemon, systemEnv, waitFor, type Daemon } from '../../rig/program.ts';
+import { mosquittoAnswers, shippedSettings } from '../../rig/mosquitto.ts';
+import { startDaemon, systemEnv, type Daemon } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 
 /** Mosquitto as the stack starts it (`deploy/mosquitto/start.sh`), with the certificate of the agent. */
@@ -53,13 +51,7 @@ export async function createStackBroker(workspace: Workspace, certificates: stri
       };
       const started = workspace.own(await startDaemon('sh', [script], { logFile: join(home, 'log'), env }));
       running = started;
-      await waitFor('Mosquitto to answer', async () => {
-        if (!started.running()) throw new Error(`mosquitto ended: ${await started.logTail()}`);
-        const socket = connect(tlsPort, '127.0.0.1');
-        await once(socket, 'connect');
-        socket.destroy();
-        return true;
-      });
+      await mosquittoAnswers(started, [tlsPort, innerPort]);
     },
     stop: async () => {
       running?.kill('SIGTERM');
