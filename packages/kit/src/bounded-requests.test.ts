@@ -10,17 +10,40 @@ import { createByteBudget } from './byte-budget.ts';
 
 const mebibyte = 1024 * 1024;
 
-test('refused bodies, all together, are read at 16 MiB a second, and then answered', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  await using running = await startRefusing();
-  const answers = Array.from({ length: 10 }, () => sendBody(running.port, 3 * mebibyte));
-  await running.settles();
-  const oneSecond = running.readBytes();
-  assert.ok(oneSecond >= 16 * mebibyte && oneSecond <= 17 * mebibyte, `${oneSecond} bytes were read`);
+for (const { count, atLeast, atMost } of [
+  { count: 8, atLeast: 15, atMost: 18 },
+  { count: 20, atLeast: 1.9, atMost: 5 },
+])
+  test(`${count} refused bodies are read at ${Math.round(atLeast)} MiB a second, and then answered`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    await using running = await startRefusing();
+    const each = 3 * mebibyte;
+    const answers = Promise.all(Array.from({ length: count }, () => sendBody(running.port, each)));
+    await running.settles();
+    for (let slice = 1; slice < 20; slice += 1) {
+      t.mock.timers.tick(50);
+      await running.settles();
+    }
+    const oneSecond = running.readBytes() / mebibyte;
+    assert.ok(oneSecond >= atLeast && oneSecond <= atMost, `${oneSecond} MiB were read`);
 
-  t.mock.timers.tick(1_000);
-  for (const answer of await Promise.all(answers)) assert.match(answer, /^HTTP\/1\.1 401 /);
-  assert.equal(running.readBytes(), 30 * mebibyte);
+    let isAnswered = false;
+    void answers.then(() => (isAnswered = true));
+    while (!isAnswered) {
+      t.mock.timers.tick(50);
+      await turn();
+    }
+    for (const answer of await answers) assert.match(answer, /^HTTP\/1\.1 401 /);
+    assert.equal(running.readBytes(), count * each);
+  });
+
+test('of many refused bodies the oldest gets no answer, and its connection ends late', async () => {
+  await using running = await startRefusing();
+  const oldest = sendBody(running.port, 8 * mebibyte);
+  await running.begins(1);
+  const others = Array.from({ length: 32 }, () => sendBody(running.port, 8 * mebibyte));
+  await assert.rejects(oldest);
+  await Promise.allSettled(others);
 });
 
 test('after a body that does not end the connection is closed', { timeout: 60_000 }, async () => {
@@ -75,10 +98,16 @@ async function startRefusing() {
     port: (server.address() as AddressInfo).port,
     readBytes: () => readBytes,
     begun: () => requests.length,
+    begins: async (count: number): Promise<void> => {
+      while (requests.length < count) await turn();
+    },
     /** Waits until nothing is read any more. */
     settles: async (): Promise<void> => {
-      while (readBytes < 16 * mebibyte || requests.some((request) => !request.isPaused() && !request.complete))
+      let before = -1;
+      while (before < readBytes || requests.some((request) => !request.isPaused() && !request.complete)) {
+        before = readBytes;
         await turn();
+      }
     },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { ByteBudget } from './byte-budget.ts';
 import { StationError } from './station-error.ts';
+import { createTarpit, type Tarpit } from './tarpit.ts';
 
 /** Largest body of a caller who has shown no permission. */
 export const strangerBodyBytes = 4096;
@@ -11,8 +12,10 @@ const connectionBytes = 8 * 1024;
 const retryAfterSeconds = 5;
 /** A client that has not sent its refused body by then gets its answer before. */
 const discardMs = 5_000;
-/** Of refused bodies, all together. */
-const discardBytesPerSecond = 16 * 1024 * 1024;
+/** Of refused bodies, all together, little at a time: 16 MiB a second; of many 2 MiB, because each read is work for the garbage collector. */
+const discardSlice = { ms: 50, bytes: 800 * 1024, bytesOfMany: 100 * 1024, many: 8 } as const;
+/** Of refused bodies at once: whose is read longest gets no answer. */
+const mostDiscarding = 32;
 /** A piece takes far more work than its bytes: a refused body in so many small ones is not read on. */
 const smallPieces = { most: 1_000, bytes: 64 } as const;
 /** Of one connection at once. No browser sends a request before the answer to the one before. */
@@ -38,7 +41,10 @@ export type BoundedRequests = {
 /** Counts the connections of a server, their requests, and the bodies that are arriving. Servers may share a budget. */
 export function boundRequests(server: Server, budget: ByteBudget): BoundedRequests {
   const connections = new WeakMap<object, Connection>();
-  server.on('connection', (socket) => connections.set(socket, followConnection(socket, budget)));
+  const tarpit = createTarpit();
+  // They are in the budget until they end.
+  const late = createTarpit({ most: Infinity });
+  server.on('connection', (socket) => connections.set(socket, followConnection(socket, budget, tarpit)));
   const begin = (request: IncomingMessage, response: ServerResponse): boolean => {
     const connection = connections.get(request.socket);
     if (connection?.begin(request) === false) return false;
@@ -46,8 +52,13 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
     return true;
   };
   const emit = server.emit.bind(server) as (event: string, ...values: unknown[]) => boolean;
-  // Node emits all requests that arrive together, a thousand in one read, also when the first of them ended the connection.
+  // Node emits all requests that arrive together, a thousand in one read, also when the first of them ended the connection; and all
+  // connections whose time is over, which would all be answered at once.
   server.emit = (event: string, ...values: unknown[]): boolean => {
+    if (event === 'clientError' && isLate(values[0])) {
+      late.hold(values[1] as Socket, () => emit(event, ...values));
+      return true;
+    }
     if (event !== 'request') return emit(event, ...values);
     const [request, response] = values as [IncomingMessage, ServerResponse];
     if (begin(request, response)) return emit(event, request, response);
@@ -61,29 +72,39 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
       if (bodyBytes > limit)
         throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
       const mayEnd = (): boolean => !request.complete;
-      const end = (): void => void request.destroy();
+      const end = (): void => void (isStranger ? tarpit.hold(request.socket) : request.destroy());
       const taken = budget.take({ bytes: connectionBytes + bodyBytes, client, isStranger, mayEnd, end });
       if (taken === null)
         throw new StationError('busy', 'Too much arrives at once. Try again soon.', { details: { retryAfterSeconds } });
       for (const ended of ['finish', 'close']) response.once(ended, () => taken[Symbol.dispose]());
     },
-    discard: createDiscard(),
+    discard: createDiscard(tarpit),
     release: (socket) => connections.get(socket)?.release(),
   };
 }
 
-function createDiscard(): BoundedRequests['discard'] {
+const isLate = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ERR_HTTP_REQUEST_TIMEOUT';
+
+function createDiscard(tarpit: Tarpit): BoundedRequests['discard'] {
+  /** In the order of arrival. */
   const discarding = new Set<IncomingMessage>();
   let readBytes = 0;
   let timer: NodeJS.Timeout | null = null;
-  const beginSecond = (): void => {
+  const sliceBytes = (): number =>
+    discarding.size > discardSlice.many ? discardSlice.bytesOfMany : discardSlice.bytes;
+  const beginSlice = (): void => {
     readBytes = 0;
-    timer = discarding.size === 0 ? null : setTimeout(beginSecond, 1_000);
+    timer = discarding.size === 0 ? null : setTimeout(beginSlice, discardSlice.ms);
     for (const request of discarding) request.resume();
   };
   return async (request, response) => {
     if (request.complete || request.destroyed) return;
     discarding.add(request);
+    const [oldest] = discarding;
+    if (discarding.size > mostDiscarding && oldest !== undefined) {
+      discarding.delete(oldest);
+      tarpit.hold(oldest.socket);
+    }
     let pieces = 0;
     let bytes = 0;
     const count = (chunk: Buffer): void => {
@@ -91,10 +112,11 @@ function createDiscard(): BoundedRequests['discard'] {
       pieces++;
       bytes += chunk.length;
       if (pieces > smallPieces.most && bytes < pieces * smallPieces.bytes) request.destroy();
-      if (readBytes >= discardBytesPerSecond) request.pause();
+      if (readBytes >= sliceBytes()) for (const each of discarding) each.pause();
     };
     request.on('data', count);
-    if (timer === null) beginSecond();
+    if (timer === null) beginSlice();
+    else if (readBytes >= sliceBytes()) request.pause();
     // A client that disconnects meanwhile is not an error here.
     await finished(request, { signal: AbortSignal.timeout(discardMs) }).catch(() => undefined);
     discarding.delete(request);
@@ -111,7 +133,7 @@ type Connection = {
   release(): void;
 };
 
-function followConnection(socket: Socket, budget: ByteBudget): Connection {
+function followConnection(socket: Socket, budget: ByteBudget, tarpit: Tarpit): Connection {
   const answering = new Set<IncomingMessage>();
   let taken: Disposable | null = null;
   let isReleased = false;
@@ -120,9 +142,9 @@ function followConnection(socket: Socket, budget: ByteBudget): Connection {
   const wait = (): void => {
     giveBack();
     if (isReleased || socket.destroyed) return;
-    const end = (): void => void socket.destroy();
+    const end = (): void => tarpit.hold(socket);
     taken = budget.take({ bytes: connectionBytes, client: null, isStranger: true, mayEnd, end });
-    if (taken === null) end();
+    if (taken === null) socket.destroy();
   };
   wait();
   socket.once('close', giveBack);

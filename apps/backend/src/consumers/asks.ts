@@ -1,6 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
+import { createTokenBucket } from '@station/kit/token-bucket';
 import type { ConsumerKind } from '@station/protocol/consumers';
 import type { Commands } from '../core/commands.ts';
 import type { GatewayMessage } from '../core/foreign-devices-port.ts';
@@ -10,8 +11,7 @@ import type { Teller } from './teller.ts';
 const mostBytes = 4_096;
 /** Of commands that are on their way, and a second's share of them. */
 const mostInFlight = 50;
-const perSecond = 20;
-const burst = 100;
+const rate = { burst: 100, perSecond: 20 } as const;
 
 type AskParts = {
   kind: ConsumerKind;
@@ -29,16 +29,8 @@ export function createAsks({ kind, teller, commands, clock, logger }: AskParts):
       logger.event('consumer_message_refused', { consumer: kind, reason: key, count: sinceReport, topic: detail }),
   });
   let inFlight = 0;
-  let share = burst;
-  let sharedMs = clock.monotonic();
-  const hasShare = (): boolean => {
-    const nowMs = clock.monotonic();
-    share = Math.min(burst, share + ((nowMs - sharedMs) / 1_000) * perSecond);
-    sharedMs = nowMs;
-    if (share < 1 || inFlight >= mostInFlight) return false;
-    share -= 1;
-    return true;
-  };
+  const bucket = createTokenBucket(rate, clock.monotonic);
+  const hasShare = (): boolean => inFlight < mostInFlight && bucket.take();
   const send = async (topic: string, deviceId: string, action: string, params: Readonly<Record<string, unknown>>) => {
     inFlight += 1;
     try {

@@ -1,10 +1,14 @@
+import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import type { RawData, WebSocket } from 'ws';
 import { type Clock, isoTime } from '@station/kit/clock';
 import { createFairPlaces, type FairPlaces } from '@station/kit/fair-places';
 import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
+import { createTarpit } from '@station/kit/tarpit';
+import { createTokenBucket } from '@station/kit/token-bucket';
 import { after, every } from '@station/kit/timers';
 import {
   authDeadlineMs,
@@ -21,8 +25,8 @@ import { refuseForeignOrigin } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import { acceptWebSockets } from './adapters/web-sockets.ts';
 import type { HubClient, SocketHub } from './hub.ts';
-import { createMessageBudget } from './message-budget.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
+import { createUpgradeTurns } from './upgrade-turns.ts';
 
 type ConnectionDependencies = {
   hub: SocketHub;
@@ -38,6 +42,8 @@ type ConnectionDependencies = {
 const maxClients = { each: 32, all: 1_000 } as const;
 /** Connections that have not: of one network, and in all. */
 const maxWaiting = { each: 250, all: 500 } as const;
+/** Each costs a reading of the database, or an answer that waits for a reader. A page pings and renews its log-in a few times a minute. */
+const messageRate = { burst: 60, perSecond: 2 } as const;
 /** How long a client may take to answer a close frame before its connection is terminated. */
 const closeGraceMs = 2_000;
 /** The longest time of a timer; a token lives 15 minutes. */
@@ -57,7 +63,7 @@ function serveConnection(
   dependencies: ConnectionDependencies & ConnectionPlaces,
 ): Connection {
   const { hub, clients, clock, logger } = dependencies;
-  const mayTake = createMessageBudget(clock.monotonic);
+  const budget = createTokenBucket(messageRate, clock.monotonic);
   const outbox = createOutbox(sendingSocket(socket, stream), () => {
     logger.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tryLater, 'Too far behind');
@@ -81,7 +87,7 @@ function serveConnection(
   /** What came before the end is still read, and costs nothing any more. */
   const takes = (): boolean => {
     if (termination !== null) return false;
-    if (mayTake()) return true;
+    if (budget.take()) return true;
     close(closeCodes.badMessage, 'Too many messages');
     socket.terminate();
     return false;
@@ -96,8 +102,8 @@ function serveConnection(
       close(1011, 'Something went wrong here');
     });
   });
-  // A broken connection also emits `close`; without a listener its error would end the process.
-  socket.on('error', () => undefined);
+  // Broken, or a message that is too large: the library has said which in its close frame.
+  socket.on('error', () => close(closeCodes.badMessage, 'Not a message of this protocol'));
   socket.on('close', () => {
     session.timer[Symbol.dispose]();
     termination?.[Symbol.dispose]();
@@ -205,7 +211,24 @@ const stopGraceMs = 1_000;
 /** GET /ws (contracts, section 10). Open to any page of this station; the first message then logs in. */
 export async function registerSocketRoute(app: HttpServer, dependencies: ConnectionDependencies): Promise<void> {
   const connections = new Map<WebSocket, { close(code: number, reason: string): void; alive: boolean }>();
-  const waiting = createFairPlaces<WebSocket>(maxWaiting);
+  const waiting = createFairPlaces<Socket>(maxWaiting);
+  const turns = createUpgradeTurns(dependencies.clock.monotonic);
+  const tarpit = createTarpit();
+  const leave = (stream: Socket): void => {
+    waiting.leave(stream);
+    turns.leave(stream);
+  };
+  const waitForTurn = async ({ raw, ip }: FastifyRequest): Promise<void> => {
+    if (raw.headers.upgrade === undefined) return;
+    const network = networkOf(ip);
+    const displaced = waiting.enter(raw.socket, [network]);
+    if (displaced !== null) {
+      turns.leave(displaced);
+      tarpit.hold(displaced);
+    }
+    raw.socket.once('close', () => leave(raw.socket));
+    await turns.enter(raw.socket, network);
+  };
   const clients = createFairPlaces<Connection>(maxClients);
 
   const pinging = every(pingEveryMs, () => {
@@ -231,27 +254,24 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
     url: '/ws',
     config: { access: 'public' },
     schema: { hide: true },
-    onRequest: refuseForeignOrigin,
+    onRequest: [refuseForeignOrigin, waitForTurn],
     handler: async () => {
       throw new StationError('bad_request', 'This address speaks WebSocket only.');
     },
     wsHandler: (socket, request) => {
-      waiting.enter(socket, [networkOf(request.ip)])?.terminate();
-      const bounded = boundBytes(request.raw.socket, () => socket.terminate());
+      const stream = request.raw.socket;
+      const bounded = boundBytes(stream, () => tarpit.hold(stream));
       const onLogIn = (): void => {
         bounded[Symbol.dispose]();
-        waiting.leave(socket);
+        waiting.leave(stream);
       };
-      const serving = serveConnection(socket, request.raw.socket, { ...dependencies, clients, onLogIn });
+      const serving = serveConnection(socket, stream, { ...dependencies, clients, onLogIn });
       const connection = { ...serving, alive: true };
       connections.set(socket, connection);
       socket.on('pong', () => {
         connection.alive = true;
       });
-      socket.on('close', () => {
-        waiting.leave(socket);
-        connections.delete(socket);
-      });
+      socket.on('close', () => connections.delete(socket));
     },
   });
 }

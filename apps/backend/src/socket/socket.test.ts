@@ -113,7 +113,7 @@ test('a thousand connections that say nothing keep nobody out', async () => {
   for (const socket of [...silent, before.socket, user.socket]) socket.terminate();
 });
 
-test('a member with a thousand connections ends only their own oldest ones', async () => {
+test('a member with two hundred connections ends only their own oldest ones', async () => {
   await using running = await runBackend();
   const { accessToken } = await running.setUp();
   const account = { email: 'member@example.org', password: 'a password of a member' };
@@ -123,7 +123,7 @@ test('a member with a thousand connections ends only their own oldest ones', asy
   send(ownersPage, { type: 'auth', token: accessToken });
   await ownersPage.next('hello');
   const members = await Promise.all(
-    Array.from({ length: 1_000 }, async () => {
+    Array.from({ length: 200 }, async () => {
       const client = await open(running);
       send(client, { type: 'auth', token: member.accessToken });
       await client.next('hello');

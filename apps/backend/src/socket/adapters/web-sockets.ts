@@ -13,6 +13,8 @@ export async function acceptWebSockets(
 ): Promise<void> {
   await app.register(websocket, {
     options: { maxPayload: maxMessageBytes, perMessageDeflate: false },
+    // Its own would end the connection at once, before the close frame is read.
+    errorHandler: (_error, socket) => socket.close(internalErrorCode),
     preClose: (done) => {
       const ended = onClosing();
       app.websocketServer.close(() => {
@@ -22,6 +24,9 @@ export async function acceptWebSockets(
     },
   });
 }
+
+/** RFC 6455, section 7.4.1. */
+const internalErrorCode = 1011;
 
 /** Public in `ws`, but not in its types. */
 type Framing = { Sender: { frame(payload: Buffer, options: { fin: boolean; opcode: number }): Buffer[] } };
