@@ -2,7 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Flow } from '@station/protocol/automation-flow';
 import type { RunMode } from '@station/protocol/automations';
 import type { Clock } from '@station/kit/clock';
-import type { AutomationsTable, Database } from '../store/schema.ts';
+import type { Database } from '../store/schema.ts';
+import type { AutomationsTable } from './automations-tables.ts';
 
 export type AutomationRow = AutomationsTable;
 

@@ -7,13 +7,8 @@ import {
   type RunTrigger,
 } from '@station/protocol/automations';
 import type { Store } from '../store/database.ts';
-import type {
-  Database,
-  AutomationRunsTable,
-  AutomationStepsTable,
-  DatabaseTransaction,
-  NotificationsTable,
-} from '../store/schema.ts';
+import type { Database, DatabaseTransaction, NotificationsTable } from '../store/schema.ts';
+import type { AutomationRunsTable, AutomationStepsTable } from './automations-tables.ts';
 
 export type RunRow = Selectable<AutomationRunsTable>;
 export type StepRow = Selectable<AutomationStepsTable>;

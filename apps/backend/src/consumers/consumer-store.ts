@@ -1,6 +1,7 @@
 import { parseObject } from '@station/kit/json';
 import type { ConsumerKind } from '@station/protocol/consumers';
-import type { ConsumersTable, Database } from '../store/schema.ts';
+import type { Database } from '../store/schema.ts';
+import type { ConsumersTable } from './consumers-tables.ts';
 
 export type ConsumerRow = ConsumersTable;
 

@@ -9,7 +9,8 @@ import {
 import { consumerKinds, consumerNames } from '@station/protocol/consumers';
 import { isManager, type Role } from '@station/protocol/roles';
 import { inZones } from '../store/device-store.ts';
-import type { Database, DeviceEventsTable, Schema } from '../store/schema.ts';
+import type { Database, Schema } from '../store/schema.ts';
+import type { DeviceEventsTable } from '../history/history-tables.ts';
 
 type Page = {
   /** Continues before the entry with this id; null starts with the newest. */

@@ -3,7 +3,8 @@ import { parseFirmwareName } from '@station/protocol/firmware';
 import type { FirmwareMode } from '@station/protocol/firmware-rollouts';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 import { isOwnDevice } from '../store/device-store.ts';
-import type { Database, FirmwareImagesTable } from '../store/schema.ts';
+import type { Database } from '../store/schema.ts';
+import type { FirmwareImagesTable } from './firmware-tables.ts';
 
 /** `name`: `<type>` or `<chip>-<type>`. */
 export type FirmwareImage = Omit<FirmwareImagesTable, 'type'> & { name: string };

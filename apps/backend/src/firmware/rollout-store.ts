@@ -4,7 +4,8 @@ import { firmwareNamesOf, parseFirmwareName } from '@station/protocol/firmware';
 import type { RolloutState } from '@station/protocol/firmware-rollouts';
 import type { LoggedReports } from '../store/logged-reports.ts';
 import { isOwnDevice } from '../store/device-store.ts';
-import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { FirmwareRolloutsTable, FirmwareTargetsTable } from './firmware-tables.ts';
 import { isWanted, type DeviceFacts, type ImageFacts } from './rollout-decide.ts';
 import type { Rollout, RolloutSettings, Target } from './target-decide.ts';
 

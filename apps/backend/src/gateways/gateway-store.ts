@@ -5,7 +5,8 @@ import { parseJson } from '@station/kit/json';
 import { Nullable } from '@station/protocol/nullable';
 import { acceptDevice } from '../store/device-store.ts';
 import { forgetUnregistered, removeDevice } from '../store/removed-device-store.ts';
-import type { Database, GatewayDevicesTable, GatewaysTable } from '../store/schema.ts';
+import type { Database } from '../store/schema.ts';
+import type { GatewayDevicesTable, GatewaysTable } from './gateways-tables.ts';
 import type { DevicePlan, ForeignTopics } from './dialect.ts';
 
 export type GatewayRow = GatewaysTable;

@@ -1,6 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
-import type { Database, DatabaseTransaction, PasskeysTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { PasskeysTable } from './people-tables.ts';
 import { challengeLifetimeMs } from './passkey-challenges.ts';
 import { keepPassword } from './sessions.ts';
 

@@ -3,7 +3,8 @@ import type { Handshake } from '@station/protocol/device-messages';
 import type { Provisioning, ProvisioningError } from '@station/protocol/provisioning';
 import { alwaysTrusted, type TrustedTime } from '../core/trusted-time.ts';
 import { acceptDevice } from '../store/device-store.ts';
-import type { DatabaseTransaction, ProvisioningsTable } from '../store/schema.ts';
+import type { DatabaseTransaction } from '../store/schema.ts';
+import type { ProvisioningsTable } from './provisioning-tables.ts';
 import type { ProvisioningStep } from './provisioning-decide.ts';
 
 export type ProvisioningRow = ProvisioningsTable;

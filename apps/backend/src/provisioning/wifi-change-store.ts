@@ -2,7 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { WifiDeviceState } from '@station/protocol/devices-wifi';
 import { isOwnDevice } from '../store/device-store.ts';
-import type { Database, DatabaseTransaction, WifiChangesTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { WifiChangesTable } from './provisioning-tables.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { WifiTarget } from './wifi-change-decide.ts';
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { newestTime, pullWaits, shiftHistory, shiftTimes } from '../history/correct-times.ts';
 import type { Store } from '../store/database.ts';
-import type { ClockPeriodsTable, Database, DatabaseTransaction } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { ClockPeriodsTable } from './system-tables.ts';
 import type { KeptTime } from './station-time-decide.ts';
 
 export type ClockPeriod = ClockPeriodsTable;

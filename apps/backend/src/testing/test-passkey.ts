@@ -1,4 +1,4 @@
-import type { PasskeysTable } from '../store/schema.ts';
+import type { PasskeysTable } from '../people/people-tables.ts';
 
 /** A row of `passkeys`, for tests that only look whether it is there. */
 export const testPasskey = (userId: string): PasskeysTable => ({
