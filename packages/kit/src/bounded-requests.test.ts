@@ -19,6 +19,7 @@ for (const { count, atLeast, atMost } of [
     await using running = await startRefusing();
     const each = 3 * mebibyte;
     const answers = Promise.all(Array.from({ length: count }, () => sendBody(running.port, each)));
+    await running.begins(count);
     await running.settles();
     for (let slice = 1; slice < 20; slice += 1) {
       t.mock.timers.tick(50);
@@ -103,11 +104,7 @@ async function startRefusing() {
     },
     /** Waits until nothing is read any more. */
     settles: async (): Promise<void> => {
-      let before = -1;
-      while (before < readBytes || requests.some((request) => !request.isPaused() && !request.complete)) {
-        before = readBytes;
-        await turn();
-      }
+      while (requests.some((request) => !request.isPaused() && !request.complete)) await turn();
     },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
