@@ -16,6 +16,7 @@ import { createMetrics, registerMetrics } from './http/metrics.ts';
 import { queueHeavyReads } from './http/read-queue.ts';
 import { requireHandlers } from './http/serve.ts';
 import { closingSignal, type HttpServer } from './http/server.ts';
+import { registerSnapshotRoute } from './http/snapshot.ts';
 import { registerWebApp } from './http/adapters/web-app.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 import type { Opened } from './platform/module.ts';
@@ -67,6 +68,7 @@ export async function registerRoutes(app: HttpServer, served: Served): Promise<r
     replica: () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() },
   });
   await registerConditionsRoute(app, platform);
+  await registerSnapshotRoute(app);
   for (const feature of features) await feature.serve?.({ app, closing, metrics });
   const describe = async () => {
     const { station_id: id, name } = await station.read();

@@ -11,6 +11,7 @@ import { peopleRoutes } from './people-routes.ts';
 import { platformRoutes } from './platform-routes.ts';
 import { provisioningRoutes } from './provisioning-routes.ts';
 import { sceneRoutes } from './scene-routes.ts';
+import { snapshotRoutes } from './snapshot-routes.ts';
 import { systemRoutes } from './system-routes.ts';
 
 /** Every route of the backend (ADR 76). The backend registers its handlers from it; the web app imports its types alone. */
@@ -28,6 +29,7 @@ export const routes = {
   ...peopleRoutes,
   ...backupRoutes,
   ...notificationRoutes,
+  ...snapshotRoutes,
 };
 
 export type Routes = typeof routes;

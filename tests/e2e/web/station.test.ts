@@ -157,6 +157,9 @@ describe('the station itself, in a real Chromium, with a real agent and backend'
         await route.fulfill(answer);
       });
     };
+    // As an older station, which has no snapshots: each part comes by itself.
+    const absent = { statusCode: 404, code: 'not_found', message: 'There is nothing here.' };
+    await phone.route('**/api/snapshot', (route) => route.fulfill({ status: 404, json: absent }));
     const silent = { statusCode: 502, code: 'agent_unreachable', message: 'The agent does not answer.' };
     await late('/api/system/status', { status: 502, json: silent });
     const broken = {

@@ -135,6 +135,10 @@ for (const role of ['limited', 'guest'] as const) {
     const names = async (url: string) =>
       (await call(headers, 'GET', url)).json<{ name: string }[]>().map(({ name }) => name);
     assert.deepEqual([await names('/api/zones'), await names('/api/scenes')], [['Kitchen'], ['Tea']]);
+    const snapshot = (await call(headers, 'GET', '/api/snapshot')).json<Record<string, unknown>>();
+    assert.equal(Object.keys(snapshot).length, 6);
+    for (const [key, part] of Object.entries(snapshot))
+      assert.deepEqual(part, (await call(headers, 'GET', key.replace('GET ', ''))).json(), key);
     const station = (await call(headers, 'GET', '/api/station')).json<{ ownerId: unknown; place: unknown }>();
     assert.deepEqual([station.ownerId, station.place], [null, null]);
   });
@@ -183,6 +187,7 @@ test('these routes are open to limited members and guests, and no others', async
     'GET /api/devices/:id',
     'GET /api/favourites',
     'GET /api/scenes',
+    'GET /api/snapshot',
     'GET /api/station',
     'GET /api/zones',
     'POST /api/devices/:id/command',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { withReadAhead } from './read-ahead.ts';
 import type { SessionService } from './session.ts';
 import { createStore } from './store.ts';
@@ -7,40 +8,82 @@ import { createStore } from './store.ts';
 type State = ReturnType<SessionService['state']['get']>;
 const user = { id: 'u', email: 'olena@example.org', name: 'Olena', role: 'owner' as const, createdAt: '' };
 
-/** A session whose requests are answered in the order of `answers`; the latest one is repeated. */
-function service(answers: (() => Promise<unknown>)[]) {
+/** A session with this snapshot, at which every other route answers with its key. */
+function service(snapshot: () => Promise<unknown>) {
   const state = createStore<State>({ kind: 'checking' });
   const asked: string[] = [];
-  const call = (route: string): Promise<unknown> => {
+  const call = async (route: string): Promise<unknown> => {
     asked.push(route);
-    return (answers.length > 1 ? answers.shift() : answers[0])!();
+    return route === 'GET /api/snapshot' ? snapshot() : route;
   };
-  const session = withReadAhead({ state, call } as unknown as SessionService, ['GET /api/devices']);
-  return { session, asked, logIn: () => state.set({ kind: 'signed_in', user }), state };
+  let isHome = true;
+  const session = withReadAhead({ state, call } as unknown as SessionService, () => isHome);
+  return {
+    session,
+    asked,
+    leaveHome: () => (isHome = false),
+    logIn: () => state.set({ kind: 'signed_in', user }),
+    state,
+  };
 }
 
-test('what home shows is read at the log-in, and each answer is used once', async () => {
-  const { session, asked, logIn } = service([async () => 'early', async () => 'later']);
+test('what home shows is read once at the log-in, and each answer is used once', async () => {
+  const { session, asked, logIn } = service(async () => ({ 'GET /api/devices': 'early', 'GET /api/zones': 'too' }));
   assert.deepEqual(asked, []);
   logIn();
-  assert.deepEqual(asked, ['GET /api/devices']);
+  assert.deepEqual(asked, ['GET /api/snapshot']);
   assert.equal(await session.call('GET /api/devices'), 'early');
-  assert.equal(await session.call('GET /api/devices'), 'later');
-  assert.deepEqual(asked, ['GET /api/devices', 'GET /api/devices']);
+  assert.equal(await session.call('GET /api/zones'), 'too');
+  assert.equal(await session.call('GET /api/devices'), 'GET /api/devices');
+  assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/devices']);
 });
 
-test('after an early failure the page asks itself', async () => {
-  const { session, logIn } = service([() => Promise.reject(new Error('away')), async () => 'later']);
+test('an empty list in the snapshot is an answer', async () => {
+  const { session, logIn } = service(async () => ({ 'GET /api/scenes': [] }));
   logIn();
-  await Promise.resolve();
-  assert.equal(await session.call('GET /api/devices'), 'later');
+  assert.deepEqual(await session.call('GET /api/scenes'), []);
+});
+
+test('what the snapshot leaves out is asked itself, and everything where there is none', async () => {
+  const absent = () => Promise.reject(new Error('not_found'));
+  for (const snapshot of [async () => ({}), absent]) {
+    const { session, asked, logIn } = service(snapshot);
+    logIn();
+    assert.equal(await session.call('GET /api/system/status'), 'GET /api/system/status');
+    assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/system/status']);
+  }
+});
+
+test('other routes do not wait for the snapshot', async () => {
+  const { session, logIn } = service(() => new Promise(() => undefined));
+  logIn();
+  assert.equal(await session.call('GET /api/automations'), 'GET /api/automations');
+});
+
+test('after a handshake home is read again at once, and nothing of it is used later', async () => {
+  let turn = 0;
+  const { session, asked, logIn, leaveHome } = service(async () => ({
+    'GET /api/zones': ++turn,
+    'GET /api/scenes': turn,
+  }));
+  logIn();
+  assert.equal(await session.call('GET /api/zones'), 1);
+  session.readAhead();
+  assert.equal(await session.call('GET /api/zones'), 2);
+  await setImmediate();
+  assert.equal(await session.call('GET /api/scenes'), 'GET /api/scenes');
+  leaveHome();
+  session.readAhead();
+  assert.equal(await session.call('GET /api/zones'), 'GET /api/zones');
+  assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/snapshot', 'GET /api/scenes', 'GET /api/zones']);
 });
 
 test('nobody gets what was read for another person', async () => {
-  const { session, asked, logIn, state } = service([async () => 'of the first', async () => 'of the second']);
+  let turn = 0;
+  const { session, logIn, state } = service(async () => ({ 'GET /api/devices': ++turn }));
   logIn();
   state.set({ kind: 'signed_out', because: 'left' });
+  assert.equal(await session.call('GET /api/devices'), 'GET /api/devices');
   logIn();
-  assert.equal(await session.call('GET /api/devices'), 'of the second');
-  assert.equal(asked.length, 2);
+  assert.equal(await session.call('GET /api/devices'), 2);
 });

@@ -1,44 +1,48 @@
-import type { RouteKey } from '@station/protocol/routes';
+import type { AnswerOf, RouteKey } from '@station/protocol/routes';
+import { snapshotKeys } from '@station/protocol/snapshot';
 import type { SessionService } from './session.ts';
 
-/** What home waits for, the largest first. None of them needs parameters. */
-export const homeReads = [
-  'GET /api/devices',
-  'GET /api/device-types',
-  'GET /api/system/status',
-  'GET /api/zones',
-  'GET /api/favourites',
-  'GET /api/scenes',
-  'GET /api/station',
-] as const satisfies readonly RouteKey[];
+type Snapshot = AnswerOf<'GET /api/snapshot'>;
 
-/** An answer that nobody asked for within this time is not used any more. */
+/** The session, in which the next call of each of `snapshotKeys` is answered from one snapshot. */
+export type ReadAheadSession = SessionService & {
+  /** Reads a snapshot, where one is of use. For what is asked until it is there. */
+  readAhead(): void;
+};
+
+/** At the log-in the code that asks may still be loading; later than this the answers are not used any more. */
 const keepMs = 10_000;
 
 /**
- * The session, which reads these routes as soon as somebody is logged in: the code that shows them may still be loading. Each answer is
- * used once, by the first call of the same route; after a failure the call asks itself.
+ * Reads ahead as soon as somebody is logged in. What a snapshot leaves out is asked itself, as at a station that has no snapshots.
+ * @param isUseful whether what home shows is shown now.
  */
-export function withReadAhead(session: SessionService, routes: readonly (typeof homeReads)[number][]): SessionService {
-  const answers = new Map<RouteKey, Promise<unknown>>();
-  let isDone = false;
+export function withReadAhead(session: SessionService, isUseful: () => boolean): ReadAheadSession {
+  const unused = new Set<RouteKey>();
+  let snapshot: Promise<Snapshot> = Promise.resolve({});
+  const forget = (): void => unused.clear();
+  const readAhead = (): void => {
+    if (!isUseful()) return;
+    snapshot = session.call('GET /api/snapshot').catch(() => ({}));
+    for (const key of snapshotKeys) unused.add(key);
+  };
   session.state.subscribe(() => {
-    answers.clear();
-    if (isDone || session.state.get().kind !== 'signed_in') return;
-    isDone = true;
-    for (const route of routes) {
-      const answer = session.call(route);
-      answers.set(route, answer);
-      answer.catch(() => answers.delete(route));
-    }
-    setTimeout(() => answers.clear(), keepMs);
+    forget();
+    if (session.state.get().kind !== 'signed_in') return;
+    readAhead();
+    setTimeout(forget, keepMs);
   });
+  const fromSnapshot = async (route: keyof Snapshot, ask: () => Promise<unknown>): Promise<unknown> =>
+    (await snapshot)[route] ?? ask();
   return {
     ...session,
+    readAhead: () => {
+      readAhead();
+      void snapshot.finally(forget);
+    },
     call: (route, ...options) => {
-      const answer = answers.get(route);
-      answers.delete(route);
-      return (answer ?? session.call(route, ...options)) as never;
+      const ask = () => session.call(route, ...options);
+      return (unused.delete(route) ? fromSnapshot(route as keyof Snapshot, ask) : ask()) as never;
     },
   };
 }

@@ -1,14 +1,14 @@
 import { createMemory, type Memory } from '../api/memory.ts';
-import { homeReads, withReadAhead } from '../api/read-ahead.ts';
+import { type ReadAheadSession, withReadAhead } from '../api/read-ahead.ts';
 import { createRefreshTurns } from '../api/refresh-turns.ts';
 import { createSend } from '../api/request.ts';
-import { createSessionService, type SessionService } from '../api/session.ts';
+import { createSessionService } from '../api/session.ts';
 import { createStationClock, type StationClock } from '../api/station-clock.ts';
 import { preferredLanguage, texts } from '../i18n/languages.ts';
 import { startTheme } from '../ui/theme.ts';
 
 /** The services that work before the rest of the page is there. */
-export type Early = { clock: StationClock; memory: Memory; session: SessionService };
+export type Early = { clock: StationClock; memory: Memory; session: ReadAheadSession };
 
 /** Asks who is logged in, reads what home shows, and fetches the texts: all of it while the code of the page is loading. */
 export function startEarly(): Early {
@@ -22,12 +22,7 @@ export function startEarly(): Early {
     memory,
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   });
-  const isHome = location.pathname === '/';
-  const early = {
-    clock,
-    memory,
-    session: isHome ? withReadAhead(session, homeReads) : session,
-  };
+  const early = { clock, memory, session: withReadAhead(session, () => location.pathname === '/') };
   void session.start();
   // Loaded again later; then it is there already, or the failure is told.
   texts[preferredLanguage(memory.get('language'), navigator.languages)].first().catch(() => undefined);

@@ -5,6 +5,7 @@ import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
 import { followScenes } from '../api/scenes.ts';
 import { createDrafts } from '../api/drafts.ts';
+import type { ReadAheadSession } from '../api/read-ahead.ts';
 import type { Services, Toast } from '../api/services.ts';
 import { followAgent, followConditions, followOperationFile } from '../api/station.ts';
 import { createKeyedStore, createStore } from '../api/store.ts';
@@ -18,7 +19,11 @@ import { forgetLastKnown } from './last-known.ts';
 import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
-export type AppServices = Services & { control: DeviceControl; fetchAhead: ReturnType<typeof reloadOnMissingChunk> };
+export type AppServices = Services & {
+  session: ReadAheadSession;
+  control: DeviceControl;
+  fetchAhead: ReturnType<typeof reloadOnMissingChunk>;
+};
 
 export function createServices({ clock, memory, session }: Early): AppServices {
   const live = createLiveService({
@@ -114,6 +119,8 @@ export function startServices(services: AppServices): void {
     services.toast.set(null);
   };
   session.state.subscribe(follow);
+  // Before those that read again after each handshake.
+  live.onMessage(({ type }) => type === 'hello' && session.readAhead());
   followAgent(live, queries);
   followOperationFile(live, queries, async () => (await fetch(operationPath, { cache: 'no-store' })).json());
   followConditions(live, queries);
