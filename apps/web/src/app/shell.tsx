@@ -9,7 +9,7 @@ import { classNames } from '../ui/class-names.ts';
 import { LinkButton } from '../ui/links.tsx';
 import { AboveContext, ErrorBoundary, PageHead, PageTitle } from '../ui/page.tsx';
 import { SearchButton } from '../ui/search-button.tsx';
-import { Skeleton } from '../ui/card.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { movedPlaces } from './place-marks.ts';
 import {
   AddDevicePage,
@@ -67,7 +67,7 @@ export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => 
         className="mx-auto max-w-5xl px-4 pt-4 pb-28 md:px-8 md:pt-8 md:pb-16"
       >
         <ErrorBoundary key={path}>
-          <Suspense fallback={<PageSkeleton />}>
+          <Suspense fallback={<Loading cards={['h-5 w-32', 'h-14 w-3/4', 'h-48']} />}>
             <Switch>
               {places
                 .filter(({ lowest }) => reaches(role, lowest))
@@ -191,18 +191,6 @@ function Places({ path }: { path: string }) {
         })}
       </ul>
     </nav>
-  );
-}
-
-/** The shape of most pages, shown while the page's own chunk is being fetched. */
-function PageSkeleton() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="space-y-6">
-      <Skeleton className="h-5 w-32" />
-      <Skeleton className="h-14 w-3/4" />
-      <Skeleton className="h-48 w-full rounded-2xl" />
-    </div>
   );
 }
 

@@ -7,7 +7,8 @@ import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { BackLink, LinkButton } from '../../ui/links.tsx';
@@ -50,7 +51,7 @@ export function AutomationPage({ id }: { id: string }) {
       {view.kind === 'fault' ? (
         !view.problem.isGone && <ReadFault title={t('automations.fault')} {...view} />
       ) : (
-        <Loading />
+        <Loading cards={['h-10 w-64', 'h-36', 'h-72']} />
       )}
     </>
   );
@@ -142,17 +143,6 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
         </p>
       </div>
     </Card>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="grid items-start gap-4 md:gap-6">
-      <Skeleton className="h-10 w-64" />
-      <Skeleton className="h-36 rounded-2xl" />
-      <Skeleton className="h-72 rounded-2xl" />
-    </div>
   );
 }
 

@@ -7,6 +7,7 @@ import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { LinkButton } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
@@ -33,7 +34,11 @@ export function AutomationsPage() {
         <h1 className="text-title font-strong md:text-value">{title}</h1>
         <p className="text-ink-soft">{t('automations.lead')}</p>
       </PageHead>
-      {view.kind === 'fault' ? <ReadFault title={t('automations.fault')} {...view} /> : <Loading />}
+      {view.kind === 'fault' ? (
+        <ReadFault title={t('automations.fault')} {...view} />
+      ) : (
+        <Loading cards={['h-32', 'h-32', 'h-32']} />
+      )}
     </>
   );
 }
@@ -158,20 +163,5 @@ function LastRun({ automation: { lastRun, nextRunAt } }: { automation: Automatio
         {next}
       </span>
     </p>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="grid gap-3">
-      {Array.from({ length: 3 }, (_, row) => (
-        <div key={row} className="space-y-2 rounded-2xl border border-line bg-surface p-4 md:px-6">
-          <Skeleton className="h-6 w-40" />
-          <Skeleton className="h-6 w-5/6" />
-          <Skeleton className="h-5 w-32" />
-        </div>
-      ))}
-    </div>
   );
 }

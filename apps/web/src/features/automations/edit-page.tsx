@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { isManager } from '@station/protocol/roles';
 import { useDevices } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
-import { Skeleton } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
@@ -21,7 +21,7 @@ export function NewAutomationPage() {
   return (
     <>
       <Head title={title} back="/automations" backName={t('automations.build.back')} />
-      <ForManagers>{around === null ? <Loading /> : <Builder automation={null} around={around} />}</ForManagers>
+      <ForManagers>{around === null ? builderLoads : <Builder automation={null} around={around} />}</ForManagers>
     </>
   );
 }
@@ -48,7 +48,7 @@ export function EditAutomationPage({ id }: { id: string }) {
         {view.kind === 'shown' && around !== null ? (
           <Existing view={view.value} around={around} />
         ) : (
-          view.kind !== 'fault' && <Loading />
+          view.kind !== 'fault' && builderLoads
         )}
       </ForManagers>
     </>
@@ -83,13 +83,4 @@ function Head({ title, back, backName }: { title: string; back: string; backName
   );
 }
 
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="grid gap-4 md:gap-6">
-      <Skeleton className="h-36 rounded-2xl" />
-      <Skeleton className="h-28 rounded-2xl" />
-      <Skeleton className="h-36 rounded-2xl" />
-    </div>
-  );
-}
+const builderLoads = <Loading cards={['h-36', 'h-28', 'h-36']} />;

@@ -8,7 +8,8 @@ import { spelled } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { type Tone, ToneIcon } from '../../ui/tone.tsx';
@@ -38,15 +39,7 @@ export function RunsCard({ automation, around }: { automation: Automation; aroun
   return (
     <Card title={t('automations.runs.title')}>
       {runs === undefined &&
-        (query.error ? (
-          <ProblemNote problem={asProblem(query.error)} />
-        ) : (
-          <div role="status" aria-label={t('app.loading')} className="space-y-3">
-            {Array.from({ length: 3 }, (_, row) => (
-              <Skeleton key={row} className="h-11" />
-            ))}
-          </div>
-        ))}
+        (query.error ? <ProblemNote problem={asProblem(query.error)} /> : <Loading cards={['h-11', 'h-11', 'h-11']} />)}
       {runs?.length === 0 && <p className="text-ink-soft">{t('automations.runs.empty')}</p>}
       {runs !== undefined && runs.length > 0 && (
         <ol className="-my-3 divide-y divide-line">

@@ -2,9 +2,9 @@ import { useTranslation } from 'react-i18next';
 import type { BackupView } from '@station/protocol/backup-api';
 import { type Freshness, useReading } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
 import { ListCard } from './list-card.tsx';
 import { MakeCard } from './make-card.tsx';
 import { NightCard } from './night-card.tsx';
@@ -42,26 +42,14 @@ function Head({ freshness }: { freshness?: Freshness }) {
 function OwnerPage() {
   const { t } = useTranslation();
   const view = useReading(backupKey, 'GET /api/backup', { isBusy: (value) => value?.isWorking === true });
-  if (view.kind !== 'shown')
-    return (
-      <>
-        <Head />
-        {view.kind === 'fault' ? (
-          <ReadFault title={t('backup.fault')} {...view} />
-        ) : (
-          <div role="status" aria-label={t('app.loading')} className="grid items-start gap-4 md:gap-6 lg:grid-cols-2">
-            <Skeleton className="h-64 rounded-2xl" />
-            <Skeleton className="h-48 rounded-2xl" />
-          </div>
-        )}
-      </>
-    );
-  const { value, freshness } = view;
-  const stale = freshness.kind === 'stale';
   return (
     <>
-      <Head freshness={freshness} />
-      {value.isSupported ? <Cards view={value} stale={stale} /> : <p>{t('backup.notSupported')}</p>}
+      <Head {...(view.kind === 'shown' && { freshness: view.freshness })} />
+      <Read view={view} fault={t('backup.fault')} cards={['h-64', 'h-48']} className="lg:grid-cols-2">
+        {(value, stale) =>
+          value.isSupported ? <Cards view={value} stale={stale} /> : <p>{t('backup.notSupported')}</p>
+        }
+      </Read>
     </>
   );
 }

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { claimCodeOf, type CloudClaim, type CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../api/services.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { copyText } from '../../ui/copy-text.ts';
-import { ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
 import { QrCode } from '../../ui/qr-code.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { mayConnect, useClaim, useUnclaim } from './cloud-link.ts';
@@ -28,20 +28,16 @@ export function ClaimCard({ status, usable }: { status: CloudStatus; usable: boo
 function Claim({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const view = useClaim();
-  if (view.kind === 'fault') return <ReadFault title={t('cloud.claim.fault')} {...view} />;
-  if (view.kind === 'loading') {
-    return (
-      <div role="status" aria-label={t('app.loading')} className="grid gap-6 sm:grid-cols-[16rem_1fr]">
-        <Skeleton className="aspect-square w-full max-w-64 rounded-2xl" />
-        <div className="space-y-4">
-          <Skeleton className="h-6" />
-          <Skeleton className="h-6" />
-          <Skeleton className="h-6 w-2/3" />
-        </div>
-      </div>
-    );
-  }
-  return <Code claim={view.value} status={status} usable={usable} />;
+  return (
+    <Read
+      view={view}
+      fault={t('cloud.claim.fault')}
+      cards={['aspect-square w-full max-w-64', 'h-24']}
+      className="sm:grid-cols-[16rem_1fr]"
+    >
+      {(claim) => <Code claim={claim} status={status} usable={usable} />}
+    </Read>
+  );
 }
 
 function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatus; usable: boolean }) {

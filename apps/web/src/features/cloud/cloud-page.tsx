@@ -7,6 +7,7 @@ import type { Freshness } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
 import { membersKey, useMembers } from '../../api/station.ts';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { LinkButton } from '../../ui/links.tsx';
 import { Dimmable, Headline, PageHead, PageTitle } from '../../ui/page.tsx';
@@ -28,7 +29,11 @@ export function CloudPage() {
       <PageHead page={t('cloud.title')}>
         <PageTitle title={t('cloud.title')}>{t('cloud.lead')}</PageTitle>
       </PageHead>
-      {view.kind === 'fault' ? <ReadFault title={t('cloud.fault')} {...view} /> : <CloudSkeleton />}
+      {view.kind === 'fault' ? (
+        <ReadFault title={t('cloud.fault')} {...view} />
+      ) : (
+        <Loading cards={['h-56', 'h-64']} className="lg:grid-cols-[minmax(0,1fr)_20rem]" />
+      )}
     </>
   );
 }
@@ -86,28 +91,6 @@ function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
           <AboutCard />
         )}
       </div>
-    </div>
-  );
-}
-
-export function CloudSkeleton() {
-  const { t } = useTranslation();
-  return (
-    <div
-      role="status"
-      aria-label={t('app.loading')}
-      className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-    >
-      <div className="grid gap-4 md:gap-6">
-        <div className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
-          <Skeleton className="h-6 w-24" />
-          <Skeleton className="h-10 w-48" />
-          <Skeleton className="h-5 w-2/3" />
-          <Skeleton className="h-11 w-full sm:w-56" />
-        </div>
-        <Skeleton className="h-32 rounded-2xl" />
-      </div>
-      <Skeleton className="h-64 rounded-2xl" />
     </div>
   );
 }

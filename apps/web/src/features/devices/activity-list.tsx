@@ -13,7 +13,8 @@ import { dateFormat } from '../../i18n/formats.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { contains } from '../../ui/contains.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { byDay, dayName } from './activity-decide.ts';
@@ -64,13 +65,7 @@ export function ActivityList({
   const { list, fresh, showAll } = useHeldBack(events);
   if (!query.data) {
     if (query.error) return <ProblemNote problem={asProblem(query.error)} />;
-    return (
-      <div role="status" aria-label={t('app.loading')} className="space-y-3">
-        {Array.from({ length: 3 }, (_, row) => (
-          <Skeleton key={row} className="h-6" />
-        ))}
-      </div>
-    );
+    return <Loading cards={['h-6', 'h-6', 'h-6']} />;
   }
   const isFiltered = isSearching || Object.keys(filter).length > 0;
   return (

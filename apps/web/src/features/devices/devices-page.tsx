@@ -10,7 +10,8 @@ import { useUser } from '../../api/services.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
-import { EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { EmptyNote } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { LinkButton } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
@@ -74,7 +75,8 @@ export function DevicesPage({ firmware }: { firmware: FirmwareParts }) {
           firmware={firmware}
         />
       ) : (
-        view.kind !== 'fault' && !(view.kind === 'shown' && view.value.length === 0) && <Loading />
+        view.kind !== 'fault' &&
+        !(view.kind === 'shown' && view.value.length === 0) && <Loading cards={['h-11', 'h-11 w-64', 'h-96']} />
       )}
     </>
   );
@@ -216,14 +218,3 @@ const useIsWide = (): boolean =>
     },
     () => matchMedia(wide).matches,
   );
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="space-y-4">
-      <Skeleton className="h-11 rounded-xl" />
-      <Skeleton className="h-11 w-64 rounded-full" />
-      <Skeleton className="h-96 rounded-2xl" />
-    </div>
-  );
-}

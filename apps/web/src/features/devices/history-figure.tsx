@@ -9,6 +9,7 @@ import { capabilityName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Skeleton } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import type { Legend } from './history-compare.tsx';
@@ -69,14 +70,8 @@ function wholeOf(histories: readonly DeviceHistory[], lengthMs: number, nowMs: n
 }
 
 function Waiting({ error }: { error: unknown }) {
-  const { t } = useTranslation();
   if (error !== null) return <ProblemNote problem={asProblem(error)} />;
-  return (
-    <div role="status" aria-label={t('app.loading')}>
-      <Skeleton className="h-56 rounded-xl" />
-      <Skeleton className="mt-2 h-5 w-48" />
-    </div>
-  );
+  return <Loading cards={['h-56', 'h-5 w-48']} />;
 }
 
 type DrawnParts = Omit<FigureParts, 'range'> & {

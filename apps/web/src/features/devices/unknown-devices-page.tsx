@@ -10,13 +10,14 @@ import { formatClock } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { Card, EmptyNote } from '../../ui/card.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
 import { FormDialog } from '../../ui/form-parts.tsx';
 import { BackLink } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { useZoneChoice, ZoneField } from '../../ui/zone-field.tsx';
 import { DeviceIcon } from './device-icon.tsx';
@@ -43,21 +44,16 @@ function Page() {
   const { t } = useTranslation();
   const view = useUnknownDevices();
   const freshness = view.kind === 'shown' ? { freshness: view.freshness } : {};
-  const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
   return (
     <>
       <Head {...freshness}>{t('unknownDevices.lead')}</Head>
-      {view.kind === 'loading' && (
-        <div role="status" aria-label={t('app.loading')}>
-          <Skeleton className="h-40 max-w-3xl rounded-2xl" />
-        </div>
-      )}
-      {view.kind === 'fault' && <ReadFault title={t('unknownDevices.fault')} {...view} />}
-      {view.kind === 'shown' && (
-        <Dimmable stale={stale} className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
-          <Lists devices={view.value} usable={!stale} />
-        </Dimmable>
-      )}
+      <Read view={view} fault={t('unknownDevices.fault')} cards={['h-40']} className="max-w-3xl">
+        {(devices, stale) => (
+          <Dimmable stale={stale} className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
+            <Lists devices={devices} usable={!stale} />
+          </Dimmable>
+        )}
+      </Read>
     </>
   );
 }

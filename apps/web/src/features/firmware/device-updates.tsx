@@ -8,7 +8,8 @@ import { useServices, useUser } from '../../api/services.ts';
 import { useTypeName } from '../../i18n/use-type-name.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { EmptyNote } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { Dimmable, Headline } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
@@ -44,7 +45,7 @@ export function useDeviceUpdates(): {
   const failed = types.kind === 'fault' ? types : rollouts.kind === 'fault' ? rollouts : null;
   return {
     freshness: undefined,
-    cards: failed ? <ReadFault title={t('firmware.fault')} {...failed} /> : <Loading />,
+    cards: failed ? <ReadFault title={t('firmware.fault')} {...failed} /> : <Loading cards={['h-32', 'h-32']} />,
     entries: [],
   };
 }
@@ -99,16 +100,6 @@ function Shown({
 function Empty() {
   const { t } = useTranslation();
   return <EmptyNote icon={Cpu} title={t('firmware.empty.title')} help={t('firmware.empty.help')} />;
-}
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="grid gap-4 md:gap-6">
-      <Skeleton className="h-32 rounded-2xl" />
-      <Skeleton className="h-32 rounded-2xl" />
-    </div>
-  );
 }
 
 function Entry({ rollout }: { rollout: Rollout }) {

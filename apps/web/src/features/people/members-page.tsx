@@ -8,7 +8,8 @@ import { useZones } from '../../api/devices.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { useMembers } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
@@ -22,18 +23,20 @@ import { useTimeZone } from './rights-fields.tsx';
 export function MembersPage() {
   const { t } = useTranslation();
   const view = useMembers();
-  if (view.kind === 'loading') return <Loading />;
-  if (view.kind === 'fault') {
-    return (
-      <>
-        <PageHead page={t('members.title')}>
-          <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
-        </PageHead>
+  if (view.kind === 'shown') return <Shown members={view.value} freshness={view.freshness} />;
+  return (
+    <>
+      <PageHead page={t('members.title')}>
+        <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
+        <p className="h-6" />
+      </PageHead>
+      {view.kind === 'fault' ? (
         <ReadFault title={t('members.fault')} {...view} />
-      </>
-    );
-  }
-  return <Shown members={view.value} freshness={view.freshness} />;
+      ) : (
+        <Loading cards={['h-72', 'h-72']} className="lg:grid-cols-[minmax(0,1fr)_20rem]" />
+      )}
+    </>
+  );
 }
 
 function Shown({ members, freshness }: { members: readonly Member[]; freshness: Freshness }) {
@@ -98,35 +101,6 @@ function RolesCard() {
         ))}
       </dl>
     </Card>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <>
-      <PageHead page={t('members.title')}>
-        <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
-        <p role="status" className="sr-only">
-          {t('app.loading')}
-        </p>
-        <Skeleton className="h-5 w-56" />
-      </PageHead>
-      <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
-        <div className="space-y-6 rounded-2xl border border-line bg-surface p-4 md:p-6">
-          {Array.from({ length: 3 }, (_, row) => (
-            <div key={row} className="flex items-center gap-4">
-              <Skeleton className="size-10 rounded-full" />
-              <div className="flex-1 space-y-2">
-                <Skeleton className="h-5 w-40" />
-                <Skeleton className="h-4 w-56" />
-              </div>
-            </div>
-          ))}
-        </div>
-        <Skeleton className="h-72 rounded-2xl" />
-      </div>
-    </>
   );
 }
 

@@ -7,10 +7,10 @@ import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
 import { BackLink, LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
 import type { Wanted } from './add-dialog.tsx';
 import type { DeviceParts } from './device-parts.ts';
 import { useFollowProvisioning } from './follow-provisioning.ts';
@@ -43,22 +43,17 @@ function Page({ parts, waiting }: { parts: DeviceParts; waiting: number }) {
   const { t } = useTranslation();
   useFollowProvisioning();
   const view = useProvisioning();
-  const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
   return (
     <>
       <Head {...(view.kind === 'shown' && { freshness: view.freshness })}>{t('provisioning.lead')}</Head>
       <div className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
-        {view.kind === 'loading' && (
-          <div role="status" aria-label={t('app.loading')}>
-            <Skeleton className="h-64 rounded-2xl" />
-          </div>
-        )}
-        {view.kind === 'fault' && <ReadFault title={t('provisioning.fault')} {...view} />}
-        {view.kind === 'shown' && (
-          <Dimmable stale={stale} className="grid grid-cols-1 gap-4 md:gap-6">
-            <Near view={view.value} parts={parts} usable={!stale} />
-          </Dimmable>
-        )}
+        <Read view={view} fault={t('provisioning.fault')} cards={['h-64']}>
+          {(value, stale) => (
+            <Dimmable stale={stale} className="grid grid-cols-1 gap-4 md:gap-6">
+              <Near view={value} parts={parts} usable={!stale} />
+            </Dimmable>
+          )}
+        </Read>
         <HeardCard />
         <OtherWays waiting={waiting} />
       </div>

@@ -14,7 +14,8 @@ import { useServices } from '../../api/services.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
@@ -48,7 +49,7 @@ export function ConsumersPage() {
         <PageTitle title={title}>{t('provisioning.consumers.lead')}</PageTitle>
       </PageHead>
       <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
-        {view.kind === 'loading' && <Skeleton className="h-64 rounded-2xl" />}
+        {view.kind === 'loading' && <Loading cards={['h-64']} />}
         {view.kind === 'fault' && <ReadFault title={t('provisioning.consumers.fault')} {...view} />}
         {sheet !== null && <Sheet key={sheet.password} sheet={sheet} />}
         {view.kind === 'shown' &&

@@ -8,7 +8,8 @@ import { useReading } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
@@ -48,12 +49,7 @@ function Connections() {
     navigate(path, { replace: true });
     void queries.invalidateQueries({ queryKey: gatewaysKey });
   };
-  if (view.kind === 'loading')
-    return (
-      <div role="status" aria-label={t('app.loading')}>
-        <Skeleton className="h-64 rounded-2xl" />
-      </div>
-    );
+  if (view.kind === 'loading') return <Loading cards={['h-64']} />;
   if (view.kind === 'fault') return <ReadFault title={t('provisioning.gateways.fault')} {...view} />;
   const usable = view.freshness.kind !== 'stale';
   return (

@@ -9,7 +9,8 @@ import { useDeviceTypes } from '../../api/devices.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
 import { FormEnd } from '../../ui/form-parts.tsx';
@@ -66,7 +67,7 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
     onDone: ([first]) => first && onMade(first),
     explain: ({ code }) => (code === 'conflict' ? t('provisioning.manual.conflict') : null),
   });
-  if (types === null) return <Skeleton className="h-96 rounded-2xl" />;
+  if (types === null) return <Loading cards={['h-96']} />;
   return (
     <Card title={t('provisioning.manual.title')}>
       <ScanLabel

@@ -11,7 +11,8 @@ import { useKeeping, useKeptDraft } from '../../api/kept-draft.ts';
 import { useScenes } from '../../api/scenes.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useForm } from '../../ui/form.ts';
@@ -69,9 +70,7 @@ export function ScenePage({ id, ...guests }: { id: string | null } & SceneGuests
       {!mayManage ? (
         <p>{t('scenes.emptyHelpMember')}</p>
       ) : isGone && !wasOpen ? null : commands === null || scenes === null ? (
-        <div role="status" aria-label={t('app.loading')}>
-          <Skeleton className="h-64 rounded-2xl" />
-        </div>
+        <Loading cards={['h-64']} />
       ) : (
         // Changes by other people do not overwrite what is being edited.
         <Editor

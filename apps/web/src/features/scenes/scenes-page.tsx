@@ -7,7 +7,8 @@ import { useScenes } from '../../api/scenes.ts';
 import { useUser } from '../../api/services.ts';
 import { buttonLook } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { EmptyNote } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
 import { SceneButton } from './scene-bar.tsx';
 
@@ -35,11 +36,7 @@ export function ScenesPage() {
           )}
         </div>
       </PageHead>
-      {scenes === null && (
-        <div role="status" aria-label={t('app.loading')}>
-          <Skeleton className="h-24 rounded-2xl" />
-        </div>
-      )}
+      {scenes === null && <Loading cards={['h-24']} />}
       {scenes?.length === 0 && (
         <EmptyNote
           icon={Clapperboard}

@@ -3,10 +3,10 @@ import { useTranslation } from 'react-i18next';
 import type { Station } from '@station/protocol/rest';
 import { useReading } from '../../api/reading.ts';
 import { useStatus } from '../../api/station.ts';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
 import { LinkRow } from '../../ui/links.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
 
 /** What runs here, under which licence, where the data is, and whether the connection is encrypted. */
 export function AboutPage() {
@@ -20,9 +20,9 @@ export function AboutPage() {
         <PageTitle title={title}>{t('settings.rows.about.help')}</PageTitle>
       </PageHead>
       <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
-        {view.kind === 'loading' && <Skeleton className="h-64 rounded-2xl" />}
-        {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
-        {view.kind === 'shown' && <AboutCard station={view.value} />}
+        <Read view={view} fault={t('settings.fault')} cards={['h-64']}>
+          {(station) => <AboutCard station={station} />}
+        </Read>
         <LinkRow
           href="/secure"
           icon={Lock}

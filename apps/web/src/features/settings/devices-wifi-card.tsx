@@ -7,7 +7,8 @@ import { useReading } from '../../api/reading.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
@@ -26,7 +27,7 @@ import { WifiForm } from './wifi-form.tsx';
 export function DevicesWifiCard({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
   const view = useReading(devicesWifiKey, 'GET /api/devices/wifi');
-  if (view.kind === 'loading') return <Skeleton className="h-48 rounded-2xl" />;
+  if (view.kind === 'loading') return <Loading cards={['h-48']} />;
   if (view.kind === 'fault') return <ReadFault title={t('devicesWifi.fault')} {...view} />;
   const { change } = view.value;
   return (

@@ -3,9 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { isManager } from '@station/protocol/roles';
 import { useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { Skeleton } from '../../ui/card.tsx';
+import { Read } from '../../ui/loading.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
 import { PlaceCard } from './place-card.tsx';
 import { StationCard } from './station-card.tsx';
 
@@ -15,27 +14,22 @@ export function HouseholdPage({ zones }: { zones: ReactNode }) {
   const mayManage = isManager(useUser().role);
   const view = useReading(['station'], 'GET /api/station');
   const title = t('settings.rows.household.title');
-  const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
   return (
     <>
       <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
         <PageTitle title={title}>{t('settings.rows.household.help')}</PageTitle>
       </PageHead>
-      {view.kind === 'loading' && (
-        <div role="status" aria-label={t('app.loading')}>
-          <Skeleton className="h-64 rounded-2xl" />
-        </div>
-      )}
-      {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
-      {view.kind === 'shown' && (
-        <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
-          <div className="grid grid-cols-1 gap-4 md:gap-6">
-            <StationCard key={view.value.id} station={view.value} mayManage={mayManage} usable={!stale} />
-            {zones}
-          </div>
-          {mayManage && <PlaceCard key={`${view.value.id} place`} station={view.value} usable={!stale} />}
-        </Dimmable>
-      )}
+      <Read view={view} fault={t('settings.fault')} cards={['h-64']}>
+        {(station, stale) => (
+          <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
+            <div className="grid grid-cols-1 gap-4 md:gap-6">
+              <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
+              {zones}
+            </div>
+            {mayManage && <PlaceCard key={`${station.id} place`} station={station} usable={!stale} />}
+          </Dimmable>
+        )}
+      </Read>
     </>
   );
 }

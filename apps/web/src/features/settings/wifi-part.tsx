@@ -1,7 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { useReading } from '../../api/reading.ts';
-import { Skeleton } from '../../ui/card.tsx';
-import { ReadFault } from '../../ui/problem.tsx';
+import { Read } from '../../ui/loading.tsx';
 import { DevicesWifiCard } from './devices-wifi-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
 
@@ -11,9 +10,9 @@ export function WifiPart({ usable }: { usable: boolean }) {
   const view = useReading(['settings', 'wifi'], 'GET /api/settings/wifi');
   return (
     <>
-      {view.kind === 'loading' && <Skeleton className="h-48 rounded-2xl" />}
-      {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
-      {view.kind === 'shown' && <WifiCard wifi={view.value} usable={usable} />}
+      <Read view={view} fault={t('settings.fault')} cards={['h-48']}>
+        {(wifi) => <WifiCard wifi={wifi} usable={usable} />}
+      </Read>
       <DevicesWifiCard usable={usable} />
     </>
   );

@@ -8,10 +8,11 @@ import type { Problem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { conditionsKey, isSwitching, useStatus } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Read } from '../../ui/loading.tsx';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
-import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
 import { backendConditionWords } from './condition-words.ts';
 import { MachineCard } from './machine-card.tsx';
 import { ServicesCard } from './services-card.tsx';
@@ -49,9 +50,9 @@ export function DiagnosticsPage({ checks }: { checks: (usable: boolean) => React
           {mayManage && others.some(({ id }) => id === 'clock_untrusted') && <ClockCard />}
           {mayManage && checks(!stale)}
         </div>
-        {view.kind === 'loading' && <Skeleton className="h-64 rounded-2xl" />}
-        {view.kind === 'fault' && <ReadFault title={t('health.fault')} {...view} />}
-        {isShown && <OfMachine status={view.value} mayManage={mayManage} stale={stale} />}
+        <Read view={view} fault={t('health.fault')} cards={['h-64']}>
+          {(status) => <OfMachine status={status} mayManage={mayManage} stale={stale} />}
+        </Read>
       </Dimmable>
     </>
   );

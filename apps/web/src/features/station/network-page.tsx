@@ -6,7 +6,8 @@ import { useReading } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
@@ -52,12 +53,7 @@ function Managed({ isOwner, ofDevices }: { isOwner: boolean; ofDevices: (usable:
   if (view.kind === 'loading') {
     return (
       <Frame>
-        <div className="rounded-2xl border border-line bg-surface p-4 md:p-6">
-          <span role="status" className="sr-only">
-            {t('app.loading')}
-          </span>
-          <Skeleton className="h-40 w-full" />
-        </div>
+        <Loading cards={['h-48']} />
       </Frame>
     );
   }
