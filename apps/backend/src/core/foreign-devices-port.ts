@@ -17,8 +17,13 @@ export type TopicRights = { mayPublish: readonly string[]; mayRead: readonly str
 /** The login of another system: it may do what its rights name, and nothing else. */
 export type SystemLogin = { login: string; rights: TopicRights };
 
-/** Messages of devices. `stored`: before they are taken, what they are must be on disk; null: it is. Never rejects. */
-export type ForeignReading = { messages: readonly DeviceMessage[]; stored: Promise<void> | null };
+export type ForeignReading = {
+  messages: readonly DeviceMessage[];
+  /** Before they are taken, what they are must be on disk; null: it is. Never rejects. */
+  stored: Promise<void> | null;
+  /** Reads what comes after them, when they are on disk; left out: nothing does. */
+  next?: () => ForeignReading;
+};
 
 /** Devices of other systems, which speak through a gateway; `gateways/` implements it (ADR 82). */
 export type ForeignDevices = {

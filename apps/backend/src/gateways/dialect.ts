@@ -93,7 +93,8 @@ export type Availability = 'online' | 'offline';
 
 /** `isOf`: whether the list is about such a device, by its external id. `refused`: those of it that are not taken. */
 export type AnnouncedList = {
-  devices: readonly AnnouncedDevice[];
+  /** Gone through once. */
+  devices: Iterable<AnnouncedDevice>;
   refused: readonly NotSupported[];
   isOf: (externalId: string) => boolean;
 };

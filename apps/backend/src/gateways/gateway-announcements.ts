@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { Refusal } from '@station/protocol/gateways';
 import type { DeviceMessage, ForeignReading } from '../core/foreign-devices-port.ts';
-import type { AnnouncedDevice, DialectDevice, Said } from './dialect.ts';
+import type { AnnouncedDevice, AnnouncedList, DialectDevice, Said } from './dialect.ts';
 import {
   forgetTopics,
   type GatewayMemory,
@@ -46,6 +46,9 @@ export function takeRemoval(
   return { messages: [], stored: onRemoved(device) };
 }
 
+/** Devices of a list that are described and stored at once: those of a large network would take megabytes. */
+const pieceSize = 10;
+
 /** A list of all devices: new ones are added, those that are missing are gone. */
 export function takeList(
   parts: AnnouncementParts,
@@ -60,26 +63,45 @@ export function takeList(
   if (list === null) return nothing;
   gateway.listHashes.set(of, listHash);
   gateway.notSupported.tell(`list ${of}`, list.refused);
-  const heard = new Set<string>();
-  const devices = list.devices.filter(({ topics }) => {
-    const isFree = topics.heard.every((topic) => !heard.has(topic));
-    for (const topic of topics.heard) heard.add(topic);
-    return isFree;
+  const { isOf } = list;
+  return takePiece(parts, gateway, {
+    devices: list.devices[Symbol.iterator](),
+    isOf,
+    ids: new Set(),
+    topics: new Set(),
   });
-  const missing = missingOf(parts, gateway, devices).filter(({ externalId }) => list.isOf(externalId));
-  return announce(parts, gateway, devices, missing);
 }
 
-function missingOf(
-  { memory }: AnnouncementParts,
-  { row }: KnownGateway,
-  announced: readonly AnnouncedDevice[],
-): KnownDevice[] {
-  const ids = new Set(announced.map(({ externalId }) => externalId));
-  return [...memory.devices.values()].filter(
-    ({ gatewayId, externalId, goneAt }) => gatewayId === row.id && goneAt === null && !ids.has(externalId),
-  );
+/** A list that is being read. `ids`, `topics`: of its devices until now. */
+type ListReading = Pick<AnnouncedList, 'isOf'> & {
+  devices: Iterator<AnnouncedDevice, unknown>;
+  ids: Set<string>;
+  topics: Set<string>;
+};
+
+function takePiece(parts: AnnouncementParts, gateway: KnownGateway, list: ListReading): ForeignReading {
+  // A person may have removed it between two pieces.
+  if (parts.memory.gateways.get(gateway.row.id) !== gateway) return nothing;
+  const piece: AnnouncedDevice[] = [];
+  for (let count = 0; count < pieceSize; count++) {
+    const { done, value: device } = list.devices.next();
+    // Who is missing is known only when all of it was read.
+    if (done === true) return announce(parts, gateway, piece, missingOf(parts, gateway, list));
+    const { externalId, topics } = device;
+    const isFree = topics.heard.every((topic) => !list.topics.has(topic));
+    for (const topic of topics.heard) list.topics.add(topic);
+    if (!isFree) continue;
+    list.ids.add(externalId);
+    piece.push(device);
+  }
+  return { ...announce(parts, gateway, piece), next: () => takePiece(parts, gateway, list) };
 }
+
+const missingOf = ({ memory }: AnnouncementParts, { row }: KnownGateway, { ids, isOf }: ListReading): KnownDevice[] =>
+  [...memory.devices.values()].filter(
+    ({ gatewayId, externalId, goneAt }) =>
+      gatewayId === row.id && goneAt === null && !ids.has(externalId) && isOf(externalId),
+  );
 
 /** Takes what is new of these devices. @param missing they are gone. */
 export function announce(

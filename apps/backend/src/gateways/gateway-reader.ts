@@ -48,7 +48,7 @@ export function createGatewayReader(parts: ReaderParts): (message: GatewayMessag
     };
     const said = dialect.read({ ...placeOf(row), topic, text }, known);
     if (!isRetained && said.length > 0) heardNow(gateway, clock);
-    return joined(said.map((one) => take(parts, gateway, one, { text, isRetained })));
+    return joined(said.map((one) => () => take(parts, gateway, one, { text, isRetained })));
   };
 }
 
@@ -57,9 +57,19 @@ function heardNow(gateway: KnownGateway, { now }: Pick<Clock, 'now'>): void {
   if (gateway.dialect.isEachForItself) gateway.state = 'online';
 }
 
-function joined(readings: readonly ForeignReading[]): ForeignReading {
-  const [first = nothing, ...rest] = readings;
-  if (rest.length === 0) return first;
+/** What comes after one that is read in pieces is read when all of it was: groups are made of the devices of a list. */
+function joined(reads: readonly (() => ForeignReading)[]): ForeignReading {
+  const readings: ForeignReading[] = [];
+  for (const [at, read] of reads.entries()) {
+    const reading = read();
+    readings.push(reading);
+    const { next } = reading;
+    if (next !== undefined) return { ...together(readings), next: () => joined([next, ...reads.slice(at + 1)]) };
+  }
+  return together(readings);
+}
+
+function together(readings: readonly ForeignReading[]): ForeignReading {
   const stored = readings.flatMap((reading) => reading.stored ?? []);
   return {
     messages: readings.flatMap(({ messages }) => messages),
@@ -99,7 +109,7 @@ function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isR
 /** What the broker kept is among it: it says nothing of who is there. */
 const takeParts = (parts: ReaderParts, gateway: KnownGateway, said: readonly Said[]): ForeignReading =>
   parts.memory.gateways.get(gateway.row.id) === gateway
-    ? joined(said.map((one) => take(parts, gateway, one, { text: '', isRetained: true })))
+    ? joined(said.map((one) => () => take(parts, gateway, one, { text: '', isRetained: true })))
     : nothing;
 
 function takeAvailability(

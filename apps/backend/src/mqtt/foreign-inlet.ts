@@ -1,3 +1,4 @@
+import { nextTurn } from '@station/kit/timers';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignDevices, ForeignReading } from '../core/foreign-devices-port.ts';
 import type { BrokerLinkHandler, IncomingMessage } from './broker-link.ts';
@@ -42,12 +43,24 @@ export function createForeignInlet({
       next();
     }
   };
+  /** A turn lies between two pieces of a long message: others need not wait for all of it. */
+  const giveAll = async (first: ForeignReading, mayWait: boolean): Promise<Promise<void>[]> => {
+    const given: Promise<void>[] = [];
+    let reading = first;
+    for (;;) {
+      await reading.stored;
+      given.push(give(reading.messages, mayWait));
+      if (reading.next === undefined) return given;
+      await nextTurn();
+      reading = reading.next();
+    }
+  };
   const take = (read: () => ForeignReading, mayWait: boolean, resolve: (done: Promise<void>) => void): void => {
-    const { messages, stored } = read();
-    if (stored === null) return resolve(give(messages, mayWait));
+    const reading = read();
+    if (reading.stored === null && reading.next === undefined) return resolve(give(reading.messages, mayWait));
     isStoring = true;
-    void stored.then(() => {
-      resolve(give(messages, mayWait));
+    void giveAll(reading, mayWait).then((given) => {
+      resolve(Promise.all(given).then(() => undefined));
       goOn();
     });
   };

@@ -1,6 +1,6 @@
 import type { NotSupported, Refusal } from '@station/protocol/gateways';
 import { ownValue } from '@station/protocol/own-value';
-import type { AnnouncedList, Availability, Dialect, DialectDevice, Known, Said } from '../dialect.ts';
+import type { AnnouncedDevice, AnnouncedList, Availability, Dialect, DialectDevice, Known, Said } from '../dialect.ts';
 import { isRecord, textIn } from '../foreign-values-decide.ts';
 import { parsed, readState } from '../payloads-decide.ts';
 import { describe, isMisnamed, memberOf } from './describe-decide.ts';
@@ -104,15 +104,21 @@ function listed(base: string, text: string, memory: Memory): AnnouncedList | nul
   const taken = list.slice(0, maxDevices + 1);
   const rest: readonly NotSupported[] = list.slice(maxDevices + 1).map((entry) => refused(entry, 'no_room'));
   memory.members.clear();
-  for (const entry of taken) {
-    const member = memberOf(entry);
-    if (member !== null) memory.members.set(member.address, member.features);
-  }
   return {
     isOf: (externalId) => !isGroup(externalId),
-    devices: taken.flatMap((entry) => describe(entry, base) ?? []),
     refused: [...rest, ...taken.filter(isMisnamed).map((entry) => refused(entry, 'incomplete'))],
+    devices: describeAll(taken, base, memory),
   };
+}
+
+/** Each when it is asked for, and its entry forgotten. */
+function* describeAll(entries: unknown[], base: string, { members }: Memory): Iterable<AnnouncedDevice> {
+  for (let entry = entries.shift(); entry !== undefined; entry = entries.shift()) {
+    const member = memberOf(entry);
+    if (member !== null) members.set(member.address, member.features);
+    const device = describe(entry, base);
+    if (device !== null) yield device;
+  }
 }
 
 const refused = (entry: unknown, reason: Refusal): NotSupported => ({

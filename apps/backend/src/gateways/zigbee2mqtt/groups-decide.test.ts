@@ -18,15 +18,17 @@ const devices = [
   })),
 ];
 
+const wholeOf = (list: AnnouncedList | null) => list && { ...list, devices: [...list.devices] };
+
 /** What a gateway says of its groups; also before and after it said which devices there are. */
 function gateway() {
   const known = { memory: zigbee2mqtt.remember(), at: () => [], find: () => undefined };
-  return (rest: string, payload: unknown): AnnouncedList | null => {
+  return (rest: string, payload: unknown) => {
     const said = zigbee2mqtt.read(
       { base, discovery: null, topic: `${base}/${rest}`, text: JSON.stringify(payload) },
       known,
     );
-    const lists = said.map((one) => (one.kind === 'list' ? one.devices() : null));
+    const lists = said.map((one) => (one.kind === 'list' ? wholeOf(one.devices()) : null));
     return lists.at(-1) ?? null;
   };
 }
