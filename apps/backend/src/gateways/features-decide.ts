@@ -19,6 +19,8 @@ export type Feature = {
   label: string | null;
   /** A person gave the label: it is shown in place of the usual name. */
   isNamed?: boolean;
+  /** Its values are names that people gave: a choice, however few there are. */
+  isChoice?: boolean;
   unit: string | null;
   min: number | null;
   max: number | null;

@@ -140,7 +140,8 @@ test('a group is one device, beside its members, and stays when these are announ
   await using running = await runBackend();
   const house = await houseOf(running);
   const members = [{ ieee_address: '0x00158d0001dc126a' }];
-  const group = (name: string) => ({ id: 3, friendly_name: name, members });
+  const scenes = [{ id: 5, name: 'Evening' }];
+  const group = (name: string) => ({ id: 3, friendly_name: name, members, scenes });
   await using bridge = await startZigbee2Mqtt(house.address, loginOf(house), [lamp(), button()], [group('all')]);
   await soon(async () => (await house.devices()).length === 3);
   const all = await house.find('all');
@@ -149,6 +150,9 @@ test('a group is one device, beside its members, and stays when these are announ
   assert.equal((await command(house, all, { action: 'turn_on' })).statusCode, 202);
   await soon(async () => (await house.find('all'))?.state['on'] === true);
   await soon(async () => (await house.find('lamp'))?.state['on'] === true);
+  const recalling = await command(house, all, { action: 'set_scene_recall', params: { scene_recall: 'Evening' } });
+  assert.equal(recalling.json<{ status: string }>().status, 'confirmed', recalling.body);
+  assert.deepEqual(bridge.commands.at(-1), { name: 'all', payload: { scene_recall: 5 } });
   await bridge.rename('lamp', 'ceiling');
   await soon(async () => (await house.find('ceiling')) !== undefined);
   assert.equal((await house.find('all'))?.origin?.isGone, false);

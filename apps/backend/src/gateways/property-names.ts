@@ -42,6 +42,7 @@ const names: Readonly<Record<string, Name>> = {
   system_mode: name('Mode', 'Modus', 'Tryb', 'Режим'),
   running_state: name('Running state', 'Betriebszustand', 'Stan pracy', 'Стан роботи'),
   child_lock: name('Child lock', 'Kindersicherung', 'Blokada rodzicielska', 'Захист від дітей'),
+  scene_recall: name('Recall scene', 'Szene abrufen', 'Przywołaj scenę', 'Викликати сцену'),
   power_on_behavior: name('After a power cut', 'Nach Stromausfall', 'Po zaniku zasilania', 'Після вимкнення струму'),
 };
 

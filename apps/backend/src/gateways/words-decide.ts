@@ -115,8 +115,8 @@ type GivenCommand = { command: CommandType; writes: readonly FixedValue[] };
 const isChosen = (feature: Feature): boolean =>
   feature.property.isSettable && !feature.property.isReadable && !isButton(feature) && feature.property.kind === 'enum';
 
-const isButton = ({ property }: Feature): boolean =>
-  property.kind === 'enum' && !property.isReadable && property.values.length <= maxButtons;
+const isButton = ({ property, isChoice = false }: Feature): boolean =>
+  property.kind === 'enum' && !property.isReadable && !isChoice && property.values.length <= maxButtons;
 
 /** Keys of every command: no parameter can have their names. */
 const reserved: readonly string[] = ['action', 'commandId'];

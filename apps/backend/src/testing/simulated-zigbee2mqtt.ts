@@ -7,7 +7,12 @@ export type SimulatedZigbeeDevice = {
 };
 
 /** A group of it, and its state. */
-export type SimulatedZigbeeGroup = { id: number; friendly_name: string; members: { ieee_address: string }[] };
+export type SimulatedZigbeeGroup = {
+  id: number;
+  friendly_name: string;
+  members: { ieee_address: string }[];
+  scenes?: { id: number; name: string }[];
+};
 
 export type SimulatedZigbee2Mqtt = AsyncDisposable & {
   client: MqttClient;
@@ -57,7 +62,7 @@ export async function startZigbee2Mqtt(
   const find = (name: string): SimulatedZigbeeDevice | undefined =>
     devices.find(({ entry }) => entry.friendly_name === name);
   const announce = async (): Promise<void> => {
-    const announced = groups.map((group) => ({ ...group, scenes: [], description: null }));
+    const announced = groups.map((group) => ({ scenes: [], description: null, ...group }));
     await publish('bridge/groups', announced, true);
     await publish('bridge/devices', [coordinator, ...devices.map(({ entry }) => entry)], true);
   };
@@ -79,6 +84,8 @@ export async function startZigbee2Mqtt(
     const name = topic.slice(base.length + 1, -'/set'.length);
     const body = JSON.parse(payload.toString('utf8')) as Record<string, unknown>;
     commands.push({ name, payload: body });
+    // Its devices have the values of a scene, which it may not know.
+    if (body['scene_recall'] !== undefined) return;
     const state = find(name)?.state['state'];
     if (body['state'] === 'TOGGLE') body['state'] = state === 'ON' ? 'OFF' : 'ON';
     const group = groups.find(({ friendly_name: own }) => own === name);

@@ -5,6 +5,7 @@ import { isRecord, plainText, textIn, type Values } from '../foreign-values-deci
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { readExposes } from './exposes-decide.ts';
 import { groupFeatures } from './groups-decide.ts';
+import { deviceScenes } from './scenes-decide.ts';
 
 /**
  * From one entry of the retained `<base>/bridge/devices` (zigbee2mqtt.io, "MQTT Topics and Messages") to a device of the station: what it says
@@ -29,7 +30,7 @@ export function describe(entry: unknown, base = 'zigbee2mqtt'): AnnouncedDevice 
   if (isMisnamed(entry)) return null;
   if (entry['type'] === 'Coordinator' || entry['disabled'] === true || !isInterviewed(entry)) return null;
   const definition = isRecord(entry['definition']) ? entry['definition'] : {};
-  const features = readExposes(definition['exposes']);
+  const features = [...readExposes(definition['exposes']), ...deviceScenes(entry)];
   const { words, plan } = wordsOf(features);
   const model = textIn(definition, 'model') ?? textIn(entry, 'model_id') ?? 'device';
   const label = plainText([textIn(definition, 'vendor') ?? '', model].join(' '));

@@ -5,6 +5,7 @@ import type { AnnouncedDevice, AnnouncedList } from '../dialect.ts';
 import { type Feature, featureOf } from '../features-decide.ts';
 import { isRecord, textIn } from '../foreign-values-decide.ts';
 import { wordsOf } from '../words-decide.ts';
+import { groupScenes } from './scenes-decide.ts';
 
 /** Groups of the retained `<base>/bridge/groups` (zigbee2mqtt.io, "Groups"): each is switched as one, and shown as one device. */
 
@@ -56,7 +57,9 @@ export function listGroups(payload: unknown, members: Members, base: string): An
     const name = textIn(group, 'friendly_name') ?? '';
     const number = ownValue(group, 'id');
     if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > 65_535) continue;
-    const features = isForeignName(name) ? sharedOf(ownValue(group, 'members'), members) : [];
+    const features = isForeignName(name)
+      ? [...sharedOf(ownValue(group, 'members'), members), ...groupScenes(group)]
+      : [];
     if (features.length === 0)
       refused.push({ name: name === '' ? String(number) : name, reason: 'group', detail: null });
     else devices.push(describeGroup(number, name, features, base));
