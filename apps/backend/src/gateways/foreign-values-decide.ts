@@ -7,9 +7,12 @@ export type Values = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value at a path of names; undefined: there is none. */
+/** The value at a path of names, or of places in a list; undefined: there is none. */
 export const valueAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((inner, name) => (isRecord(inner) ? ownValue(inner, name) : undefined), value);
+  path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? ownValue(inner as Values, name) : undefined),
+    value,
+  );
 
 /** The text under a key; null for any other value, and for an empty text. */
 export function textIn(values: Values, key: string): string | null {

@@ -15,6 +15,7 @@ import {
   motionMessages,
   relayMessages,
   rollerMessages,
+  valveMessages,
 } from './testing/gen1-messages.ts';
 
 const base = 'shellies';
@@ -178,6 +179,33 @@ describe('a Shelly of the first generation', () => {
       energy_exported: 12,
       on: false,
     });
+  });
+
+  test('a radiator valve is told its temperature', () => {
+    const { station, device } = described(valveMessages);
+    assert.deepEqual(stateIn(valveMessages), {
+      occupied_heating_setpoint: 21.5,
+      local_temperature: 19.8,
+      valve_position: 33.6,
+      battery: 76,
+      rssi: -61,
+    });
+    assert.equal(device.words.icon, 'heater');
+    const [target] = device.words.commands;
+    assert.deepEqual(target?.['confirmedBy'], ['occupied_heating_setpoint']);
+    assert.deepEqual(written(device, { action: 'set_occupied_heating_setpoint', occupied_heating_setpoint: 19.5 }), [
+      [`${base}/${id}/thermostat/0/command/target_t`, '19.5'],
+    ]);
+    assert.deepEqual(refusedIn(station.hear('settings', valveMessages['settings'])), []);
+    const none = { thermostats: [{ pos: {}, target_t: null, tmp: { value: 'x' } }], bat: 7 };
+    assert.deepEqual(stateOf(station.hear('info', none)), { valve_position: '{}', local_temperature: null });
+    for (const thermostats of [null, 7, {}, [], [[]]])
+      assert.deepEqual(stateOf(station.hear('info', { thermostats })), {});
+  });
+
+  test('a battery that two messages have is one value', () => {
+    const state = stateIn({ ...motionMessages, info: { bat: { value: 12, voltage: 4 } } });
+    assert.deepEqual(state, { occupancy: true, vibration: false, illuminance: 300, battery: 88 });
   });
 
   test('what it says and the station does not know is said', () => {

@@ -75,7 +75,10 @@ function foundIn(places: ReadonlySet<string>): Found[] {
 }
 
 function featuresOf(places: ReadonlySet<string>): Feature[] {
-  const found = foundIn(places);
+  const all = foundIn(places);
+  const isSaidElsewhere = (one: Found): boolean =>
+    all.some((other) => other !== one && other.value.word === one.value.word);
+  const found = all.filter((one) => one.value.isSpare !== true || !isSaidElsewhere(one));
   const features = new Map<string, Feature>();
   for (const one of found) {
     const same = new Set(found.filter(({ value }) => value.word === one.value.word).map(({ number }) => number));

@@ -22,6 +22,8 @@ export type Gen1Value = {
   isState?: boolean;
   isUnreported?: boolean;
   isDiagnostic?: boolean;
+  /** Left out where something else says the same. */
+  isSpare?: boolean;
   /** A number that is counted otherwise there. */
   factor?: number;
   label?: string;
@@ -74,6 +76,21 @@ const lamp = (end: string): readonly Gen1Value[] => [
   { at: ['green'], word: 'green', set: [`${end}/#/set`, 'green'], ...level, label: 'Green' },
   { at: ['blue'], word: 'blue', set: [`${end}/#/set`, 'blue'], ...level, label: 'Blue' },
   { at: ['white'], word: 'white', set: [`${end}/#/set`, 'white'], ...level, label: 'White' },
+];
+
+/** Of a radiator valve, which says all of it in its status. It takes 4 to 31 °C. */
+const thermostat: readonly Gen1Value[] = [
+  {
+    at: ['thermostats', '0', 'target_t', 'value'],
+    word: 'occupied_heating_setpoint',
+    set: ['thermostat/0/command/target_t'],
+    unit: '°C',
+    min: 4,
+    max: 31,
+    group: 'climate',
+  },
+  { at: ['thermostats', '0', 'tmp', 'value'], word: 'local_temperature', unit: '°C', group: 'climate' },
+  { at: ['thermostats', '0', 'pos'], word: 'valve_position', ...percent, label: 'Valve' },
 ];
 
 /** What a press is called by its letters: short and long ones in a row. */
@@ -157,9 +174,13 @@ export const gen1Values: Readonly<Record<string, readonly Gen1Value[]>> = {
     { at: ['lux'], word: 'illuminance', unit: 'lx' },
     { at: ['bat'], word: 'battery', ...percent, isDiagnostic: true },
   ],
-  info: [{ at: ['wifi_sta', 'rssi'], word: 'rssi', unit: 'dBm', isDiagnostic: true, label: 'Wi-Fi' }],
+  info: [
+    ...thermostat,
+    { at: ['bat', 'value'], word: 'battery', ...percent, isDiagnostic: true, isSpare: true },
+    { at: ['wifi_sta', 'rssi'], word: 'rssi', unit: 'dBm', isDiagnostic: true, label: 'Wi-Fi' },
+  ],
 };
 
 /** Says nothing that is not said elsewhere, or is a command. */
 export const silentEnd =
-  /(?:^|\/)(?:command|set|announce|online)(?:\/|$)|^longpush\/|_f$|_f\/|overpower|^emeter\/\d+\/(?:returned_)?energy$|^sensor\/(?:error|act_reasons|ext_power|charger|self_test|operation|enabled)$|^ext_\w+s$|^ext_switch\/|\/power_factor$/;
+  /(?:^|\/)(?:command|set|announce|online)(?:\/|$)|^settings$|^longpush\/|_f$|_f\/|overpower|^emeter\/\d+\/(?:returned_)?energy$|^sensor\/(?:error|act_reasons|ext_power|charger|self_test|operation|enabled)$|^ext_\w+s$|^ext_switch\/|\/power_factor$/;

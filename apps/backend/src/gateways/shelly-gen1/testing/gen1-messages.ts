@@ -87,6 +87,29 @@ export const motionMessages: Messages = {
   status: { motion: true, timestamp: 1_700_000_000, active: true, vibration: false, lux: 300, bat: 88 },
 };
 
+/** A radiator valve. */
+export const valveMessages: Messages = {
+  info: {
+    wifi_sta: { connected: true, ssid: 'home', ip: '192.168.1.40', rssi: -61 },
+    mac: 'E868E7A1B2C3',
+    calibrated: true,
+    charger: false,
+    thermostats: [
+      {
+        pos: 33.6,
+        target_t: { enabled: true, value: 21.5, value_op: 8, units: 'C' },
+        tmp: { value: 19.8, units: 'C', is_valid: true },
+        schedule: false,
+        schedule_profile: 1,
+        boost_minutes: 0,
+      },
+    ],
+    bat: { value: 76, voltage: 3.83 },
+  },
+  status: { target_t: { enabled: true, value: 21.5, units: 'C' }, tmp: { value: 19.8, units: 'C', is_valid: true } },
+  settings: { device: { type: 'SHTRV-01', mac: 'E868E7A1B2C3' } },
+};
+
 export const meterMessages: Messages = {
   'emeter/0/power': '100.5',
   'emeter/0/pf': '0.98',
