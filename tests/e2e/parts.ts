@@ -91,6 +91,7 @@ export const parts: readonly Part[] = [
   inOwnNetwork(part('web/consumers', web, `${backend}/consumers`)),
   inOwnNetwork(part('backend/browser', web, `${backend}/http`, `${backend}/socket`)),
   part('gateways/zigbee2mqtt', `${backend}/gateways`, `${backend}/mqtt`),
+  part('gateways/heard', `${backend}/gateways`, `${backend}/mqtt`),
   part('gateways/esphome', `${backend}/gateways`, `${backend}/mqtt`),
   part('gateways/shelly-gen1', `${backend}/gateways`, `${backend}/mqtt`),
   part('gateways/tasmota', `${backend}/gateways`, `${backend}/mqtt`),

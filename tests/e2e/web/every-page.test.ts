@@ -39,6 +39,7 @@ const addresses = [
   '/settings/about',
   '/unknown-devices',
   '/add',
+  '/add/gateways',
   '/add/manual',
   '/add/usb',
   '/add/list',
