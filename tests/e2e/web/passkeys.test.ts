@@ -276,10 +276,10 @@ describe('the web app in a real Chromium over HTTPS: passkeys, and without the s
 
   it('what home reads comes compressed, but nothing with a token', async () => {
     const answerTo = (path: string) => page.waitForResponse((response) => new URL(response.url()).pathname === path);
-    const answers = Promise.all([answerTo('/api/device-types'), answerTo('/api/auth/refresh')]);
+    const answers = Promise.all([answerTo('/api/snapshot'), answerTo('/api/auth/refresh')]);
     await page.goto('/');
-    const [types, session] = await answers;
-    assert.match((await types.headerValue('content-encoding')) ?? 'none', /^(zstd|gzip)$/);
+    const [snapshot, session] = await answers;
+    assert.match((await snapshot.headerValue('content-encoding')) ?? 'none', /^(zstd|gzip)$/);
     assert.equal(await session.headerValue('content-encoding'), null);
   });
 

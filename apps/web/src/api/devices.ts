@@ -107,7 +107,7 @@ export function useZones(): readonly Zone[] | null {
 
 /** Keys of the query cache. */
 export const devicesKey = ['devices'] as const;
-const deviceTypesKey = ['device-types'] as const;
+export const deviceTypesKey = ['device-types'] as const;
 export const zonesKey = ['zones'] as const;
 export const activityKey = (filter: Readonly<Record<string, string>>) => ['activity', filter] as const;
 export const historyKey = (deviceId: string, capability: string) => ['history', deviceId, capability] as const;

@@ -4,7 +4,7 @@ import { hasFailed } from './reading.ts';
 import type { Problem } from './request.ts';
 import { useServices } from './services.ts';
 
-const favouritesKey = ['favourites'] as const;
+export const favouritesKey = ['favourites'] as const;
 const seldomMs = 300_000;
 const none: readonly string[] = [];
 

@@ -31,11 +31,14 @@ test('what home shows is read once at the log-in, and each answer is used once',
   const { session, asked, logIn } = service(async () => ({ 'GET /api/devices': 'early', 'GET /api/zones': 'too' }));
   assert.deepEqual(asked, []);
   logIn();
-  assert.deepEqual(asked, ['GET /api/snapshot']);
-  assert.equal(await session.call('GET /api/devices'), 'early');
-  assert.equal(await session.call('GET /api/zones'), 'too');
-  assert.equal(await session.call('GET /api/devices'), 'GET /api/devices');
-  assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/devices']);
+  const calls = [
+    session.call('GET /api/devices'),
+    session.call('GET /api/zones'),
+    session.call('GET /api/devices'),
+  ] as const;
+  assert.deepEqual(await Promise.all(calls), ['early', 'too', 'GET /api/devices']);
+  assert.equal(await session.call('GET /api/zones'), 'GET /api/zones');
+  assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/devices', 'GET /api/zones']);
 });
 
 test('an empty list in the snapshot is an answer', async () => {
@@ -76,6 +79,33 @@ test('after a handshake home is read again at once, and nothing of it is used la
   session.readAhead();
   assert.equal(await session.call('GET /api/zones'), 'GET /api/zones');
   assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/snapshot', 'GET /api/scenes', 'GET /api/zones']);
+});
+
+test('the answers are handed over, also when they came before the code that asks', async () => {
+  const { session, asked, logIn } = service(async () => ({ 'GET /api/zones': [], 'GET /api/scenes': 'early' }));
+  logIn();
+  await setImmediate();
+  const taken: unknown[] = [];
+  await session.handOver((...one) => taken.push(one));
+  assert.deepEqual(taken, [
+    ['GET /api/zones', []],
+    ['GET /api/scenes', 'early'],
+  ]);
+  assert.equal(await session.call('GET /api/zones'), 'GET /api/zones');
+  assert.deepEqual(asked, ['GET /api/snapshot', 'GET /api/zones']);
+});
+
+test('nothing of a person who has left is handed over', async () => {
+  for (const next of ['nobody', 'somebody']) {
+    const { session, logIn, state } = service(async () => ({ 'GET /api/zones': 'early' }));
+    logIn();
+    const taken: unknown[] = [];
+    void session.handOver((...one) => taken.push(one));
+    state.set({ kind: 'signed_out', because: 'left' });
+    if (next === 'somebody') logIn();
+    await setImmediate();
+    assert.deepEqual(taken, [], next);
+  }
 });
 
 test('nobody gets what was read for another person', async () => {

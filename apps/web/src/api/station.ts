@@ -94,6 +94,7 @@ export function withPhase(status: Status, event: AgentEvent): Status {
   return isPhase(phase) && phase !== operation.phase ? { ...status, operation: { ...operation, phase } } : status;
 }
 
+export const stationKey = ['station'];
 export const conditionsKey = ['conditions'];
 export const unknownDevicesKey = ['unknown-devices'];
 

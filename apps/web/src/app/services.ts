@@ -17,6 +17,7 @@ import { followDevicesWifi } from '../features/settings/follow-wifi.ts';
 import type { Early } from './early.ts';
 import { forgetLastKnown } from './last-known.ts';
 import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
+import { fillQueries } from './snapshot-queries.ts';
 
 /** The services of every page, and what the app alone has to start. */
 export type AppServices = Services & {
@@ -40,7 +41,10 @@ export function createServices({ clock, memory, session }: Early): AppServices {
   // The station is often used without internet, so the browser's "offline" does not apply to it; and each view
   // decides for itself how often to ask, so a failed request is not repeated automatically.
   const always = { networkMode: 'always', retry: false } as const;
-  const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
+  // What was read just now is not read again because it is shown in one more place.
+  const ofQueries = { ...always, staleTime: 1_000 };
+  const queries = new QueryClient({ defaultOptions: { queries: ofQueries, mutations: always } });
+  fillQueries(session, queries);
   const control = createDeviceControl({
     send: (id, body) => session.call('POST /api/devices/:id/command', { params: { id }, body }),
     onConfirmed: (id, values) => {

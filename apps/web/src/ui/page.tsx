@@ -4,6 +4,7 @@ import { Component, createContext, lazy, type ReactNode, Suspense, useContext, u
 import { useTranslation } from 'react-i18next';
 import type { Freshness } from '../api/reading.ts';
 import { useServices, useStore } from '../api/services.ts';
+import { stationKey } from '../api/station.ts';
 import { formatMoment } from '../i18n/format.ts';
 import { loadLaterTexts, useLocale } from '../i18n/i18n.ts';
 import { Button } from './button.tsx';
@@ -137,7 +138,7 @@ export function Dimmable({ stale, className, children }: { stale: boolean; class
 function useStationName(): string | null {
   const { session } = useServices();
   const { data } = useQuery({
-    queryKey: ['station'],
+    queryKey: stationKey,
     queryFn: ({ signal }) => session.call('GET /api/station', { signal }),
     staleTime: 60_000,
     retry: 5,

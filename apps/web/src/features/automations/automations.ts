@@ -21,6 +21,7 @@ import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
 import { useScenes } from '../../api/scenes.ts';
 import { useServices } from '../../api/services.ts';
+import { stationKey } from '../../api/station.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { automationKey, automationsKey, runsKey } from './follow-automations.ts';
 
@@ -55,7 +56,7 @@ export function useSurroundings(): Surroundings | null {
   const types = useDeviceTypes();
   const zones = useZones();
   const scenes = useScenes();
-  const station = useReading(['station'], 'GET /api/station');
+  const station = useReading(stationKey, 'GET /api/station');
   if (view.kind === 'loading' || types === null || zones === null || scenes === null) return null;
   if (station.kind === 'loading') return null;
   const hasPlace = station.kind === 'shown' && station.value.place !== null;

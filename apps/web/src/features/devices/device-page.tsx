@@ -12,6 +12,7 @@ import { useServices, useUser } from '../../api/services.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot, problemWords } from '../../i18n/words.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
@@ -37,7 +38,16 @@ export function DevicePage({ id, FirmwareCard, FirmwareOffer }: { id: string } &
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
-  if (view.kind === 'loading' || types === null) return <Loading />;
+  if (view.kind === 'loading' || types === null)
+    return (
+      <>
+        <PageHead page={t('home.devices')}>
+          <BackHome />
+          <Skeleton className="h-12 w-56" />
+        </PageHead>
+        <Loading cards={['h-112', 'h-64']} className="lg:grid-cols-[minmax(0,1fr)_20rem]" />
+      </>
+    );
   if (view.kind === 'fault') {
     return (
       <PageHead page={t('home.devices')}>
@@ -154,34 +164,6 @@ function BackHome() {
       <ArrowLeft aria-hidden className="size-5 shrink-0" />
       {t('device.back')}
     </Link>
-  );
-}
-
-function Loading() {
-  const { t } = useTranslation();
-  return (
-    <>
-      <PageHead page={t('home.devices')}>
-        <BackHome />
-        <h1 className="sr-only">
-          <span role="status">{t('app.loading')}</span>
-        </h1>
-        <div className="flex items-center gap-4">
-          <Skeleton className="size-10 rounded-full" />
-          <div className="space-y-2">
-            <Skeleton className="h-7 w-40 md:h-10" />
-            <Skeleton className="h-5 w-32" />
-          </div>
-        </div>
-      </PageHead>
-      <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
-        <div className="grid gap-4 md:gap-6">
-          <Skeleton className="h-36 rounded-2xl" />
-          <Skeleton className="h-72 rounded-2xl" />
-        </div>
-        <Skeleton className="h-64 rounded-2xl" />
-      </div>
-    </>
   );
 }
 

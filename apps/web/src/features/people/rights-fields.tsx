@@ -4,6 +4,7 @@ import { isLimited, type Role } from '@station/protocol/roles';
 import { useZones } from '../../api/devices.ts';
 import { useReading } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
+import { stationKey } from '../../api/station.ts';
 import { Choice, Field } from '../../ui/fields.tsx';
 import { type GuestEnd, endTime, localOf } from './guest-end.ts';
 
@@ -43,7 +44,7 @@ export function rightsRequest(
 
 /** The time zone of the station; that of this browser until it is known. */
 export function useTimeZone(): string {
-  const view = useReading(['station'], 'GET /api/station');
+  const view = useReading(stationKey, 'GET /api/station');
   return view.kind === 'shown' ? view.value.timeZone : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 

@@ -2,7 +2,7 @@ import { Lock } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Station } from '@station/protocol/rest';
 import { useReading } from '../../api/reading.ts';
-import { useStatus } from '../../api/station.ts';
+import { useStatus, stationKey } from '../../api/station.ts';
 import { Card } from '../../ui/card.tsx';
 import { LinkRow } from '../../ui/links.tsx';
 import { PageHead, PageTitle } from '../../ui/page.tsx';
@@ -11,7 +11,7 @@ import { Read } from '../../ui/loading.tsx';
 /** What runs here, under which licence, where the data is, and whether the connection is encrypted. */
 export function AboutPage() {
   const { t } = useTranslation();
-  const view = useReading(['station'], 'GET /api/station');
+  const view = useReading(stationKey, 'GET /api/station');
   const title = t('settings.about.title');
   const isEncrypted = location.protocol === 'https:';
   return (

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { isManager } from '@station/protocol/roles';
 import { useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
+import { stationKey } from '../../api/station.ts';
 import { Read } from '../../ui/loading.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { PlaceCard } from './place-card.tsx';
@@ -12,7 +13,7 @@ import { StationCard } from './station-card.tsx';
 export function HouseholdPage({ zones }: { zones: ReactNode }) {
   const { t } = useTranslation();
   const mayManage = isManager(useUser().role);
-  const view = useReading(['station'], 'GET /api/station');
+  const view = useReading(stationKey, 'GET /api/station');
   const title = t('settings.rows.household.title');
   return (
     <>

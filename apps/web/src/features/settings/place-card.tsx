@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Place, type Station } from '@station/protocol/rest';
 import { useServices } from '../../api/services.ts';
+import { stationKey } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
@@ -38,7 +39,7 @@ export function PlaceCard({ station, usable }: { station: Station; usable: boole
       return session.call('PATCH /api/station', { body });
     },
     onDone: (changed) => {
-      queries.setQueryData(['station'], changed);
+      queries.setQueryData(stationKey, changed);
       form.props.ref.current?.reset();
     },
   });

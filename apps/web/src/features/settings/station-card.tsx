@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Station, StationPatch } from '@station/protocol/rest';
 import { useServices, useTick } from '../../api/services.ts';
+import { stationKey } from '../../api/station.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -44,7 +45,7 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
     send: async () =>
       Object.keys(touched).length === 0 ? station : session.call('PATCH /api/station', { body: touched }),
     onDone: (changed) => {
-      queries.setQueryData(['station'], changed);
+      queries.setQueryData(stationKey, changed);
       setTouched({});
     },
   });
