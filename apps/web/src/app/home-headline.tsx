@@ -81,7 +81,7 @@ function Line({ tone, words, more = '', onOpen }: { tone: Tone; words: string; m
             words
           )}
         </h1>
-        <p className="break-words text-ink-soft empty:hidden">{more}</p>
+        <p className="truncate text-ink-soft empty:hidden">{more}</p>
       </div>
     </div>
   );
