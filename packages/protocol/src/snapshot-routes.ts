@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { cloudRoutes } from './cloud-routes.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { firmwareRoutes } from './firmware-routes.ts';
@@ -27,7 +27,6 @@ const answers = {
 
 /** The answers of other routes by their keys. A route that is missing is asked itself. */
 const Snapshot = Type.Partial(Type.Object(answers));
-export type Snapshot = Static<typeof Snapshot>;
 
 export const snapshotRoutes = {
   'GET /api/snapshot': {
