@@ -72,7 +72,10 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
       if (bodyBytes > limit)
         throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
       const mayEnd = (): boolean => !request.complete;
-      const end = (): void => void (isStranger ? tarpit.hold(request.socket) : request.destroy());
+      const end = (): void => {
+        if (isStranger) tarpit.hold(request.socket);
+        else request.destroy();
+      };
       const taken = budget.take({ bytes: connectionBytes + bodyBytes, client, isStranger, mayEnd, end });
       if (taken === null)
         throw new StationError('busy', 'Too much arrives at once. Try again soon.', { details: { retryAfterSeconds } });

@@ -29,7 +29,8 @@ export function createTarpit({ most = defaultMost, now = systemClock.monotonic }
     for (const [socket, { until, end }] of held) {
       if (!isDue(until)) return;
       held.delete(socket);
-      return end();
+      end();
+      return;
     }
   };
   const check = (): void => {

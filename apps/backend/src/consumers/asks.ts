@@ -9,7 +9,7 @@ import type { Teller } from './teller.ts';
 
 /** Bytes of what a consumer may send at once. */
 const mostBytes = 4_096;
-/** Of commands that are on their way, and a second's share of them. */
+/** Commands that are on their way. */
 const mostInFlight = 50;
 const rate = { burst: 100, perSecond: 20 } as const;
 

@@ -1,58 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { systemClock } from '@station/kit/clock';
 import type { StationError } from '@station/kit/station-error';
-import { createDeviceEvents } from '../core/device-events.ts';
 import type { GatewayBroker } from '../core/foreign-devices-port.ts';
 import { hashToken } from '../core/secrets.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { createGatewayStore } from './gateway-store.ts';
-import { openGateways } from './gateways.ts';
+import { openedGateways } from './testing/opened-gateways.ts';
 import { announcement, colourLamp } from './zigbee2mqtt/testing/announcements.ts';
 
 const zigbee = { name: 'Zigbee', dialect: 'zigbee2mqtt', baseTopic: 'zigbee2mqtt' } as const;
 
-/** Gateways on a real database; `asked` sees what the broker is asked to do, at that moment. */
-async function open(asked: Partial<GatewayBroker> = {}) {
-  await using starting = new AsyncDisposableStack();
-  const { db } = starting.use(await openTestStore());
-  const logger = recordedLog();
-  const opening = () =>
-    openGateways({
-      store: createGatewayStore(db),
-      events: createDeviceEvents(logger),
-      stationEvents: { note: () => undefined },
-      clock: systemClock,
-      logger,
-      isShared: false,
-    });
-  const opened = await opening();
-  const broker: GatewayBroker = {
-    receive: async () => undefined,
-    hear: () => undefined,
-    ask: () => undefined,
-    onFiltersChanged: () => undefined,
-    addLogin: async () => true,
-    removeLogin: async () => undefined,
-    openLink: () => assert.fail('no gateway has one'),
-    listen: () => undefined,
-    ...asked,
-  };
-  starting.use(opened.foreign.attach(broker));
-  const all = starting.move();
-  return { ...opened, db, opening, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
-
 test('the password of before is over when its connection ends, so that nobody connects with it again', async () => {
   const seen: string[] = [];
-  let all: Awaited<ReturnType<typeof open>> | null = null;
+  let all: Awaited<ReturnType<typeof openedGateways>> | null = null;
   const addLogin: GatewayBroker['addLogin'] = async ({ login }) => {
     seen.push(all?.foreign.findLogin(login)?.tokenHash ?? '');
     return true;
   };
-  await using opened = await open({ addLogin });
+  await using opened = await openedGateways({ addLogin });
   all = opened;
   const first = await opened.gateways.add(zigbee);
   const second = await opened.gateways.renewLogin(first.gateway.id);
@@ -63,7 +27,7 @@ test('the password of before is over when its connection ends, so that nobody co
 });
 
 test('of two gateways that come at once, the second finds the topics taken', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   const [one, other] = await Promise.allSettled([
     all.gateways.add(zigbee),
     all.gateways.add({ ...zigbee, baseTopic: 'zigbee2mqtt/attic' }),
@@ -73,7 +37,7 @@ test('of two gateways that come at once, the second finds the topics taken', asy
 });
 
 test('a gateway that cannot be removed from disk stays, and the person is told', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   const { gateway } = await all.gateways.add(zigbee);
   await sql`alter table gateways rename to away`.execute(all.db);
   await assert.rejects(all.gateways.remove(gateway.id), /gateways/);
@@ -87,7 +51,7 @@ test('a gateway that cannot be removed from disk stays, and the person is told',
 });
 
 test('a list that could not be stored is stored when it comes again', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   await all.gateways.add(zigbee);
   const list = [{ type: 'Coordinator' }, announcement({ definition: colourLamp })];
   const announce = () =>
@@ -106,7 +70,7 @@ test('a list that could not be stored is stored when it comes again', async () =
 });
 
 test('a kept plan that nothing can be read with is left out', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   const { gateway } = await all.gateways.add(zigbee);
   const row = { external_id: 'zigbee2mqtt:1', gateway_id: gateway.id, name: 'lamp', was_added: 1, gone_at: null };
   for (const plan of ['{', '{}', '{"properties":[{"key":"on"}],"actions":{},"eventKey":null}'])
@@ -120,7 +84,7 @@ test('a kept plan that nothing can be read with is left out', async () => {
 });
 
 test('a kept plan publishes in the trees of its gateway alone', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   const { gateway } = await all.gateways.add(zigbee);
   const property = { path: ['state'], key: 'on', kind: 'boolean', on: 'ON', off: 'OFF', isSettable: true };
   const written = async (command: string) => {
@@ -146,7 +110,7 @@ test('a kept plan publishes in the trees of its gateway alone', async () => {
 });
 
 test('what two gateways announce is of the first, and what is too large is of none', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   await all.gateways.add(zigbee);
   await all.gateways.add({ ...zigbee, name: 'Other', baseTopic: 'other' });
   const read = (topic: string, text: string) =>
@@ -168,7 +132,7 @@ test('what two gateways announce is of the first, and what is too large is of no
 });
 
 test('two gateways share no tree, also those that a system uses besides its base topic', async () => {
-  await using all = await open();
+  await using all = await openedGateways();
   await all.gateways.add({ name: 'Tasmota', dialect: 'tasmota', baseTopic: 'tasmota' });
   for (const baseTopic of ['tele', 'stat/x', 'cmnd/lamp', 'tasmota/discovery'])
     await assert.rejects(all.gateways.add({ ...zigbee, baseTopic }), { code: 'conflict' });

@@ -214,13 +214,17 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
   const waiting = createFairPlaces<Socket>(maxWaiting);
   const turns = createUpgradeTurns(dependencies.clock.monotonic);
   const tarpit = createTarpit();
+  /** Also those that are no WebSocket yet, or have lost their place. */
+  const strangers = new Set<Socket>();
   const leave = (stream: Socket): void => {
+    strangers.delete(stream);
     waiting.leave(stream);
     turns.leave(stream);
   };
   const waitForTurn = async ({ raw, ip }: FastifyRequest): Promise<void> => {
     if (raw.headers.upgrade === undefined) return;
     const network = networkOf(ip);
+    strangers.add(raw.socket);
     const displaced = waiting.enter(raw.socket, [network]);
     if (displaced !== null) {
       turns.leave(displaced);
@@ -244,6 +248,7 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
     for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
     const late = after(stopGraceMs, () => {
       for (const socket of connections.keys()) socket.terminate();
+      for (const stream of strangers) stream.destroy();
     });
     return () => late[Symbol.dispose]();
   };
@@ -263,7 +268,7 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
       const bounded = boundBytes(stream, () => tarpit.hold(stream));
       const onLogIn = (): void => {
         bounded[Symbol.dispose]();
-        waiting.leave(stream);
+        leave(stream);
       };
       const serving = serveConnection(socket, stream, { ...dependencies, clients, onLogIn });
       const connection = { ...serving, alive: true };

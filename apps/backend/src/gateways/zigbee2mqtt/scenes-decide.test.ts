@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnnouncedDevice, AnnouncedList } from '../dialect.ts';
+import type { AnnouncedDevice } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
 import { takenWell } from '../testing/announced.ts';
 import { describe } from './describe-decide.ts';
@@ -44,11 +44,12 @@ test('a group has its scenes besides what its members share, or alone', () => {
   const lamp = lampWith({});
   const members = new Map([['0x01', []]]);
   const group = { id: 3, friendly_name: 'hall', members: [{ ieee_address: '0x01', endpoint: 1 }] };
-  const listOf = (more: object): AnnouncedList | null => listGroups([{ ...group, ...more }], members, 'zigbee2mqtt');
-  const [hall = null] = [...(listOf({ scenes })?.devices ?? [])];
-  assert.deepEqual(recalled(takenWell(hall), 'Evening'), { scene_recall: 1 });
-  assert.equal(hall?.topics.command, 'zigbee2mqtt/hall/set');
-  assert.deepEqual([...(listOf({ scenes: [] })?.devices ?? [])], []);
+  const devicesOf = (more: object): AnnouncedDevice[] =>
+    Array.from(listGroups([{ ...group, ...more }], members, 'zigbee2mqtt')?.devices ?? []);
+  const hall = takenWell(devicesOf({ scenes }).at(0) ?? null);
+  assert.deepEqual(recalled(hall, 'Evening'), { scene_recall: 1 });
+  assert.equal(hall.topics.command, 'zigbee2mqtt/hall/set');
+  assert.deepEqual(devicesOf({ scenes: [] }), []);
   assert.equal(commandOf(lamp, 'set_scene_recall'), undefined);
 });
 

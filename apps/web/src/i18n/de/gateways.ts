@@ -25,7 +25,7 @@ export const gateways = {
       topic: 'Wie in seinen eigenen Einstellungen. Buchstaben, Ziffern, -, _ und /.',
       sheet: 'Trage diese Werte in die Einstellungen von Zigbee2MQTT ein, Abschnitt „mqtt“.',
       limits:
-        'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung. Szenen von Zigbee2MQTT werden nicht übernommen.',
+        'Die Station nimmt eine Liste von etwa 40 Geräten an; bei mehr trennt ihr üblicher Broker die Verbindung.',
     },
     tasmota: {
       topic: 'Lass „tasmota“ stehen: Darunter melden sich die Geräte an, und sie nutzen außerdem tele, stat und cmnd.',
@@ -46,7 +46,7 @@ export const gateways = {
       sheet:
         'Auf der Seite jedes Geräts: Internet & Security → Advanced – Developer settings → Enable MQTT. Server ohne mqtt://; das Base-Topic lässt du weg. Alle Geräte nutzen diesen Zugang.',
       limits:
-        'Ein Gerät erscheint mit dem, was es meldet. MQTT und die Cloud von Shelly schließen einander aus. Thermostate werden nicht übernommen.',
+        'Ein Gerät erscheint mit dem, was es meldet. MQTT und die Cloud von Shelly schließen einander aus. Von den Thermostaten wird das Heizkörperventil übernommen.',
     },
     home_assistant: {
       topic: 'Jedes Gerät bekommt darunter ein Topic-Präfix, etwa esphome/kueche. Buchstaben, Ziffern, -, _ und /.',

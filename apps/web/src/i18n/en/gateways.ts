@@ -24,8 +24,7 @@ export const gateways = {
     zigbee2mqtt: {
       topic: 'As in its own settings. Letters, digits, -, _ and /.',
       sheet: 'Enter these values in the settings of Zigbee2MQTT, section “mqtt”.',
-      limits:
-        'The station takes the list of about 40 devices; with more, its usual broker ends the connection. Scenes of Zigbee2MQTT are not taken over.',
+      limits: 'The station takes the list of about 40 devices; with more, its usual broker ends the connection.',
     },
     tasmota: {
       topic: 'Leave “tasmota”: devices announce themselves below it, and use tele, stat and cmnd besides.',
@@ -46,7 +45,7 @@ export const gateways = {
       sheet:
         'On the page of each device: Internet & Security → Advanced – Developer settings → Enable MQTT. Server without mqtt://; leave the base topic out. All devices use this login.',
       limits:
-        'A device appears with what it publishes. MQTT and the cloud of Shelly exclude each other. Thermostats are not taken.',
+        'A device appears with what it publishes. MQTT and the cloud of Shelly exclude each other. Of thermostats it takes the radiator valve.',
     },
     home_assistant: {
       topic: 'Each device gets a topic prefix below it, such as esphome/kitchen. Letters, digits, -, _ and /.',

@@ -23,8 +23,7 @@ export const gateways = {
     zigbee2mqtt: {
       topic: 'Taki jak w jego własnych ustawieniach. Litery, cyfry, -, _ i /.',
       sheet: 'Wpisz te wartości w ustawieniach Zigbee2MQTT, w sekcji „mqtt”.',
-      limits:
-        'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie. Sceny Zigbee2MQTT nie są przejmowane.',
+      limits: 'Stacja przyjmuje listę około 40 urządzeń; przy większej jej zwykły broker zrywa połączenie.',
     },
     tasmota: {
       topic:
@@ -46,7 +45,7 @@ export const gateways = {
       sheet:
         'Na stronie każdego urządzenia: Internet & Security → Advanced – Developer settings → Enable MQTT. Serwer bez mqtt://; tematu bazowego nie wpisuj. Wszystkie urządzenia używają tego loginu.',
       limits:
-        'Urządzenie pojawia się z tym, co wysyła. MQTT i chmura Shelly wykluczają się. Termostaty nie są przejmowane.',
+        'Urządzenie pojawia się z tym, co wysyła. MQTT i chmura Shelly wykluczają się. Z termostatów przejmowana jest głowica grzejnikowa.',
     },
     home_assistant: {
       topic:
