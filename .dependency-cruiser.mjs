@@ -79,21 +79,19 @@ function features(names, may) {
 /** Node modules that only compute. Every other one touches the host. */
 const computation = '^(node:)?(buffer|crypto|events|path|stream|timers|url|util|zlib)(/|$)';
 const test = '\\.test\\.tsx?$';
-/** Test files and what only they use. */
-const testing = `${test}|/testing/`;
 const apps = ['agent', 'backend', 'ble-helper', 'web'];
 
 const walls = Object.entries(rooms).flatMap(([root, plan]) => [
   ...Object.entries(plan).map(([room, may]) => ({
     name: `${root.split('/')[1]}: ${room} imports ${may.length === 0 ? 'no other room' : may.join(', ')}`,
     severity: 'error',
-    from: { path: `^${root}/${room}/`, pathNot: testing },
+    from: { path: `^${root}/${room}/`, pathNot: test },
     to: { path: `^${root}/`, pathNot: [room, ...may].map((name) => `^${root}/${name}(/|\\.ts$)`) },
   })),
   {
     name: `${root.split('/')[1]}: every folder is a room of the plan`,
     severity: 'error',
-    from: { path: `^${root}/(?!(${Object.keys(plan).join('|')}|testing)/)[^/]+/` },
+    from: { path: `^${root}/(?!(${Object.keys(plan).join('|')})/)[^/]+/` },
     to: {},
   },
 ]);
@@ -107,26 +105,26 @@ export default {
       name: 'agent: only adapters and the composition root import adapters',
       comment: 'ADR 77. The rest of a room knows ports.',
       severity: 'error',
-      from: { path: '^apps/agent/src/[^/]+/(?!adapters/)', pathNot: testing },
+      from: { path: '^apps/agent/src/[^/]+/(?!adapters/)', pathNot: test },
       to: { path: '^apps/agent/src/[^/]+/adapters/' },
     },
     {
       name: 'backend: a room imports its own adapters and those of core',
       comment: 'ADR 77. The composition root alone imports adapters of several rooms.',
       severity: 'error',
-      from: { path: '^apps/backend/src/([^/]+)/', pathNot: testing },
+      from: { path: '^apps/backend/src/([^/]+)/', pathNot: test },
       to: { path: '^apps/backend/src/[^/]+/adapters/', pathNot: '^apps/backend/src/($1|core)/adapters/' },
     },
     {
       name: 'backend: core imports no adapter',
       severity: 'error',
-      from: { path: '^apps/backend/src/core/(?!adapters/)', pathNot: testing },
+      from: { path: '^apps/backend/src/core/(?!adapters/)', pathNot: test },
       to: { path: '^apps/backend/src/[^/]+/adapters/' },
     },
     ...['agent', 'backend'].map((app) => ({
       name: `${app}: an adapter imports the ports of its room, other adapters of it, and core`,
       severity: 'error',
-      from: { path: `^apps/${app}/src/([^/]+)/adapters/`, pathNot: testing },
+      from: { path: `^apps/${app}/src/([^/]+)/adapters/`, pathNot: test },
       to: {
         path: `^apps/${app}/src/`,
         pathNot: [`^apps/${app}/src/$1/(adapters/|[^/]+-ports\\.ts$)`, `^apps/${app}/src/core/`],
@@ -136,21 +134,21 @@ export default {
       name: 'agent: only adapters import packages that may touch the host',
       comment: 'What the others may import only computes.',
       severity: 'error',
-      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', test] },
       to: { path: 'node_modules/', pathNot: 'node_modules/(prom-client|typebox)/' },
     },
     {
       name: 'agent: only adapters and the kit have timers',
       comment: 'The others have a `Clock`.',
       severity: 'error',
-      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', testing] },
+      from: { path: '^apps/agent/src/', pathNot: ['/adapters/', test] },
       to: { path: '^(node:)?timers(/|$)' },
     },
     {
       name: 'backend: only adapters and the root import network libraries',
       comment: 'Types of a library are no library.',
       severity: 'error',
-      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', testing] },
+      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', test] },
       to: {
         path: 'node_modules/(@fastify/|(aedes|fastify|mqtt|mqtt-packet|nodemailer|pg|undici|ws)/)',
         dependencyTypesNot: ['type-only'],
@@ -160,13 +158,13 @@ export default {
       name: 'backend: only adapters, the root and the kit have timers',
       comment: 'The others have a `Clock`, or the timers of the kit.',
       severity: 'error',
-      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', testing] },
+      from: { path: '^apps/backend/src/[^/]+/', pathNot: ['/adapters/', test] },
       to: { path: '^(node:)?timers(/|$)' },
     },
     ...['agent', 'backend'].map((app) => ({
       name: `${app}: only adapters start programs and speak D-Bus`,
       severity: 'error',
-      from: { path: `^apps/${app}/src/`, pathNot: ['/adapters/', testing] },
+      from: { path: `^apps/${app}/src/`, pathNot: ['/adapters/', test] },
       to: { path: '^packages/kit/src/(command|free-port|message-bus|message-bus-socket)\\.ts$' },
     })),
     ...agentRoot.map((name, index) => ({
@@ -198,7 +196,7 @@ export default {
       severity: 'error',
       from: {
         path: '^apps/backend/src/',
-        pathNot: ['^apps/backend/src/(replicas/|backend\\.ts$|backend-platform\\.ts$)', testing],
+        pathNot: ['^apps/backend/src/(replicas/|backend\\.ts$|backend-platform\\.ts$)', test],
       },
       to: { path: '^apps/backend/src/replicas/' },
     },
@@ -249,8 +247,8 @@ export default {
     {
       name: 'products-import-no-testing-code',
       severity: 'error',
-      from: { path: '^(apps|packages)/', pathNot: testing },
-      to: { path: '/testing/' },
+      from: { path: '^(apps|packages)/[^/]+/src/', pathNot: test },
+      to: { path: '^apps/[^/]+/testing/' },
     },
     {
       name: 'decisions-are-pure',
@@ -274,7 +272,7 @@ export default {
       severity: 'error',
       from: {
         path: '^apps/(agent|backend|ble-helper)/src/',
-        pathNot: ['/adapters/', '^apps/[^/]+/src/(main|config)\\.ts$', testing],
+        pathNot: ['/adapters/', '^apps/[^/]+/src/(main|config)\\.ts$', test],
       },
       to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
     },

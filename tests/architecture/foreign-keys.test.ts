@@ -7,7 +7,7 @@ import ts from 'typescript';
 const root = join(import.meta.dirname, '../..');
 const configs = ['tsconfig.json', 'apps/web/tsconfig.json'];
 const isProduct = (file: string): boolean =>
-  /^(apps|packages)\//.test(file) && !/\.test\.tsx?$|\/testing\/|^packages\/protocol\/src\/own-value\.ts$/.test(file);
+  /^(apps|packages)\/[^/]+\/src\//.test(file) && !/\.test\.tsx?$|^packages\/protocol\/src\/own-value\.ts$/.test(file);
 
 /** Places where a record is read or written by a key that is any text: `constructor` and `__proto__` are such texts. */
 function findPlaces(config: string, text?: { file: string; content: string }): string[] {

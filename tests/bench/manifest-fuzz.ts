@@ -8,7 +8,7 @@ import { parseEnvFile } from '@station/kit/env-file';
 import type { StackEngine } from '@station/agent/stack/stack-ports';
 import { overrideFile, readOverride, stateFiles } from '@station/agent/stack/state-files';
 import { createJournalKeeper } from '@station/agent/stack/journal-keeper';
-import { startServer } from '@station/agent/http/testing/running-server';
+import { startServer } from '@station/agent/testing/running-server';
 import { verifyMinisign } from '@station/agent/core/signature';
 import { emptyJournal, writeJournal } from '@station/agent/stack/journal';
 import { systemClock } from '@station/kit/clock';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { envToConfig } from '@station/agent/config';
-import { createSimulatedWatchdog, startPortal } from '@station/agent/portal/testing/running-portal';
+import { createSimulatedWatchdog, startPortal } from '@station/agent/testing/running-portal';
 import { percentile, round } from './load/statistics.ts';
 import { probes, type Probe } from './portal/probes.ts';
 import type { ProbeAnswer, Verdict } from './portal/deciders.ts';

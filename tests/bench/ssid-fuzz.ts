@@ -13,7 +13,7 @@ import { networkSettings, type NetworkSettings } from '@station/agent/wifi/adapt
 import { ssidFromBytes, type JoinRequest, type Network } from '@station/agent/core/wifi-network';
 import { readForm, readJoinForm } from '@station/agent/portal/join-form';
 import { renderPage, untouched } from '@station/agent/portal/page';
-import { quietView } from '@station/agent/portal/testing/running-portal';
+import { quietView } from '@station/agent/testing/running-portal';
 import { texts } from '@station/agent/portal/texts';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';

@@ -14,7 +14,7 @@ import { cp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectDevice, type TestDevice } from '../../apps/backend/src/testing/test-device.ts';
+import { connectDevice, type TestDevice } from '../../apps/backend/testing/test-device.ts';
 import { install, stationId } from '../e2e/backend/installation.ts';
 import { run, waitFor } from '../rig/program.ts';
 import { createSmallDisk } from '../rig/small-disk.ts';

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  createSimulatedWatchdog,
-  network,
-  simulatedCode,
-  startPortal,
-} from '@station/agent/portal/testing/running-portal';
+import { createSimulatedWatchdog, network, simulatedCode, startPortal } from '@station/agent/testing/running-portal';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { languages } from '@station/protocol/languages';
 import type { Browser, Page } from 'playwright-core';

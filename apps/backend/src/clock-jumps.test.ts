@@ -5,12 +5,12 @@ import type { BackupView } from '@station/protocol/backup-api';
 import type { ManualProvisionings, ProvisioningView } from '@station/protocol/provisioning';
 import { describeError } from '@station/kit/station-error';
 import { createImageStore } from './firmware/image-store.ts';
-import { contentOf } from './testing/firmware-station.ts';
-import { chain, delay, node } from './testing/automation-world.ts';
-import { type AgentSays, jumpingStation, type JumpingStation } from './testing/jumping-station.ts';
-import { owner, refreshCookie } from './testing/running-backend.ts';
-import { addDevice, connectDevice } from './testing/test-device.ts';
-import { until } from './testing/until.ts';
+import { contentOf } from '../testing/firmware-station.ts';
+import { chain, delay, node } from '../testing/automation-world.ts';
+import { type AgentSays, jumpingStation, type JumpingStation } from '../testing/jumping-station.ts';
+import { owner, refreshCookie } from '../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../testing/test-device.ts';
+import { until } from '../testing/until.ts';
 
 /**
  * One table: kinds of clock jumps, and what depends on time. Every wait of an hour begins at 0:00 of the monotonic clock; the clock jumps at

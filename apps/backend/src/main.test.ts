@@ -7,11 +7,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { runCommand } from '@station/kit/command';
 import { findFreePort } from '@station/kit/free-port';
-import type { LoggedEvent } from './testing/recorded-log.ts';
+import type { LoggedEvent } from '../testing/recorded-log.ts';
 import type { BackendHealth } from '@station/protocol/rest';
-import { runProgram } from './testing/running-program.ts';
-import { temporaryFolder } from './testing/temporary-folder.ts';
-import { until } from './testing/until.ts';
+import { runProgram } from '../testing/running-program.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { until } from '../testing/until.ts';
 
 test('bad configuration: exit 78 and one line that lists every problem', async () => {
   await using program = runProgram({ PORT: 'eighty', JWT_SECRET: 'short', DATABASE_URL: 'ftp://x' });

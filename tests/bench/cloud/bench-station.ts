@@ -7,7 +7,7 @@ import { startCloud, type Cloud, type CloudParts } from '../../../apps/backend/s
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';
 import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/core/device-events.ts';
-import { builtInTypes } from '../../../apps/backend/src/testing/built-in-types.ts';
+import { builtInTypes } from '../../../apps/backend/testing/built-in-types.ts';
 import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/store/device-store.ts';
 import { createLogger } from '@station/kit/logger';
 import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
-import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
-import { runBackend } from '../../../apps/backend/src/testing/running-backend.ts';
+import { addDevice } from '../../../apps/backend/testing/test-device.ts';
+import { runBackend } from '../../../apps/backend/testing/running-backend.ts';
 import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
 import { answerRequests } from '../load/pinned.ts';
 

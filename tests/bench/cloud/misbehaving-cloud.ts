@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { maxBatchCalls } from '@station/protocol/cloud-rpc';
-import { owner } from '../../../apps/backend/src/testing/running-backend.ts';
+import { owner } from '../../../apps/backend/testing/running-backend.ts';
 import { answerRequests } from '../load/pinned.ts';
 
 export type CloudRequest = { kind: 'port' } | { kind: 'be'; behaviour: CloudBehaviour };

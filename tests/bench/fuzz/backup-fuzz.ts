@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runBackupJob } from '@station/backend/backup/run-backup-job';
-import { type Alteration, alterBackup } from '@station/backend/backup/testing/altered-backup';
+import { type Alteration, alterBackup } from '@station/backend/testing/backup/altered-backup';
 import type { BackupManifest } from '@station/protocol/backups';
 import { createRandom } from '../../faults/choice.ts';
 import type { Findings } from './findings.ts';

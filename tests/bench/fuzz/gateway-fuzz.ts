@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { connectAsync } from 'mqtt';
-import {
-  announcement,
-  colourLamp,
-  cover,
-  thermostat,
-} from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
-import { shellyConfig, shellyInfo, shellyStatus } from '@station/backend/gateways/shelly/testing/shelly-answers';
+import { announcement, colourLamp, cover, thermostat } from '@station/backend/testing/gateways/announcements';
+import { shellyConfig, shellyInfo, shellyStatus } from '@station/backend/testing/gateways/shelly-answers';
 import {
   colourMessages,
   dimmerMessages,
@@ -15,18 +10,14 @@ import {
   motionMessages,
   relayMessages,
   rollerMessages,
-} from '@station/backend/gateways/shelly-gen1/testing/gen1-messages';
-import {
-  tasmotaConfig,
-  tasmotaSensors,
-  tasmotaState,
-} from '@station/backend/gateways/tasmota/testing/tasmota-announcements';
+} from '@station/backend/testing/gateways/gen1-messages';
+import { tasmotaConfig, tasmotaSensors, tasmotaState } from '@station/backend/testing/gateways/tasmota-announcements';
 import {
   espHomeMessages,
   thermostat as discoveredThermostat,
   wholeDevice,
   zigbeeMessages,
-} from '@station/backend/gateways/home-assistant/testing/discovery-announcements';
+} from '@station/backend/testing/gateways/discovery-announcements';
 import type { DialectName } from '@station/protocol/gateway-systems';
 import type { GatewayLoginSheet } from '@station/protocol/gateways';
 import { createRandom } from '../../faults/choice.ts';

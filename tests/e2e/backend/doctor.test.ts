@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { DoctorReport, SystemDoctor } from '@station/protocol/doctor';
-import { chain, node } from '../../../apps/backend/src/testing/automation-world.ts';
+import { chain, node } from '../../../apps/backend/testing/automation-world.ts';
 import { findFreePort } from '@station/kit/free-port';
 import { backendProgram } from '../../rig/build.ts';
 import { needPackages } from '../../rig/debian.ts';

@@ -9,13 +9,14 @@ import { createWorkspace } from '../../rig/workspace.ts';
 import { findFreePort } from '@station/kit/free-port';
 
 const root = join(import.meta.dirname, '../../..');
-const source = join(root, 'apps/backend/src');
+const backend = join(root, 'apps/backend');
+const source = join(backend, 'src');
 
 /** The tests of a short run: those that use the database directly or depend most on its kind. */
 const closest = /^(store|replicas|devices)\//;
 
 /** The variable that makes tests use PostgreSQL. */
-const origin = join(source, 'testing/test-postgres.ts');
+const origin = join(backend, 'testing/test-postgres.ts');
 
 /** Tests with a database that do not run here, each with its reason. */
 const exceptions: Record<string, string> = {
@@ -26,9 +27,9 @@ const exceptions: Record<string, string> = {
 
 /** The tests that `npm test` runs on SQLite: every test that opens a database, directly or through its imports. */
 async function findStories(): Promise<string[]> {
-  const names = (await readdir(source, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const names = (await readdir(backend, { recursive: true })).filter((name) => /^(src|testing)\/.*\.ts$/.test(name));
   const importers = new Map<string, string[]>();
-  for (const file of names.map((name) => join(source, name))) {
+  for (const file of names.map((name) => join(backend, name))) {
     for (const [, imported = ''] of (await readFile(file, 'utf8')).matchAll(/ from '(\.[^']+)';$/gm)) {
       const target = resolve(dirname(file), imported);
       importers.set(target, [...(importers.get(target) ?? []), file]);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import type { Session, StationClock } from '@station/protocol/rest';
-import { runProgram, type RunningProgram } from '../../../apps/backend/src/testing/running-program.ts';
-import { temporaryFolder } from '../../../apps/backend/src/testing/temporary-folder.ts';
-import { connectDevice } from '../../../apps/backend/src/testing/test-device.ts';
-import { until } from '../../../apps/backend/src/testing/until.ts';
+import { runProgram, type RunningProgram } from '../../../apps/backend/testing/running-program.ts';
+import { temporaryFolder } from '../../../apps/backend/testing/temporary-folder.ts';
+import { connectDevice } from '../../../apps/backend/testing/test-device.ts';
+import { until } from '../../../apps/backend/testing/until.ts';
 
 const stationId = 'c0ffee00-0000-4000-8000-000000000001';
 const token = 'a-token-of-a-device-that-is-long-enough-0123456789';

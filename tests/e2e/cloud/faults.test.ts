@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
-import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
-import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { bearer } from '../../../apps/backend/testing/running-backend.ts';
+import { addDevice } from '../../../apps/backend/testing/test-device.ts';
 import type { RpcRefusal } from '../../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
-import { bearer, owner } from '../../../apps/backend/src/testing/running-backend.ts';
+import { bearer, owner } from '../../../apps/backend/testing/running-backend.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { createHousehold, hashOf, peopleAtHome, peopleInCloud } from './household.ts';

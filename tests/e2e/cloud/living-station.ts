@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
-import type { LoggedEvent } from '../../../apps/backend/src/testing/recorded-log.ts';
+import { runBackend, type RunningBackend } from '../../../apps/backend/testing/running-backend.ts';
+import type { LoggedEvent } from '../../../apps/backend/testing/recorded-log.ts';
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { createReconnect, type Reconnect } from '../../../apps/backend/src/cloud/link-decide.ts';
-import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
+import { bearer } from '../../../apps/backend/testing/running-backend.ts';
 import { createRandom } from '../../faults/choice.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { addDevice, connectDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { addDevice, connectDevice } from '../../../apps/backend/testing/test-device.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { claimBy, livingStation } from './living-station.ts';

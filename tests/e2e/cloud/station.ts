@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CloudTuning } from '../../../apps/backend/src/cloud/cloud.ts';
-import { runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
-import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { runBackend, type RunningBackend } from '../../../apps/backend/testing/running-backend.ts';
+import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend/testing/test-device.ts';
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';

@@ -5,7 +5,7 @@ import { connectAsync } from 'mqtt';
 import type { Consumer, ConsumerLoginSheet } from '@station/protocol/consumers';
 import type { Device } from '@station/protocol/devices';
 import type { GatewayLoginSheet } from '@station/protocol/gateways';
-import { announcement, colourLamp } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
+import { announcement, colourLamp } from '@station/backend/testing/gateways/announcements';
 import { type SimulatedZigbeeDevice, startZigbee2Mqtt } from '@station/backend/testing/simulated-zigbee2mqtt';
 import { seeded } from '@station/backend/testing/seeded';
 import { waitFor } from '../../rig/program.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { kitchen } from '@station/backend/gateways/home-assistant/testing/discovery-announcements';
+import { kitchen } from '@station/backend/testing/gateways/discovery-announcements';
 import { startEspHome } from '@station/backend/testing/simulated-esphome';
 import { waitFor } from '../../rig/program.ts';
 import { install } from '../backend/installation.ts';

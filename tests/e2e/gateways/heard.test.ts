@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { GatewayLoginSheet, HeardSystem } from '@station/protocol/gateways';
-import { announcement, colourLamp } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
+import { announcement, colourLamp } from '@station/backend/testing/gateways/announcements';
 import { startTasmota } from '@station/backend/testing/simulated-tasmota';
 import { startZigbee2Mqtt } from '@station/backend/testing/simulated-zigbee2mqtt';
 import { findFreePort } from '@station/kit/free-port';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { tasmotaConfig, tasmotaSensors } from '@station/backend/gateways/tasmota/testing/tasmota-announcements';
+import { tasmotaConfig, tasmotaSensors } from '@station/backend/testing/gateways/tasmota-announcements';
 import { startTasmota } from '@station/backend/testing/simulated-tasmota';
 import { waitFor } from '../../rig/program.ts';
 import { install } from '../backend/installation.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { announcement, colourLamp, wallButton } from '@station/backend/gateways/zigbee2mqtt/testing/announcements';
+import { announcement, colourLamp, wallButton } from '@station/backend/testing/gateways/announcements';
 import { type SimulatedZigbeeDevice, startZigbee2Mqtt } from '@station/backend/testing/simulated-zigbee2mqtt';
 import { waitFor } from '../../rig/program.ts';
 import { install, type Installation } from '../backend/installation.ts';

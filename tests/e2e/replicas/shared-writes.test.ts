@@ -17,7 +17,7 @@ import { openStore } from '../../../apps/backend/src/store/database.ts';
 import { createDeviceStore } from '../../../apps/backend/src/store/device-store.ts';
 import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
 import type { DatabaseTransaction } from '../../../apps/backend/src/store/schema.ts';
-import { recordedLog } from '../../../apps/backend/src/testing/recorded-log.ts';
+import { recordedLog } from '../../../apps/backend/testing/recorded-log.ts';
 import { createPostgres } from '../../rig/postgres.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';

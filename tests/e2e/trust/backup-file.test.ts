@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Alteration, alterBackup } from '@station/backend/backup/testing/altered-backup';
+import { type Alteration, alterBackup } from '@station/backend/testing/backup/altered-backup';
 import type { BackupInspection, BackupView, UploadStarted } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
 import { waitFor } from '../../rig/program.ts';

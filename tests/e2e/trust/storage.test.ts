@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startHostileWebdav } from '@station/backend/backup/testing/hostile-webdav';
+import { startHostileWebdav } from '@station/backend/testing/backup/hostile-webdav';
 import type { BackupView } from '@station/protocol/backup-api';
 import { run, waitFor } from '../../rig/program.ts';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';

@@ -7,7 +7,7 @@ import type { DeviceHistory } from '@station/protocol/device-history';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { makeLogins } from '@station/simulators/devices/devices-file';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { connectDevice, type TestDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { connectDevice, type TestDevice } from '../../../apps/backend/testing/test-device.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { logIn, look, openBrowser, openPerson, textOn, timeoutMs, type Person } from './browser.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { createRunningAgent } from './adapters/agent-client.ts';
-import { historyEntry, type RunningServer, startedAnswer, startServer } from '../http/testing/running-server.ts';
+import { historyEntry, type RunningServer, startedAnswer, startServer } from '../../testing/running-server.ts';
 import { askRunningAgent, type CommandName } from './commands.ts';
 
 type Ran = { exitCode: number; out: string; errors: string };

@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createEventStreams } from './event-stream.ts';
-import { startServer, type RunningServer } from './testing/running-server.ts';
+import { startServer, type RunningServer } from '../../testing/running-server.ts';
 
 type Follower = {
   socket: Socket;

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { StationError } from '@station/kit/station-error';
 import { createGuard, listensBeyondLoopback } from './guard.ts';
-import { call, postJson, startServer, outcomeOf } from './testing/running-server.ts';
+import { call, postJson, startServer, outcomeOf } from '../../testing/running-server.ts';
 
 const token = 'agent-token-0123456789';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { call, startServer, type RunningServer } from './testing/running-server.ts';
+import { call, startServer, type RunningServer } from '../../testing/running-server.ts';
 
 type Sample = { name: string; labels: Record<string, string>; value: number };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { StartAnswer } from '../core/stack-port.ts';
-import { call, historyEntry, postJson, startedAnswer, startServer, outcomeOf } from './testing/running-server.ts';
+import { call, historyEntry, postJson, startedAnswer, startServer, outcomeOf } from '../../testing/running-server.ts';
 
 const ended = (changes: Partial<HistoryEntry>): StartAnswer => startedAnswer(Promise.resolve(historyEntry(changes)));
 const rollback = { kind: 'rollback', from: '1.1.0', to: '1.0.0', result: 'rolled_back' } as const;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { call, outcomeOf, postJson, startServer } from './testing/running-server.ts';
+import { call, outcomeOf, postJson, startServer } from '../../testing/running-server.ts';
 
 const home = { ssid: '686f6d65', security: 'wpa2', password: 'a good password', isHidden: false };
 

@@ -11,7 +11,7 @@ import { ErrorBody } from '@station/protocol/errors';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ListenHttp } from '../core/http-port.ts';
-import { call, postJson, startServer, outcomeOf, type Answer } from './testing/running-server.ts';
+import { call, postJson, startServer, outcomeOf, type Answer } from '../../testing/running-server.ts';
 
 const json = { 'content-type': 'application/json' };
 const faults = (answer: Answer): unknown =>

@@ -11,7 +11,7 @@ import { systemClock } from '@station/kit/clock';
 import { listenForApi } from '../core/adapters/http-listener.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
 import { createHttpServer } from './server.ts';
-import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
+import { call, startServer, outcomeOf, type RunningServer } from '../../testing/running-server.ts';
 
 const socketOf = ({ folder }: RunningServer, name = 'agent.sock'): string => join(folder, name);
 

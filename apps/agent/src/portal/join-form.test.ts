@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ssidFromText } from '../core/wifi-network.ts';
 import { readForm, readJoinForm } from './join-form.ts';
-import { network } from './testing/running-portal.ts';
+import { network } from '../../testing/running-portal.ts';
 
 const networks = [
   network('Home', 'wpa2', 80),

@@ -7,7 +7,7 @@ import { accessProblems } from './code-decide.ts';
 import { formProblems } from './join-form.ts';
 import { renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
 import { renderPage, untouched } from './page.ts';
-import { network, quietView } from './testing/running-portal.ts';
+import { network, quietView } from '../../testing/running-portal.ts';
 import { texts } from './texts.ts';
 
 const mostBytes = 30_000;

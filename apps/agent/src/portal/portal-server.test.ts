@@ -11,7 +11,7 @@ import {
   simulatedCode,
   startPortal,
   type Reply,
-} from './testing/running-portal.ts';
+} from '../../testing/running-portal.ts';
 
 const html = { Accept: 'text/html' };
 const formType = 'application/x-www-form-urlencoded';

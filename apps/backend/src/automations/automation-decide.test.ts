@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckedFlow } from '@station/protocol/automation-flow';
-import { act, chain, delay, edges, node, start, untilMotion } from '../testing/automation-world.ts';
+import { act, chain, delay, edges, node, start, untilMotion } from '../../testing/automation-world.ts';
 import { decideRun, nextNodes, type StepFact } from './automation-decide.ts';
 
 const line = chain([start, act('a'), delay('d', 60), act('b')]) as CheckedFlow;

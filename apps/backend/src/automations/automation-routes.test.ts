@@ -6,10 +6,10 @@ import type { Automation, AutomationRun, AutomationSummary, TestStep } from '@st
 import type { Device, DeviceEvent } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { Session } from '@station/protocol/rest';
-import { act, chain, delay, node } from '../testing/automation-world.ts';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { act, chain, delay, node } from '../../testing/automation-world.ts';
+import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 async function withOwner() {
   const running = await runBackend();

@@ -11,8 +11,8 @@ import {
   node,
   start,
   untilMotion,
-} from '../testing/automation-world.ts';
-import { until } from '../testing/until.ts';
+} from '../../testing/automation-world.ts';
+import { until } from '../../testing/until.ts';
 import type { Published } from './registry.ts';
 
 const limit = 600;

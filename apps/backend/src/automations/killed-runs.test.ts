@@ -6,12 +6,12 @@ import type { Automation, AutomationRun } from '@station/protocol/automations';
 import type { Device } from '@station/protocol/devices';
 import type { Session } from '@station/protocol/rest';
 import { newToken } from '../core/secrets.ts';
-import { chain, delay, node } from '../testing/automation-world.ts';
-import { bearer, owner } from '../testing/running-backend.ts';
-import { runProgram, type RunningProgram } from '../testing/running-program.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { connectDevice, type TestDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { chain, delay, node } from '../../testing/automation-world.ts';
+import { bearer, owner } from '../../testing/running-backend.ts';
+import { runProgram, type RunningProgram } from '../../testing/running-program.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { connectDevice, type TestDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const logins = ['motion-1', 'lamp-1'].map((externalId) => ({ stationId, id: '', externalId, token: newToken() }));

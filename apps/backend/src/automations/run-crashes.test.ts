@@ -10,8 +10,8 @@ import {
   start,
   untilMotion,
   type AutomationWorld,
-} from '../testing/automation-world.ts';
-import { until } from '../testing/until.ts';
+} from '../../testing/automation-world.ts';
+import { until } from '../../testing/until.ts';
 import type { RunStore } from './run-store.ts';
 
 const never = new Promise<never>(() => undefined);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxParallelRuns, maxRunsPerMinute } from '@station/protocol/automations';
-import { act, automationWorld, chain, delay, edges, manual, node, start } from '../testing/automation-world.ts';
-import { until } from '../testing/until.ts';
+import { act, automationWorld, chain, delay, edges, manual, node, start } from '../../testing/automation-world.ts';
+import { until } from '../../testing/until.ts';
 import type { EffectResult } from './actions.ts';
 
 const lamp = chain([start, act('on'), delay('wait', 120), act('off')]);

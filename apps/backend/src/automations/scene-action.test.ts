@@ -4,10 +4,10 @@ import type { Automation, AutomationRun } from '@station/protocol/automations';
 import type { BackendCondition } from '@station/protocol/backend-conditions';
 import type { Device } from '@station/protocol/devices';
 import type { Scene } from '@station/protocol/scenes';
-import { chain, node } from '../testing/automation-world.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { chain, node } from '../../testing/automation-world.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 /** Two lamps, a scene of both, and a published automation that runs it. */
 async function withScene() {

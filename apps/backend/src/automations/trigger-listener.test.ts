@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createDeviceEvents } from '../core/device-events.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { until } from '../../testing/until.ts';
 import type { Start } from './run-rows.ts';
 import { listenForTriggers, type TriggerListenerParts } from './trigger-listener.ts';
 

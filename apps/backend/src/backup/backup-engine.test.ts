@@ -25,9 +25,9 @@ import {
   reasonOf,
   settingsKey,
   station,
-} from './testing/backup-station.ts';
+} from '../../testing/backup/backup-station.ts';
 import { setLimits } from '../store/member-limits.ts';
-import { testPasskey } from '../testing/test-passkey.ts';
+import { testPasskey } from '../../testing/test-passkey.ts';
 
 const newStation = '01a1b2c3-0000-4000-8000-000000000002';
 

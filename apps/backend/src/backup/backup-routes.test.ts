@@ -5,12 +5,12 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { BackupInspection, BackupView } from '@station/protocol/backup-api';
 import type { HttpServer } from '../http/server.ts';
-import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { bearer, owner, type RunningBackend, runBackend } from '../../testing/running-backend.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 import { refusedFor } from './backup-refused.ts';
 import { runBackupJob } from './run-backup-job.ts';
-import { startWebdavServer } from './testing/webdav-server.ts';
+import { startWebdavServer } from '../../testing/backup/webdav-server.ts';
 
 const passphrase = 'four plain words here';
 const usual = { nightly: false, at: '03:00', keep: { daily: 7, weekly: 4 }, folder: false, webdav: null };

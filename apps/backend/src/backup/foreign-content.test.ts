@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Alteration, alterBackup } from './testing/altered-backup.ts';
-import { backedUp, passphrase, reasonOf, station } from './testing/backup-station.ts';
+import { type Alteration, alterBackup } from '../../testing/backup/altered-backup.ts';
+import { backedUp, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
 
 const image = (values: string): string =>
   `insert into firmware_images (type, version, file, checksum, size, ready_at, path) values (${values})`;

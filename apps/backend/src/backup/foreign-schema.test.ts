@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { migrations } from '../store/migrations/all.ts';
 import type { StationMigration } from '../store/migrate.ts';
-import { alterBackup } from './testing/altered-backup.ts';
-import { backedUp, namesOf, oldStation, passphrase, reasonOf, station } from './testing/backup-station.ts';
+import { alterBackup } from '../../testing/backup/altered-backup.ts';
+import { backedUp, namesOf, oldStation, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
 
 /** Each of them is complete, has right sums, and was made with the passphrase. */
 const foreign: readonly { name: string; sql: string }[] = [

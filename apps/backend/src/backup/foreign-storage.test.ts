@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LightMyRequestResponse } from 'fastify';
 import type { BackupView } from '@station/protocol/backup-api';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 import { runBackupJob } from './run-backup-job.ts';
-import { startHostileWebdav } from './testing/hostile-webdav.ts';
+import { startHostileWebdav } from '../../testing/backup/hostile-webdav.ts';
 
 const passphrase = 'four plain words here';
 const usual = { nightly: false, at: '03:00', keep: { daily: 7, weekly: 4 }, folder: false };

@@ -3,10 +3,10 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupView } from '@station/protocol/backup-api';
 import type { SetupState } from '@station/protocol/rest';
-import { bearer, owner, post, type RunningBackend, runBackend } from '../testing/running-backend.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
-import { until } from '../testing/until.ts';
+import { bearer, owner, post, type RunningBackend, runBackend } from '../../testing/running-backend.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
+import { until } from '../../testing/until.ts';
 import { runBackupJob } from './run-backup-job.ts';
 
 const passphrase = 'four plain words here';

@@ -12,7 +12,7 @@ import { takeSnapshot } from './adapters/database-snapshot.ts';
 import { decryptAge, encryptAge } from './age.ts';
 import { runBackupCommand } from './backup-command.ts';
 import { runBackupJob } from './run-backup-job.ts';
-import { addZone, backedUp, namesOf, passphrase, reasonOf, station } from './testing/backup-station.ts';
+import { addZone, backedUp, namesOf, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
 
 const collect = async (content: AsyncIterable<Uint8Array>): Promise<Buffer> =>
   Buffer.concat(await Array.fromAsync(content));

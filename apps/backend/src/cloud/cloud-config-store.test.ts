@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { openSecretBox } from '../store/secret-box.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
 
 test('concurrent requests for the station code get the same one, also after the key was lost', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { OpenCloudSocket } from './adapters/cloud-socket.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { openConnection } from './cloud-connection.ts';
 
 type Handler = Parameters<OpenCloudSocket>[0];

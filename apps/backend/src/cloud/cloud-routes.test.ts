@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { CloudClaim, CloudDeadLetter, CloudStatus } from '@station/protocol/cloud';
 import { findFreePort } from '@station/kit/free-port';
 import type { Session } from '@station/protocol/rest';
-import { bearer, owner, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { bearer, owner, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 
 test('without a cloud: disabled, nothing to claim, and everything else works', async () => {
   await using running = await runBackend();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { eventReport, openTestOutbox, statusReport } from '../testing/test-outbox.ts';
+import { eventReport, openTestOutbox, statusReport } from '../../testing/test-outbox.ts';
 import { createDeadLetterStore } from './dead-letter-store.ts';
 
 async function open() {

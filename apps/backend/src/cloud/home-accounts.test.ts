@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openHousehold, person, phone, sync } from '../testing/cloud-household.ts';
-import { testPasskey } from '../testing/test-passkey.ts';
+import { openHousehold, person, phone, sync } from '../../testing/cloud-household.ts';
+import { testPasskey } from '../../testing/test-passkey.ts';
 
 test('when the cloud is removed, local users log in as before, and cloud-only users stay', async () => {
   await using all = await openHousehold();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KyselyPlugin } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { maxMembers, type CloudMember } from '@station/protocol/cloud-messages';
-import { openHousehold, person, phone, sync } from '../testing/cloud-household.ts';
+import { openHousehold, person, phone, sync } from '../../testing/cloud-household.ts';
 import { createIdentity } from './identity.ts';
 
 test('a full list: listed users exist, other cloud users are removed, local users stay', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../testing/until.ts';
+import { until } from '../../testing/until.ts';
 import { createInboundQueue } from './inbound-queue.ts';
 
 /** Its clock stands still until `deal` moves it; a sleep moves it too. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../history/report-store.ts';
-import { eventReport, openTestOutbox, statusReport } from '../testing/test-outbox.ts';
+import { eventReport, openTestOutbox, statusReport } from '../../testing/test-outbox.ts';
 import { enqueueReports } from './outbox-store.ts';
 
 test('events and status changes are stored in the order they occurred, each with a stable id', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { commandExpiryMs } from '../core/commands.ts';
 import { type CallId, RpcError } from './rpc-server.ts';

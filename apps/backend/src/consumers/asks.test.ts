@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { findBuiltInType } from '@station/protocol/builtin-device-types';
 import type { CommandRequest, CommandResult } from '../core/commands.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createAsks } from './asks.ts';
 import { homeAssistant } from './home-assistant-decide.ts';
 

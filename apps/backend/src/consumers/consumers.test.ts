@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { Consumer, ConsumerKind, ConsumerLoginSheet } from '@station/protocol/consumers';
-import { bearer, post, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice, type TestDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { bearer, post, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice, type TestDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 type House = { running: RunningBackend; token: string; address: string };
 

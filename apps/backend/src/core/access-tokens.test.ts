@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Role } from '@station/protocol/roles';
-import { manualClock } from '../testing/manual-clock.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { type AccessTokens, createAccessTokens, type FindHolder, type SessionHolder } from './access-tokens.ts';
 
 const minutes = 60_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createBackendConditions } from './conditions.ts';
 
 test('each change of a condition is told once, and a change of its details too', () => {

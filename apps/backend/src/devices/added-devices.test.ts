@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { nodeDisk, writeDurable } from '@station/kit/durable-files';
 import { createDeviceEvents } from '../core/device-events.ts';
 import type { DeviceRow } from '../store/device-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { openAddedDevices } from './added-devices.ts';
 
 test('the latest addition of each device is known after a restart with another database', async () => {

@@ -5,14 +5,14 @@ import type { DeviceType, StationDeviceType } from '@station/protocol/device-typ
 import type { Session } from '@station/protocol/rest';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createCommands } from './device-commands.ts';
-import { builtInTypes } from '../testing/built-in-types.ts';
+import { builtInTypes } from '../../testing/built-in-types.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
 import type { AnnouncedType } from '../core/type-registry.ts';
 import { type Sight, wholeStation } from '../core/sight.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createHttpServer } from '../http/server.ts';
 import { registerDeviceCommandRoutes } from './command-routes.ts';
 

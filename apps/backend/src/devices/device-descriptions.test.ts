@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { maxDeviceTypeBytes } from '@station/protocol/device-types';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { steppedClock } from '../testing/stepped-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { steppedClock } from '../../testing/stepped-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { openDeviceDescriptions } from './device-descriptions.ts';
 
 const lock = (key: string, more: object = {}) => ({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServerMessage } from '@station/protocol/socket';
 import { createDeviceEvents } from '../core/device-events.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { startDeviceMessages } from './device-messages.ts';
 
 const now = '2026-03-01T12:00:00.000Z';

@@ -5,8 +5,8 @@ import type { Device, DeviceEvent, DeviceRemoval, Zone } from '@station/protocol
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../history/report-store.ts';
-import { postgresUrl } from '../testing/test-postgres.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
+import { postgresUrl } from '../../testing/test-postgres.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
 
 const nobody = '01890000-0000-7000-8000-000000000000';
 

@@ -8,11 +8,11 @@ import { nodeDisk } from '@station/kit/durable-files';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { maxDeviceTypeBytes } from '@station/protocol/device-types';
 import type { Store } from '../store/database.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { startDeviceTypes } from './device-types.ts';
 
 /** Looks every 20 ms instead of every 2 s. */

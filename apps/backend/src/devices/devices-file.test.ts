@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { hashToken, newToken } from '../core/secrets.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { importDevices } from './devices-file.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 

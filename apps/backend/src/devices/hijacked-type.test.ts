@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StationDeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const command = (action: string, locked: boolean, name: string) => ({
   action,

@@ -7,9 +7,9 @@ import type { DeviceHistory } from '@station/protocol/device-history';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../history/report-store.ts';
-import { bearer, post, runBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
-import { postgresUrl } from '../testing/test-postgres.ts';
+import { bearer, post, runBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
+import { postgresUrl } from '../../testing/test-postgres.ts';
 
 const nobody = '01890000-0000-7000-8000-000000000000';
 const minute = 60_000;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { Favourites, Zone } from '@station/protocol/devices';
 import { createDeviceStore } from '../store/device-store.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
 
 const nobody = '01890000-0000-7000-8000-000000000000';
 

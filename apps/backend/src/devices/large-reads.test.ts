@@ -4,8 +4,8 @@ import type { DeviceReport } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../history/report-store.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
 
 const now = Date.now();
 const reports = (deviceId: string): DeviceReport[] => [

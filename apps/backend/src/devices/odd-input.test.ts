@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NumberHistory } from '@station/protocol/device-history';
 import type { Device } from '@station/protocol/devices';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { addDevice, connectDevice, type DeviceLogin } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { addDevice, connectDevice, type DeviceLogin } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 type Running = Awaited<ReturnType<typeof runBackend>>;
 

@@ -5,11 +5,11 @@ import type { DeviceRemoval } from '@station/protocol/devices';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createRemovedDevices } from '../store/removed-device-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice, type TestDevice } from '../testing/test-device.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice, type TestDevice } from '../../testing/test-device.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { startRemovedDevices } from './removed-devices.ts';
 import { createUnknownDeviceStore } from './unknown-device-store.ts';
 

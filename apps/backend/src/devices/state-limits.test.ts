@@ -6,11 +6,11 @@ import { maxStateBytes, maxStateKeys, readState } from '../core/device-state.ts'
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../history/report-store.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { readMetrics, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { readMetrics, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { startDeviceMessages } from './device-messages.ts';
 
 async function withDevice() {

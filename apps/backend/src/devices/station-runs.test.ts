@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { steppedClock } from '../testing/stepped-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { steppedClock } from '../../testing/stepped-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { startStationRuns } from './station-runs.ts';
 

@@ -8,12 +8,12 @@ import { createDeviceEvents } from '../core/device-events.ts';
 import { newToken } from '../core/secrets.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createStationStore } from '../store/station-store.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { createUnknownDeviceStore, type Sighting } from './unknown-device-store.ts';
 import { startUnknownDevices } from './unknown-devices.ts';
 

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Start } from '../automations/run-rows.ts';
 import { listenForTriggers, type TriggerListenerParts } from '../automations/trigger-listener.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 
 test('with the state of one device unreadable, the backend starts, lists all devices and accepts its next state', async () => {

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { SystemDoctor } from '@station/protocol/doctor';
-import { bearer, owner, runBackend } from '../testing/running-backend.ts';
-import { seeded } from '../testing/seeded.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { bearer, owner, runBackend } from '../../testing/running-backend.ts';
+import { seeded } from '../../testing/seeded.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { redact } from './redact-decide.ts';
 
 const agentToken = 'marked-token-of-the-agent';

@@ -9,10 +9,10 @@ import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { findFreePort } from '@station/kit/free-port';
 import { envToConfig } from '../config.ts';
-import { runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
+import { runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
 import { examineBackend } from './doctor.ts';
 
 /** Examines with this environment; checks by id → codes of their findings. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { firmwareStation, quick } from '../testing/firmware-station.ts';
+import { firmwareStation, quick } from '../../testing/firmware-station.ts';
 
 type Station = Awaited<ReturnType<typeof firmwareStation>>;
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contentOf } from '../testing/firmware-station.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { contentOf } from '../../testing/firmware-station.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 test('a device is sent to the name that the station has now, and not to the machine that took its name', async () => {
   await using agent = await simulateAgent();

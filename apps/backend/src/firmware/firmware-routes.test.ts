@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { Firmware } from '@station/protocol/firmware-rollouts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { contentOf } from '../testing/firmware-station.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { contentOf } from '../../testing/firmware-station.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 
 const agentToken = 'the-token-of-the-agent';
 

@@ -4,8 +4,8 @@ import { systemClock } from '@station/kit/clock';
 import type { OtaCheck, OtaDeviceTypes } from '@station/protocol/firmware';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { contentOf } from '../testing/firmware-station.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
+import { contentOf } from '../../testing/firmware-station.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
 
 const agentToken = 'the-token-of-the-agent';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentOf, firmwareStation, carryOut, quick } from '../testing/firmware-station.ts';
+import { contentOf, firmwareStation, carryOut, quick } from '../../testing/firmware-station.ts';
 
 type Station = Awaited<ReturnType<typeof firmwareStation>>;
 

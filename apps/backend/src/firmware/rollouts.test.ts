@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentOf, firmwareStation as station, carryOut, quick } from '../testing/firmware-station.ts';
+import { contentOf, firmwareStation as station, carryOut, quick } from '../../testing/firmware-station.ts';
 import type { CommandRequest } from '../core/commands.ts';
 
 describe('a new image', () => {

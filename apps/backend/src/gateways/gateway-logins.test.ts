@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import type { StationError } from '@station/kit/station-error';
 import type { GatewayBroker } from '../core/foreign-devices-port.ts';
 import { hashToken } from '../core/secrets.ts';
-import { openedGateways } from './testing/opened-gateways.ts';
-import { announcement, colourLamp } from './zigbee2mqtt/testing/announcements.ts';
+import { openedGateways } from '../../testing/gateways/opened-gateways.ts';
+import { announcement, colourLamp } from '../../testing/gateways/announcements.ts';
 
 const zigbee = { name: 'Zigbee', dialect: 'zigbee2mqtt', baseTopic: 'zigbee2mqtt' } as const;
 

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { startZigbee2Mqtt } from '../testing/simulated-zigbee2mqtt.ts';
-import { bearer, post, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
-import { announcement, colourLamp, wallButton } from './zigbee2mqtt/testing/announcements.ts';
+import { startZigbee2Mqtt } from '../../testing/simulated-zigbee2mqtt.ts';
+import { bearer, post, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
+import { announcement, colourLamp, wallButton } from '../../testing/gateways/announcements.ts';
 
 const lamp = (name = 'lamp', address = '0x00158d0001dc126a') => ({
   entry: { ...announcement({ definition: colourLamp }), ieee_address: address, friendly_name: name },
@@ -241,7 +241,7 @@ test('a device of the station does not speak for a gateway', async () => {
   const house = await houseOf(running);
   await using _bridge = await startZigbee2Mqtt(house.address, loginOf(house), [lamp()]);
   await soon(async () => (await house.find('lamp')) !== undefined);
-  const { addDevice, connectDevice } = await import('../testing/test-device.ts');
+  const { addDevice, connectDevice } = await import('../../testing/test-device.ts');
   await using thief = await connectDevice(house.address, await addDevice(running.backend.db, 'thief'));
   await thief.client.publishAsync('zigbee2mqtt/lamp', '{"brightness":254}', { qos: 1 });
   await thief.publish('state', { state: { on: true } });

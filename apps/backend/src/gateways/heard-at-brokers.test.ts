@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { Aedes } from 'aedes';
 import { connectAsync, type IClientOptions } from 'mqtt';
 import type { GatewayLoginSheet, HeardSystem } from '@station/protocol/gateways';
-import { bearer, post, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { startZigbee2Mqtt } from '../testing/simulated-zigbee2mqtt.ts';
-import { addDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { bearer, post, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { startZigbee2Mqtt } from '../../testing/simulated-zigbee2mqtt.ts';
+import { addDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const zigbee = { name: 'Zigbee', dialect: 'zigbee2mqtt', baseTopic: 'zigbee2mqtt' } as const;
 

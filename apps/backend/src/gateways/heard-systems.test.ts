@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { GatewayMessage } from '../core/foreign-devices-port.ts';
-import { manualClock } from '../testing/manual-clock.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { systemOfWill } from './dialects.ts';
 import { createHeardSystems } from './heard-systems.ts';
 import { overlap } from './trees-decide.ts';

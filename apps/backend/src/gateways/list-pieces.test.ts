@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ForeignDevices, ForeignReading } from '../core/foreign-devices-port.ts';
 import { createGatewayStore } from './gateway-store.ts';
-import { openedGateways } from './testing/opened-gateways.ts';
-import { announcement, colourLamp } from './zigbee2mqtt/testing/announcements.ts';
+import { openedGateways } from '../../testing/gateways/opened-gateways.ts';
+import { announcement, colourLamp } from '../../testing/gateways/announcements.ts';
 
 const addressOf = (at: number): string => `0x00158d00000000${String(at).padStart(2, '0')}`;
 const idOf = (at: number): string => `zigbee2mqtt:${addressOf(at)}`;

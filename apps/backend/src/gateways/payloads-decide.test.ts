@@ -10,7 +10,7 @@ import {
   thermostat,
   twoSwitches,
   wallButton,
-} from './zigbee2mqtt/testing/announcements.ts';
+} from '../../testing/gateways/announcements.ts';
 
 function planOf(definition: object) {
   const device = describe(announcement({ definition }));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { completeTransitions } from './device-transitions.ts';
 import { writeReports } from './report-store.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KyselyPlugin, sql } from 'kysely';
-import { manualClock } from '../testing/manual-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';

@@ -6,8 +6,8 @@ import { createEventIds } from '../core/event-ids.ts';
 import { historyTables } from './device-storage.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from './report-store.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createHistoryStore } from './history-store.ts';
 import { hourMs } from './history-decide.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seeded } from '../testing/seeded.ts';
+import { seeded } from '../../testing/seeded.ts';
 import {
   frameOf,
   gapsIn,

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { createEventIds } from '../core/event-ids.ts';
 import type { DeviceReport } from '../core/device-events.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import {
   countedBytes,

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Session, StationClock } from '@station/protocol/rest';
 import type { AccessRule } from '@station/protocol/route';
-import { bearer, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, refreshCookie, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 import { type Clock, isoTime, systemClock } from '@station/kit/clock';
-import { until } from '../testing/until.ts';
+import { until } from '../../testing/until.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import type { HttpServer } from './server.ts';
 

@@ -6,7 +6,7 @@ import { maxStateBytes } from '../core/device-state.ts';
 import { newDeviceRow } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
 import type { LightMyRequestResponse as Response } from 'fastify';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const agentToken = 'agent-token-of-this-test';
 /** Three bytes in UTF-8, the most for one UTF-16 unit. */

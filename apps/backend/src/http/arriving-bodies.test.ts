@@ -4,8 +4,8 @@ import { request as ask } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { bearer, owner, type RunningBackend, runBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { bearer, owner, type RunningBackend, runBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 const json = { 'content-type': 'application/json' };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runBackend } from '../testing/running-backend.ts';
+import { runBackend } from '../../testing/running-backend.ts';
 
 test('the description is OpenAPI 3.1 and contains every route of the API', async () => {
   await using running = await runBackend();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { runBackend } from '../testing/running-backend.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { runBackend } from '../../testing/running-backend.ts';
 import { enforceAccess } from './access.ts';
 import { createHttpServer } from './server.ts';
 import { registerHealthRoute } from './health.ts';

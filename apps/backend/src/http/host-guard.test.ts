@@ -4,7 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { runBackend } from '../testing/running-backend.ts';
+import { runBackend } from '../../testing/running-backend.ts';
 import { createIsOwnHost } from './host-guard.ts';
 
 test('the station answers under its addresses and names only', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '@station/protocol/routes';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { runBackend } from '../testing/running-backend.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { runBackend } from '../../testing/running-backend.ts';
 import { requireHandlers, serve } from './serve.ts';
 import { createHttpServer, type HttpServer } from './server.ts';
 

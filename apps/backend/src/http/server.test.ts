@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { bearer, owner, runBackend } from '../testing/running-backend.ts';
+import { bearer, owner, runBackend } from '../../testing/running-backend.ts';
 import type { HttpServer } from './server.ts';
 
 test('every fault of a request is reported with its JSON pointer, also unknown keys', async () => {

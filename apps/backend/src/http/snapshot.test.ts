@@ -6,8 +6,8 @@ import type { Session } from '@station/protocol/rest';
 import { snapshotKeys } from '@station/protocol/snapshot';
 import { createDeviceStore } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
 
 /** A station with two devices, a zone, a favourite and a scene, and its agent. */
 async function station() {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { doubtfulWillGraceMs, silenceMs, willGraceMs } from './availability-decide.ts';
 import { createAvailabilityKeeper } from './availability-keeper.ts';
 

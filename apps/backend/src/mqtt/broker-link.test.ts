@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { createSharedWait, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 
 test('a link that became ready while the machine was busy counts as ready, although the time is over', async () => {

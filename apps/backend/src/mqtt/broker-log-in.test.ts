@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connectAsync, type IClientOptions } from 'mqtt';
-import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice, type DeviceLogin } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice, type DeviceLogin } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const addressOf = ({ backend }: RunningBackend): string => backend.mqttAddress ?? '';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { until } from '../../testing/until.ts';
 import { startBrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 

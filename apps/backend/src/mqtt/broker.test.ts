@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
 import { willGraceMs } from './availability-decide.ts';
-import { readMetrics, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { readMetrics, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const addressOf = ({ backend }: RunningBackend): string => backend.mqttAddress ?? '';
 const rowOf = async ({ backend }: RunningBackend, { id }: DeviceLogin) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 test('a command of a person reaches the device with its id, and the confirmation comes back', async () => {
   await using running = await runBackend();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createDeviceDirectory } from './device-directory.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 import type { DeviceRow } from '../store/device-store.ts';

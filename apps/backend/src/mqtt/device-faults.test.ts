@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createDeviceFaults } from './device-faults.ts';
 
 function faultsOf(fault: string | null = null) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
+import { startForgetfulBroker } from '../../testing/forgetful-broker.ts';
 import { createDynsec } from './dynsec.ts';
 
 const login = { username: 'backend', password: 'secret', authority: null, stationId: 's', answerMs: 300 };

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import { hashToken, newToken } from '../core/secrets.ts';
-import { noForeignDevices } from '../testing/no-gateways.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { noForeignDevices } from '../../testing/no-gateways.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 import { startBroker } from './broker.ts';
 import { createDroppedMessages } from './dropped-messages.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { createForeignStations } from './foreign-stations.ts';
 
 test('devices of another station raise a condition with its id, which ends after their silence', (context) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { until } from '../testing/until.ts';
+import { startForgetfulBroker } from '../../testing/forgetful-broker.ts';
+import { until } from '../../testing/until.ts';
 import { openGatewayBroker } from './gateway-broker.ts';
 
 test('listens only at a broker whose logins another system makes', async () => {

@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { newToken } from '../core/secrets.ts';
-import { runProgram } from '../testing/running-program.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { runProgram } from '../../testing/running-program.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const rounds = 4;
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';

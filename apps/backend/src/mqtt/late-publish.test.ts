@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linkTo, startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { until } from '../testing/until.ts';
+import { linkTo, startForgetfulBroker } from '../../testing/forgetful-broker.ts';
+import { until } from '../../testing/until.ts';
 
 for (const version of [4, 5] as const) {
   const name = version === 4 ? 'MQTT 3.1.1' : 'MQTT 5';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { startForgetfulBroker } from '../../testing/forgetful-broker.ts';
+import { runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 const healthOf = async ({ http }: RunningBackend): Promise<[number, boolean]> => {
   const answer = await http.inject('/api/health');

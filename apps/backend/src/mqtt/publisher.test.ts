@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnansweredError } from '../core/commands.ts';
-import { linkTo, startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { until } from '../testing/until.ts';
+import { linkTo, startForgetfulBroker } from '../../testing/forgetful-broker.ts';
+import { until } from '../../testing/until.ts';
 
 test('a message that was sent without an answer differs from one that was never sent', async () => {
   await using broker = await startForgetfulBroker(5);

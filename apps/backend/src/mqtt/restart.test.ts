@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { addDevice, connectDevice, type DeviceLogin } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { addDevice, connectDevice, type DeviceLogin } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 const statusOf = async ({ backend }: RunningBackend, { id }: DeviceLogin): Promise<string> =>
   (await backend.db.selectFrom('devices').select('status').where('id', '=', id).executeTakeFirstOrThrow()).status;

@@ -4,9 +4,9 @@ import { connectAsync } from 'mqtt';
 import { systemClock } from '@station/kit/clock';
 import type { TopicRights } from '../core/foreign-devices-port.ts';
 import { hashToken } from '../core/secrets.ts';
-import { noForeignDevices } from '../testing/no-gateways.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
+import { noForeignDevices } from '../../testing/no-gateways.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { until } from '../../testing/until.ts';
 import { startBroker } from './broker.ts';
 import { createDroppedMessages } from './dropped-messages.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '@station/kit/clock';
-import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
+import { startForgetfulBroker } from '../../testing/forgetful-broker.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { until } from '../../testing/until.ts';
 import { connectBroker } from './broker-client.ts';
 
 const mebibyte = 1024 * 1024;

@@ -6,11 +6,11 @@ import { startPostBox } from '@station/simulators/notifications/receivers';
 import type { Automation } from '@station/protocol/automations';
 import { notificationTopics } from '@station/protocol/notifications';
 import type { Session } from '@station/protocol/rest';
-import { chain, node } from '../testing/automation-world.ts';
-import { bearer, owner } from '../testing/running-backend.ts';
-import { runProgram, type RunningProgram } from '../testing/running-program.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { chain, node } from '../../testing/automation-world.ts';
+import { bearer, owner } from '../../testing/running-backend.ts';
+import { runProgram, type RunningProgram } from '../../testing/running-program.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 
 async function addressOf(program: RunningProgram): Promise<string> {
   const started = () => program.lines.find(({ event }) => event === 'backend_started');

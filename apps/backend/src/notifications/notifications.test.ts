@@ -13,9 +13,9 @@ import {
   type TestResult,
 } from '@station/protocol/notifications';
 import type { AddedMember, Session } from '@station/protocol/rest';
-import { chain, node } from '../testing/automation-world.ts';
-import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { chain, node } from '../../testing/automation-world.ts';
+import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 const topics = [...notificationTopics];
 const rules = { offlineMinutes: 5, batteryPercent: 20, updates: true, conditions: true };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import type { Alert } from './alert.ts';
 import { mostWaiting } from './delivery-decide.ts';
 import { createNotificationQueue, type Receiver } from './queue-store.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
 import type { Session } from '@station/protocol/rest';
-import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, owner, post, runBackend } from '../testing/running-backend.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { bearer, owner, post, runBackend } from '../../testing/running-backend.ts';
 
 test('the printed code creates the owner at the first run, once', async () => {
   await using running = await runBackend();

@@ -4,9 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Session, SessionList } from '@station/protocol/rest';
-import { bearer, owner as house, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { until } from '../testing/until.ts';
+import {
+  bearer,
+  owner as house,
+  refreshCookie,
+  runBackend,
+  type RunningBackend,
+} from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { until } from '../../testing/until.ts';
 
 // What ends somebody's access ends it at once wherever they are connected: REST, WebSocket and the stream of events.
 

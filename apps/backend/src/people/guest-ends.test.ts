@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { createAccessTokens } from '../core/access-tokens.ts';
 import { alwaysTrusted } from '../core/trusted-time.ts';
 import { setLimits } from '../store/member-limits.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { steppedClock } from '../testing/stepped-clock.ts';
-import { createMember } from '../testing/test-member.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { steppedClock } from '../../testing/stepped-clock.ts';
+import { createMember } from '../../testing/test-member.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { startGuestEnds } from './guest-ends.ts';
 import { createSessions, findSessionHolder, refreshKeyOf } from './sessions.ts';
 

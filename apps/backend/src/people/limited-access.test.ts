@@ -6,8 +6,8 @@ import { isoTime, systemClock } from '@station/kit/clock';
 import type { Device, DeviceEvent } from '@station/protocol/devices';
 import type { Member, Session } from '@station/protocol/rest';
 import { createDeviceStore } from '../store/device-store.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 // A household with a kitchen and a bedroom. Somebody may use the kitchen only: nothing of the rest reaches them, on any way.
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashToken, newToken } from '../core/secrets.ts';
-import { createMember } from '../testing/test-member.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { createMember } from '../../testing/test-member.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { type Attempt, createLoginLimiter, type LoginLimiter, setupAccount } from './login-limiter.ts';
 import { createLoginMemory, type LoginMemory } from './login-memory.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../testing/manual-clock.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { challengeKeyOf, createPasskeyChallenges, type Purpose } from './passkey-challenges.ts';
 
 const key = challengeKeyOf(Buffer.alloc(32, 7));

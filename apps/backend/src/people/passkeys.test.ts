@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { Passkey, PasskeyCreation, PasskeyList, PasskeyRequest } from '@station/protocol/passkeys';
 import type { MadePassword, Session } from '@station/protocol/rest';
 
-import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { createSoftwareAuthenticator, type SoftwareAuthenticator } from '../testing/software-authenticator.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { createSoftwareAuthenticator, type SoftwareAuthenticator } from '../../testing/software-authenticator.ts';
 
 const host = 'station.local';
 const origin = `https://${host}`;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bearer, owner, refreshCookie, runBackend } from '../testing/running-backend.ts';
-import { testPasskey } from '../testing/test-passkey.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
+import { bearer, owner, refreshCookie, runBackend } from '../../testing/running-backend.ts';
+import { testPasskey } from '../../testing/test-passkey.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
 import { resetOwner } from './reset-owner.ts';
 
 testOnSqlite(

@@ -3,8 +3,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Session, SessionList } from '@station/protocol/rest';
-import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, owner, post, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { bearer, owner, post, refreshCookie, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const seconds = 1_000;
 const minutes = 60 * seconds;

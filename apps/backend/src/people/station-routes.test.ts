@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AddedMember, MadePassword, Member, Session, Station } from '@station/protocol/rest';
-import { bearer, owner, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, owner, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const password = 'a long enough password';
 

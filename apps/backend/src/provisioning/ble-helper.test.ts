@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { Discovered } from '@station/protocol/ble-frames';
 import { startHelperProcess } from './adapters/ble-helper-process.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { advertisement, remoteHelper, type RemoteHelper } from '../testing/remote-helper.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { advertisement, remoteHelper, type RemoteHelper } from '../../testing/remote-helper.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 import { type BleHelper, startBleHelper, type WriteOutcome } from './ble-helper.ts';
 
 type Supervised = AsyncDisposable & { helper: BleHelper; found: Discovered[]; log: ReturnType<typeof recordedLog> };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Discovered, improvServiceDataUuid, improvServiceUuid } from '@station/protocol/ble-frames';
-import { advertisement } from '../testing/remote-helper.ts';
+import { advertisement } from '../../testing/remote-helper.ts';
 import { byWorth, isLost, isBroadcastNow, type Kept, type Known, toCandidate } from './candidate-decide.ts';
 
 const serviceUuid = advertisement().service_uuids[0]!;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Discovered } from '@station/protocol/ble-frames';
-import { playedHelper } from '../testing/played-helper.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { settled, steppedClock } from '../testing/stepped-clock.ts';
+import { playedHelper } from '../../testing/played-helper.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { settled, steppedClock } from '../../testing/stepped-clock.ts';
 import { startBleHelper } from './ble-helper.ts';
 import { readHelperFrame } from './helper-frame.ts';
 

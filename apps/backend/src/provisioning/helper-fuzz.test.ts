@@ -5,10 +5,10 @@ import type { HelperEvent } from '@station/protocol/ble-frames';
 import { startHelperProcess } from './adapters/ble-helper-process.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { alwaysLeader } from '../core/leadership.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { advertisement, remoteHelper } from '../testing/remote-helper.ts';
-import { seeded } from '../testing/seeded.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { advertisement, remoteHelper } from '../../testing/remote-helper.ts';
+import { seeded } from '../../testing/seeded.ts';
+import { until } from '../../testing/until.ts';
 import { maxCandidates } from './candidate-decide.ts';
 import { startRadio } from './radio.ts';
 

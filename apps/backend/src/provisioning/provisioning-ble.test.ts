@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { provisioningStation, handshake, wifi } from '../testing/provisioning-station.ts';
-import { simulateRadio } from '../testing/simulated-radio.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { provisioningStation, handshake, wifi } from '../../testing/provisioning-station.ts';
+import { simulateRadio } from '../../testing/simulated-radio.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 
 /** A clock that can be put forward. */
 function movableClock() {

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { DeviceLoginSheet, ManualProvisionings } from '@station/protocol/provisioning';
 import { WebSocket } from 'ws';
-import { provisioningStation, handshake, wifi } from '../testing/provisioning-station.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { simulateRadio } from '../testing/simulated-radio.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { provisioningStation, handshake, wifi } from '../../testing/provisioning-station.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { simulateRadio } from '../../testing/simulated-radio.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 type Station = Awaited<ReturnType<typeof provisioningStation>>;
 

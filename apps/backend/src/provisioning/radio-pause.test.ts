@@ -5,10 +5,10 @@ import { WebSocket } from 'ws';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import type { RadioReport } from '@station/protocol/provisioning';
 import { createAgentClient } from '../core/adapters/agent-client.ts';
-import { remoteHelper, untilScanning } from '../testing/remote-helper.ts';
-import { runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { until } from '../testing/until.ts';
+import { remoteHelper, untilScanning } from '../../testing/remote-helper.ts';
+import { runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { until } from '../../testing/until.ts';
 import { askForPause } from './radio-pause.ts';
 
 const since = '2026-03-01T12:00:00.000Z';

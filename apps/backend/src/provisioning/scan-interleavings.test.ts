@@ -7,11 +7,11 @@ import { createLeadership } from '../core/leadership.ts';
 import { wholeStation } from '../core/sight.ts';
 import { watchersOf } from '../core/watchers.ts';
 import { createSocketHub, type HubClient } from '../socket/hub.ts';
-import { playedHelper } from '../testing/played-helper.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { advertisement } from '../testing/remote-helper.ts';
-import { seeded } from '../testing/seeded.ts';
-import { settled, steppedClock } from '../testing/stepped-clock.ts';
+import { playedHelper } from '../../testing/played-helper.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { advertisement } from '../../testing/remote-helper.ts';
+import { seeded } from '../../testing/seeded.ts';
+import { settled, steppedClock } from '../../testing/stepped-clock.ts';
 import { startRadio } from './radio.ts';
 import type { PausedBy } from './scan-decide.ts';
 

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
-import { advertisement, type RemoteHelper, remoteHelper, untilScanning } from '../testing/remote-helper.ts';
-import { readMetrics, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { advertisement, type RemoteHelper, remoteHelper, untilScanning } from '../../testing/remote-helper.ts';
+import { readMetrics, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 type Browser = {
   /** What this client would show. */

@@ -7,7 +7,7 @@ import { nodeDisk } from '@station/kit/durable-files';
 import { AgentSettings } from '@station/protocol/rest';
 import { openSecretBox } from '../store/secret-box.ts';
 import { createSettingsStore } from './settings-store.ts';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const agentToken = 'token-of-the-agent';
 const wifi = { ssid: 'Хата', password: 'very secret network key', security: 'wpa2' };

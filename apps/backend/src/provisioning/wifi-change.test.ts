@@ -6,11 +6,11 @@ import { systemClock } from '@station/kit/clock';
 import type { DevicesWifi } from '@station/protocol/devices-wifi';
 import { type DeviceWifi, maxAnswerBytes } from '@station/protocol/rest';
 import { newDeviceRow } from '../store/device-store.ts';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../../testing/test-device.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
+import { until } from '../../testing/until.ts';
 
 const agentToken = 'token-of-the-agent';
 const env = { AGENT_TOKEN: agentToken };

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const agentToken = 'token-of-the-agent';
 

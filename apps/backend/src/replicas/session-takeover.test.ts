@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
-import { manualClock } from '../testing/manual-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createTakeover } from './session-takeover.ts';
 
 function takeoverFor() {

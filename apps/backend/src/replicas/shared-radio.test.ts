@@ -7,10 +7,10 @@ import { wholeStation } from '../core/sight.ts';
 import { watchersOf } from '../core/watchers.ts';
 import { type Radio, startRadio } from '../provisioning/radio.ts';
 import { createSocketHub, type HubClient, type SocketHub } from '../socket/hub.ts';
-import { playedHelper, type PlayedHelper } from '../testing/played-helper.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { advertisement } from '../testing/remote-helper.ts';
-import { settled, steppedClock, type SteppedClock } from '../testing/stepped-clock.ts';
+import { playedHelper, type PlayedHelper } from '../../testing/played-helper.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { advertisement } from '../../testing/remote-helper.ts';
+import { settled, steppedClock, type SteppedClock } from '../../testing/stepped-clock.ts';
 import type { ReplicaMessage } from './fan-out.ts';
 import { createSharedWatchers, type SharedWatchers } from './shared-watchers.ts';
 

@@ -6,8 +6,8 @@ import { maxScenes, type Scene, type SceneRun } from '@station/protocol/scenes';
 import { createEventIds } from '../core/event-ids.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../history/report-store.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { postgresUrl } from '../testing/test-postgres.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { postgresUrl } from '../../testing/test-postgres.ts';
 
 const nobody = '01890000-0000-7000-8000-000000000000';
 const dim = (deviceId: string, brightness: number) => ({ deviceId, action: 'set_brightness', params: { brightness } });

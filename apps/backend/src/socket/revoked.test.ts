@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import { systemClock } from '@station/kit/clock';
 import { createAccessTokens } from '../core/access-tokens.ts';
 import { createHttpServer } from '../http/server.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { wholeStation } from '../core/sight.ts';
 import { createSocketHub } from './hub.ts';
 import { registerSocketRoute } from './connection.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { runBackend } from '../testing/running-backend.ts';
-import { until } from '../testing/until.ts';
+import { runBackend } from '../../testing/running-backend.ts';
+import { until } from '../../testing/until.ts';
 
 type StateMessage = { type: string; deviceId: string; state: { round: number } };
 

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { maxClientFrameBytes } from '@station/protocol/socket';
-import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, owner, post, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { until } from '../testing/until.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { bearer, owner, post, refreshCookie, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { until } from '../../testing/until.ts';
 
 type Message = { type: string } & Record<string, unknown>;
 type Client = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { rowLimits, trimRows } from './row-limits.ts';
 

@@ -6,10 +6,10 @@ import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { countedBytes } from '../history/history-rows.ts';
 import { writeReports } from '../history/report-store.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
+import { openTestStore } from '../../testing/test-store.ts';
+import { until } from '../../testing/until.ts';
 import { roomOf } from './storage-decide.ts';
 import { startStorageKeeper } from './storage-keeper.ts';
 

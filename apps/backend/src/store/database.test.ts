@@ -9,8 +9,8 @@ import { nodeDisk } from '@station/kit/durable-files';
 import { openStore, type Store } from './database.ts';
 import type { StationMigration } from './migrate.ts';
 import { migrations } from './migrations/all.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
 
 const newer: StationMigration = {
   name: '9000-newer',

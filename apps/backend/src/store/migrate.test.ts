@@ -5,8 +5,8 @@ import { type Dialect, Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { openSqliteFile } from '../core/adapters/sqlite.ts';
 import { createSqliteDialect } from '../core/adapters/sqlite-dialect.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { postgresDatabase, postgresUrl } from '../../testing/test-postgres.ts';
 import { migrate, readSchemaState, SchemaTooNewError, type StationMigration } from './migrate.ts';
 
 type Notes = { notes: { id: number; text: string } };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createDeviceStore } from './device-store.ts';
 import { hashToken } from '../core/secrets.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createRemovedDevices, createRemovedLogins } from './removed-device-store.ts';
 
 test('removing a device remembers it with its login; ending the login notes it for the broker, once', async () => {

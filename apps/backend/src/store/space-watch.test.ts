@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createBackendConditions } from '../core/conditions.ts';
 import type { DiskSpace } from '../core/space.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { until } from '../../testing/until.ts';
 import { startSpaceWatch } from './space-watch.ts';
 
 const mebibyte = 1024 * 1024;

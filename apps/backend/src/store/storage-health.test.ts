@@ -5,10 +5,10 @@ import type { Device } from '@station/protocol/devices';
 import type { BackendConditions } from '@station/protocol/backend-conditions';
 import type { BackendHealth } from '@station/protocol/rest';
 import type { Static } from 'typebox';
-import { bearer, owner, runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { testOnSqlite } from '../testing/test-postgres.ts';
-import { until } from '../testing/until.ts';
+import { bearer, owner, runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { testOnSqlite } from '../../testing/test-postgres.ts';
+import { until } from '../../testing/until.ts';
 
 type Running = Awaited<ReturnType<typeof runBackend>>;
 

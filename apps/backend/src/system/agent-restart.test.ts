@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bearer, runBackend } from '../testing/running-backend.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
 
 test('only the agent may request a restart, and gets its answer first', async () => {
   let restarts = 0;

@@ -6,9 +6,9 @@ import { sumUpHours } from '../history/downsampling.ts';
 import { createHistoryStore } from '../history/history-store.ts';
 import { writeReports } from '../history/report-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
-import { jumpingClock } from '../testing/jumping-clock.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { jumpingClock } from '../../testing/jumping-clock.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createClockStore } from './clock-store.ts';
 import { openStationTime, type StationTime } from './station-time.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isoTime } from '@station/kit/clock';
-import { jumpingStation } from '../testing/jumping-station.ts';
+import { jumpingStation } from '../../testing/jumping-station.ts';
 
 const truth = Date.UTC(2026, 10, 23, 12);
 const url = '/api/system/clock';

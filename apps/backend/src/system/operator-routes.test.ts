@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 
 const password = 'the password of the house';
 const network = { ssid: '686f6d65', security: 'wpa2', password, isHidden: false };

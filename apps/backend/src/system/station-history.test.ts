@@ -4,12 +4,12 @@ import type { Automation } from '@station/protocol/automations';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { AddedMember, Member, Session } from '@station/protocol/rest';
 import type { Scene } from '@station/protocol/scenes';
-import { chain, node } from '../testing/automation-world.ts';
-import { bearer, runBackend, type BackendOptions } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { chain, node } from '../../testing/automation-world.ts';
+import { bearer, runBackend, type BackendOptions } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 async function withOwner(options: BackendOptions = {}, session?: Session) {
   const running = await runBackend(options);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Clock } from '@station/kit/clock';
-import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, runBackend } from '../testing/running-backend.ts';
-import { simulateAgent } from '../testing/simulated-agent.ts';
-import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { until } from '../testing/until.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
+import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { simulateAgent } from '../../testing/simulated-agent.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { until } from '../../testing/until.ts';
 
 const agentToken = 'the-token-of-the-agent';
 

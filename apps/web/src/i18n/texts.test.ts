@@ -9,7 +9,7 @@ import { first as en } from './en/first.ts';
 import { later as laterEn } from './en/later.ts';
 import { localeFor } from './i18n.ts';
 import { preferredLanguage } from './languages.ts';
-import { textsOf } from './testing/texts-of.ts';
+import { textsOf } from '../../testing/texts-of.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
 

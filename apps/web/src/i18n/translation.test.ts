@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import { languages } from '@station/protocol/languages';
-import { textsOf } from './testing/texts-of.ts';
+import { textsOf } from '../../testing/texts-of.ts';
 import { createTranslation, type Texts } from './translation.ts';
 
 const plural = /_(zero|one|two|few|many|other)$/;

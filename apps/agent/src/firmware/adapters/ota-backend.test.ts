@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { startBackend } from '../../core/testing/running-backend.ts';
+import { startBackend } from '../../../testing/running-backend.ts';
 import { createOtaBackend } from './ota-backend.ts';
 
 const token = 'agent-token-of-the-test';

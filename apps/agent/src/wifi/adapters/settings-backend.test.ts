@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AgentSettings } from '@station/protocol/rest';
 import { Value } from 'typebox/value';
-import { startBackend } from '../../core/testing/running-backend.ts';
+import { startBackend } from '../../../testing/running-backend.ts';
 import { createSettingsBackend } from './settings-backend.ts';
 
 const wifi = { ssid: 'Мережа', password: 'a long secret', security: 'wpa2' } as const;

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { buffer } from 'node:stream/consumers';
-import { startWebdavServer } from '../testing/webdav-server.ts';
+import { startWebdavServer } from '../../../testing/backup/webdav-server.ts';
 import { DestinationFault, type StorageTarget } from '../../core/backup-destination.ts';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
 import { storageHere } from './storage-here.ts';
 
 const name = 'station-x-20260101T000000Z.age';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { BackupProgress } from '@station/protocol/backups';
 import type { BackupJob, BackupOutcome } from '../../backup/backup-job.ts';
-import { runBackend } from '../../testing/running-backend.ts';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { testOnSqlite } from '../../testing/test-postgres.ts';
+import { runBackend } from '../../../testing/running-backend.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
+import { testOnSqlite } from '../../../testing/test-postgres.ts';
 import { findBackendProgram, JobTooSlowError, runInProcess } from './job-process.ts';
 
 const program = findBackendProgram();

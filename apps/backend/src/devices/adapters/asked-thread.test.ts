@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { until } from '../../testing/until.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
+import { until } from '../../../testing/until.ts';
 import { type AskedThread, createAskedThread } from './asked-thread.ts';
 
 const source = `

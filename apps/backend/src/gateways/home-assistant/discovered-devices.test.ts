@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { bearer, post, runBackend } from '../../testing/running-backend.ts';
-import { startEspHome } from '../../testing/simulated-esphome.ts';
-import { until } from '../../testing/until.ts';
-import { kitchen } from './testing/discovery-announcements.ts';
+import { bearer, post, runBackend } from '../../../testing/running-backend.ts';
+import { startEspHome } from '../../../testing/simulated-esphome.ts';
+import { until } from '../../../testing/until.ts';
+import { kitchen } from '../../../testing/gateways/discovery-announcements.ts';
 
 test('an ESPHome is one device: added with its values, switched, pressed, renamed, and leaves', async () => {
   await using running = await runBackend();

@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { takenWell } from '../testing/announced.ts';
+import { takenWell } from '../../../testing/gateways/announced.ts';
 import { homeAssistant } from './discovery-decide.ts';
 import { templatePath } from './discovery-message-decide.ts';
-import { espHomeMessages, thermostat, wholeDevice, zigbeeMessages } from './testing/discovery-announcements.ts';
+import {
+  espHomeMessages,
+  thermostat,
+  wholeDevice,
+  zigbeeMessages,
+} from '../../../testing/gateways/discovery-announcements.ts';
 
 const place = { base: 'esphome', discovery: 'homeassistant' };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { refusedIn, takenWell } from '../testing/announced.ts';
+import { refusedIn, takenWell } from '../../../testing/gateways/announced.ts';
 import { shellyGen1 } from './gen1-decide.ts';
 import {
   climateMessages,
@@ -16,7 +16,7 @@ import {
   relayMessages,
   rollerMessages,
   valveMessages,
-} from './testing/gen1-messages.ts';
+} from '../../../testing/gateways/gen1-messages.ts';
 
 const base = 'shellies';
 const id = 'shelly1pm-A1B2C3';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { hearingOf, refusedIn, takenWell } from '../testing/announced.ts';
+import { hearingOf, refusedIn, takenWell } from '../../../testing/gateways/announced.ts';
 import { shelly } from './shelly-decide.ts';
 import { describeShelly } from './shelly-device-decide.ts';
-import { shellyConfig, shellyInfo, shellyStatus, sleepingStatus } from './testing/shelly-answers.ts';
+import { shellyConfig, shellyInfo, shellyStatus, sleepingStatus } from '../../../testing/gateways/shelly-answers.ts';
 
 const base = 'shelly';
 const prefix = 'shelly/boiler';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { hearingOf, refusedIn, takenWell } from '../testing/announced.ts';
+import { hearingOf, refusedIn, takenWell } from '../../../testing/gateways/announced.ts';
 import { tasmota } from './tasmota-decide.ts';
 import { describeTasmota } from './tasmota-device-decide.ts';
-import { tasmotaConfig, tasmotaSensors, tasmotaState } from './testing/tasmota-announcements.ts';
+import { tasmotaConfig, tasmotaSensors, tasmotaState } from '../../../testing/gateways/tasmota-announcements.ts';
 
 const base = 'tasmota';
 const mac = 'A4CF1249A3BC';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Device } from '@station/protocol/devices';
 import type { Gateway, GatewayLoginSheet } from '@station/protocol/gateways';
-import { bearer, post, runBackend } from '../../testing/running-backend.ts';
-import { startTasmota } from '../../testing/simulated-tasmota.ts';
-import { until } from '../../testing/until.ts';
-import { tasmotaConfig, tasmotaSensors } from './testing/tasmota-announcements.ts';
+import { bearer, post, runBackend } from '../../../testing/running-backend.ts';
+import { startTasmota } from '../../../testing/simulated-tasmota.ts';
+import { until } from '../../../testing/until.ts';
+import { tasmotaConfig, tasmotaSensors } from '../../../testing/gateways/tasmota-announcements.ts';
 
 async function house() {
   await using starting = new AsyncDisposableStack();

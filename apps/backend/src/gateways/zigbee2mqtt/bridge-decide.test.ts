@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zigbee2mqtt } from './bridge-decide.ts';
 import { describe } from './describe-decide.ts';
-import { announcement, colourLamp } from './testing/announcements.ts';
+import { announcement, colourLamp } from '../../../testing/gateways/announcements.ts';
 
 const base = 'zigbee2mqtt';
 const lamp = describe(announcement({ definition: colourLamp }), base);

@@ -11,7 +11,7 @@ import {
   thermostat,
   twoSwitches,
   wallButton,
-} from './testing/announcements.ts';
+} from '../../../testing/gateways/announcements.ts';
 
 function described(entry: unknown): AnnouncedDevice {
   const device = describe(entry);

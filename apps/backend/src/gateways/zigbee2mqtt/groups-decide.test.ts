@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnnouncedDevice, AnnouncedList } from '../dialect.ts';
 import { commandPayload, readState } from '../payloads-decide.ts';
-import { takenWell } from '../testing/announced.ts';
+import { takenWell } from '../../../testing/gateways/announced.ts';
 import { zigbee2mqtt } from './bridge-decide.ts';
-import { announcement, colourLamp, cover, twoSwitches, wallButton } from './testing/announcements.ts';
+import { announcement, colourLamp, cover, twoSwitches, wallButton } from '../../../testing/gateways/announcements.ts';
 
 const base = 'zigbee2mqtt';
 const addressOf = (at: number): string => `0x00158d000000000${at}`;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnnouncedDevice } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
-import { takenWell } from '../testing/announced.ts';
+import { takenWell } from '../../../testing/gateways/announced.ts';
 import { describe } from './describe-decide.ts';
 import { listGroups } from './groups-decide.ts';
-import { announcement, colourLamp, wallButton } from './testing/announcements.ts';
+import { announcement, colourLamp, wallButton } from '../../../testing/gateways/announcements.ts';
 
 const scenes = [
   { id: 1, name: 'Evening' },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runBackend } from '../../testing/running-backend.ts';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { runBackend } from '../../../testing/running-backend.ts';
+import { temporaryFolder } from '../../../testing/temporary-folder.ts';
 
 async function builtApp() {
   const folder = await temporaryFolder();

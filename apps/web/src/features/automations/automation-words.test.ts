@@ -7,7 +7,7 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import type { Language } from '@station/protocol/languages';
 import { deviceTypesOf } from '../../api/devices.ts';
-import { textsOf } from '../../i18n/testing/texts-of.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { briefWords, sentenceWords, wayWords } from './automation-words.ts';
 import { seenWords, startedWords } from './run-words.ts';
 import type { Surroundings } from './automations.ts';
