@@ -21,7 +21,12 @@ const smallPieces = { most: 1_000, bytes: 64 } as const;
 /** Of one connection at once. No browser sends a request before the answer to the one before. */
 const mostAnswering = 8;
 
-export type Caller = { client: string; isStranger: boolean };
+export type Caller = {
+  client: string;
+  isStranger: boolean;
+  /** What arrives later is refused, and does not end this body. */
+  keepsPlace?: boolean;
+};
 
 export type BoundedRequests = {
   /**
@@ -66,12 +71,12 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
     return true;
   };
   return {
-    admit: (request, response, { client, isStranger }, limit) => {
+    admit: (request, response, { client, isStranger, keepsPlace = false }, limit) => {
       const bodyBytes = bytesOfBody(request, limit);
       if (bodyBytes === 0) return;
       if (bodyBytes > limit)
         throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
-      const mayEnd = (): boolean => !request.complete;
+      const mayEnd = (): boolean => !keepsPlace && !request.complete;
       const end = (): void => {
         if (isStranger) tarpit.hold(request.socket);
         else request.destroy();

@@ -71,8 +71,11 @@ async function answerTo(
   });
 }
 
-/** The guard has admitted them, and all of them are on this machine. */
-const anyone = { client: 'anyone', isStranger: false } as const;
+/**
+ * The guard has admitted them, and all of them are on this machine. A second restore is refused by its headers: one that ended the
+ * first would let a hijacked backend keep the agent busy with reading.
+ */
+const anyone = { client: 'anyone', isStranger: false, keepsPlace: true } as const;
 
 function targetOf(request: IncomingMessage): { path: string; query: string } {
   const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
