@@ -1,8 +1,8 @@
 import { ownValue } from '@station/protocol/own-value';
 
-type Name = { en: string; de: string; pl: string; uk: string };
+export type Name = { en: string; de: string; pl: string; uk: string };
 
-const name = (en: string, de: string, pl: string, uk: string): Name => ({ en, de, pl, uk });
+export const name = (en: string, de: string, pl: string, uk: string): Name => ({ en, de, pl, uk });
 
 /** Names of the values that most devices have; any other one has the label that its gateway announces. */
 const names: Readonly<Record<string, Name>> = {

@@ -3,6 +3,7 @@ import { commonActions } from '@station/protocol/common-commands';
 import type { DevicePlan, FixedValue } from './dialect.ts';
 import { type Feature, isKey, maxValues } from './features-decide.ts';
 import { nameOfProperty } from './property-names.ts';
+import { valueNamesOf } from './value-names.ts';
 
 /** From the values of a device, in any dialect, to its words about itself and its plan. */
 
@@ -100,7 +101,8 @@ function capabilityOf(feature: Feature): Capability {
   const { key, kind } = property;
   const own = label === null ? undefined : { en: label };
   const names = isNamed ? own : (nameOfProperty(group, name, end) ?? own);
-  const named = { key, ...(names && { names }) };
+  const valueNames = valueNamesOf(feature);
+  const named = { key, ...(names && { names }), ...(valueNames && { valueNames }) };
   if (kind === 'enum') return { ...named, kind, values: property.values.map(String) };
   if (kind !== 'number') return { ...named, kind: kind === 'boolean' ? 'boolean' : 'text' };
   if (property.full !== undefined) return { ...named, kind, unit: '%', min: 0, max: 100 };
@@ -268,7 +270,7 @@ function parameterOf({ property, min, max }: Feature): Parameter {
 function shortened(words: Words): Words {
   const plain = { ...words, capabilities: words.capabilities.slice(0, maxCapabilities) };
   if (sizeOf(plain) > maxTypeBytes) {
-    plain.capabilities = plain.capabilities.map(({ names: _names, ...rest }) => rest);
+    plain.capabilities = plain.capabilities.map(({ names: _names, valueNames: _valueNames, ...rest }) => rest);
   }
   while (sizeOf(plain) > maxTypeBytes && plain.capabilities.length > 1) {
     plain.capabilities.pop();

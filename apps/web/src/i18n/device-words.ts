@@ -58,13 +58,16 @@ export function valueWords(t: TFunction, locale: string, reading: CapabilityValu
   return unit === null ? value : `${value}\u00a0${unit}`;
 }
 
-/** With its name where the value alone is unclear: "Humidity 45 %", "Hot: No", but "No motion". */
-export function readingWords(t: TFunction, locale: string, reading: CapabilityValue): string {
+/**
+ * With its name where the value alone is unclear: "Humidity 45 %", "Hot: No", "Child lock: On", but "No motion".
+ * @param isSettable a switch: that it is on says nothing without its name.
+ */
+export function readingWords(t: TFunction, locale: string, reading: CapabilityValue, isSettable: boolean): string {
   const words = valueWords(t, locale, reading);
   const { capability } = reading;
   const name = capabilityName(t, locale, capability);
   if (typeof reading.value === 'number') return `${name} ${words}`;
-  const saysItAll = capability.kind === 'boolean' && capability.valueNames !== undefined;
+  const saysItAll = capability.kind === 'boolean' && capability.valueNames !== undefined && !isSettable;
   return saysItAll ? words : `${name}: ${words}`;
 }
 

@@ -38,7 +38,8 @@ const sensor: Draw = (announced) => {
 const binarySensor: Draw = (announced) => {
   const { config } = announced;
   const words = { on: wordIn(config, 'payload_on', 'ON'), off: wordIn(config, 'payload_off', 'OFF') };
-  return drawn([ownFeature(announced, { kind: 'boolean', ...words }, {}, reading)]);
+  const says = textIn(config, 'device_class');
+  return drawn([ownFeature(announced, { kind: 'boolean', ...words }, { ...(says !== null && { says }) }, reading)]);
 };
 
 const fan: Draw = (announced, end) => {

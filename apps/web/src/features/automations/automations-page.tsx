@@ -147,8 +147,8 @@ function LastRun({ automation: { lastRun, nextRunAt } }: { automation: Automatio
     <Sentence text={(time) => t('automations.next', { time })} slot={<NextTime at={nextRunAt} />} />
   );
   return (
-    <p className="mt-2 flex flex-wrap items-center gap-x-2 text-small text-ink-soft">
-      {lastRun !== null && <ToneIcon tone={toneOfRun[lastRun.status]} className="size-4" />}
+    <p className="mt-2 flex gap-x-2 text-small text-ink-soft">
+      {lastRun !== null && <ToneIcon tone={toneOfRun[lastRun.status]} className="size-4 translate-y-0.5" />}
       <span>
         {lastRun === null ? (
           <span className="inline-block first-letter:uppercase">{t('automations.never')}</span>

@@ -38,7 +38,7 @@ export function DeviceNote({ device, shown }: { device: Device; shown: Controlle
         {refusal && (
           <span className="flex gap-1.5 text-small text-fault">
             <ToneIcon tone="fault" className="size-4 translate-y-0.5" />
-            {refusalWords(t, locale, refusal)}
+            <span className="refusal min-w-0">{refusalWords(t, locale, refusal)}</span>
           </span>
         )}
       </span>

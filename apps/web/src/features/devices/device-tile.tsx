@@ -91,7 +91,7 @@ export function DeviceTile({
         </p>
         <div id={`${id}-more`} className="flex gap-2 overflow-hidden text-small text-ink-soft">
           {!isOffline && !isRefused && <State shown={shown} />}
-          <div className={isRefused ? 'line-clamp-2' : 'h-5 truncate'}>
+          <div className={isRefused ? 'min-w-0 [&_.refusal]:line-clamp-2' : 'h-5 truncate'}>
             <DeviceNote device={device} shown={shown} />
           </div>
         </div>
@@ -101,18 +101,19 @@ export function DeviceTile({
 }
 
 /** The main value, and the next one: "On · Brightness 40 %". */
-function State({ shown: { main, slider, readings } }: { shown: ControlledDevice }) {
+function State({ shown: { main, slider, readings, settings } }: { shown: ControlledDevice }) {
   const { t } = useTranslation();
   const locale = useLocale();
   const second =
     slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
+  const isSettable = settings.some(({ capability }) => capability.key === second?.capability.key);
   return (
     <p className="shrink-0">
       <span>{main ? valueWords(t, locale, main) : '–'}</span>
       {second && second.value !== undefined && (
         <>
           {dot}
-          <span>{readingWords(t, locale, second)}</span>
+          <span>{readingWords(t, locale, second, isSettable)}</span>
         </>
       )}
     </p>

@@ -6,7 +6,7 @@ import { type DeviceType, readDeviceType } from '@station/protocol/device-types'
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { withMessages } from '../../api/devices.ts';
-import { formatNumber, valueParts } from '../../i18n/device-words.ts';
+import { formatNumber, readingWords, valueParts } from '../../i18n/device-words.ts';
 import { viewOf } from './device-view.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
@@ -177,6 +177,15 @@ test('a description and a state with names that every object has show nothing th
   assert.ok(capability);
   for (const value of keys) assert.deepEqual(valueParts(t, 'en', { capability, value }), { value, unit: null });
   assert.deepEqual(valueParts(t, 'en', { capability, value: { a: { b: 1 } } }), { value: '–', unit: null });
+});
+
+test('a value with words of its own needs no name, unless it is a switch', () => {
+  const t = ((key: string) => (key === 'device.value.yes' ? 'Yes' : key)) as unknown as TFunction;
+  const capability = { key: 'child_lock', kind: 'boolean', names: { en: 'Child lock' } } as const;
+  const named = { ...capability, valueNames: { true: { en: 'On' }, false: { en: 'Off' } } };
+  assert.equal(readingWords(t, 'en', { capability, value: true }, false), 'Child lock: Yes');
+  assert.equal(readingWords(t, 'en', { capability: named, value: true }, true), 'Child lock: On');
+  assert.equal(readingWords(t, 'en', { capability: named, value: true }, false), 'On');
 });
 
 test('a huge number is shown by its magnitude', () => {
