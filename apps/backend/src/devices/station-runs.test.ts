@@ -34,23 +34,24 @@ async function withStore() {
   };
 }
 
-test('a run is recorded every minute and at its end; a quick restart continues it', async () => {
+test('a run is recorded every ten minutes and at its end; a quick restart continues it', async () => {
   await using all = await withStore();
   {
     await using _run = await all.start();
+    await all.stepped.advance(9 * minute);
     await all.stepped.advance(minute);
-    await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === minute);
+    await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === 10 * minute);
     await all.stepped.advance(30_000);
   }
-  assert.deepEqual(await all.runs(), [[0, 90_000]]);
+  assert.deepEqual(await all.runs(), [[0, 630_000]]);
   await all.stepped.advance(4_000);
   await (await all.start())[Symbol.asyncDispose]();
-  assert.deepEqual(await all.runs(), [[0, 94_000]]);
+  assert.deepEqual(await all.runs(), [[0, 634_000]]);
   await all.stepped.advance(10 * minute);
   await (await all.start())[Symbol.asyncDispose]();
   assert.deepEqual(await all.runs(), [
-    [0, 94_000],
-    [694_000, 694_000],
+    [0, 634_000],
+    [1_234_000, 1_234_000],
   ]);
 });
 
@@ -79,11 +80,11 @@ test('without a clock nothing is recorded; when it is set, the start moves with 
   await using _run = await all.start();
   assert.deepEqual(await all.runs(), []);
   all.setAhead(-minute * 60);
-  await all.stepped.advance(minute);
-  await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === -59 * minute);
-  assert.deepEqual(await all.runs(), [[-60 * minute, -59 * minute]]);
+  await all.stepped.advance(10 * minute);
+  await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === -50 * minute);
+  assert.deepEqual(await all.runs(), [[-60 * minute, -50 * minute]]);
   all.setAhead(0);
-  await all.stepped.advance(minute);
-  await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === 2 * minute);
-  assert.deepEqual(await all.runs(), [[0, 2 * minute]]);
+  await all.stepped.advance(10 * minute);
+  await until('the run to be recorded', async () => (await all.runs())[0]?.[1] === 20 * minute);
+  assert.deepEqual(await all.runs(), [[0, 20 * minute]]);
 });

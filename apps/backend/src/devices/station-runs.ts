@@ -4,7 +4,8 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Database } from '../store/schema.ts';
 
-const aliveEveryMs = 60_000;
+/** Each is a commit, about 40 kB of wear of the card. Where devices report, their last message says it better. */
+const aliveEveryMs = 600_000;
 /** A shorter pause continues the previous run: a backend that restarts again and again does not fill the table. */
 const shortestPauseMs = 5_000;
 /** The wall clock was set when it and the monotonic clock differ by more. */
@@ -14,7 +15,7 @@ const earliestMs = Date.UTC(2026, 0, 1);
 
 /**
  * Records when this backend runs; the history shows other times as gaps. After a power cut the run ends with the last message of a device,
- * or the last recorded minute. When the clock is set, the start moves with it.
+ * or the time that was recorded last, at most ten minutes before. When the clock is set, the start moves with it.
  */
 export async function startStationRuns(options: {
   db: Database;

@@ -50,7 +50,8 @@ export type StationTime = AsyncDisposable & {
 };
 
 const checkEveryMs = 10_000;
-const keepEveryMs = 60_000;
+/** Each is a commit, about 40 kB of wear of the card. While the clock is not right, what is left of a grace is kept as well. */
+const keepEveryMs = { trusted: 600_000, unsure: 60_000 } as const;
 const retryMs = 5_000;
 const defaultSettleMs = 5_000;
 /** Rows that are written while the correction begins still belong to the period. Far less than the smallest step. */
@@ -216,7 +217,8 @@ async function turn(state: State): Promise<void> {
   if (state.isTrusted) setTimeline(state, nowMs);
   else await judge(state, state.isConfirmed ? 'right' : word);
   const isChanged = before.wasTrusted !== state.isTrusted || before.word !== word;
-  if (isChanged || machine.monotonic() - state.keptMs >= keepEveryMs) await keep(state);
+  const everyMs = state.isTrusted ? keepEveryMs.trusted : keepEveryMs.unsure;
+  if (isChanged || machine.monotonic() - state.keptMs >= everyMs) await keep(state);
   if (isChanged) changes.emit(undefined);
 }
 
