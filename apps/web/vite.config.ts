@@ -5,6 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, loadEnv, type Plugin, type Rolldown } from 'vite';
+import { areas } from './src/i18n/areas.ts';
 
 const here = import.meta.dirname;
 
@@ -31,10 +32,12 @@ export default defineConfig(({ mode }) => {
       sizeLimits({
         firstBytes: 120_000,
         pageBytes: 30_000,
-        alwaysBeside: (id) => /\/i18n\/[a-z]+\/first\.ts$/.test(id),
-        pages: (id) => /-(page|place)\.tsx$/.test(id),
+        alwaysBeside: ({ name }) => /^texts-[a-z]+-first$/.test(name),
+        pages: ({ isDynamicEntry, facadeModuleId }) =>
+          isDynamicEntry && /-(page|place)\.tsx$/.test(facadeModuleId ?? ''),
       }),
     ],
+    json: { namedExports: false },
     build: {
       outDir: join(here, '../../dist/web'),
       emptyOutDir: true,
@@ -50,6 +53,7 @@ export default defineConfig(({ mode }) => {
         output: {
           codeSplitting: {
             groups: [
+              { name: textChunk, debugName: 'texts', priority: 2 },
               { name: 'start', test: (id) => start.has(id) || id.startsWith('\0'), priority: 1 },
               { name: 'first-load', test: firstLoad.has },
             ],
@@ -68,6 +72,15 @@ export default defineConfig(({ mode }) => {
     },
   };
 });
+
+/** What is loaded together of the texts of a language is one chunk (src/i18n/languages.ts). */
+function textChunk(id: string): string | null {
+  const language = /\/(?:i18n\/|condition-titles-)([a-z]{2})[./]/.exec(id)?.[1];
+  if (language === undefined) return null;
+  return areas.later.some((area) => id.endsWith(`/${area}.json`))
+    ? `texts-${language}-later`
+    : `texts-${language}-first`;
+}
 
 /** It names the icons of all pages. Those that home draws come with the modules that use them. */
 const allIcons = /\/lucide-react\/dist\/esm\/lucide-react\.mjs$/;
@@ -153,8 +166,8 @@ function shellWorker(): Plugin {
 function sizeLimits(options: {
   firstBytes: number;
   pageBytes: number;
-  alwaysBeside: (moduleId: string) => boolean;
-  pages: (moduleId: string) => boolean;
+  alwaysBeside: (chunk: Rolldown.OutputChunk) => boolean;
+  pages: (chunk: Rolldown.OutputChunk) => boolean;
 }): Plugin {
   return {
     name: 'size-limits',
@@ -169,9 +182,9 @@ function sizeLimits(options: {
         chunks,
         chunks.filter((chunk) => chunk.isEntry || chunk.moduleIds.some((id) => firstLoadEntry.test(id))),
       );
-      const largest = (wanted: (id: string) => boolean): { name: string; bytes: number } =>
+      const largest = (wanted: (chunk: Rolldown.OutputChunk) => boolean): { name: string; bytes: number } =>
         chunks
-          .filter((chunk) => chunk.isDynamicEntry && wanted(chunk.facadeModuleId ?? ''))
+          .filter(wanted)
           .map((chunk) => ({ name: chunk.name, bytes: sizeOf(reach(chunks, [chunk]).difference(entry)) }))
           .reduce((most, one) => (one.bytes > most.bytes ? one : most), { name: 'none', bytes: 0 });
       const language = largest(options.alwaysBeside);

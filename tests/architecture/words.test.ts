@@ -20,7 +20,7 @@ const words: readonly [banned: RegExp, instead: string][] = [
 ];
 
 const files = globSync(
-  ['*.md', '{apps,deploy,docs,packages,scripts,simulators,tests}/**/*.{md,mjs,sh,sql,ts,tsx,yml}'],
+  ['*.md', '{apps,deploy,docs,packages,scripts,simulators,tests}/**/*.{json,md,mjs,sh,sql,ts,tsx,yml}'],
   {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**', 'tests/output/**', 'tests/architecture/words.test.ts'],

@@ -1,14 +1,12 @@
+import type { conditionTitle } from '@station/protocol/condition-titles-en';
 import type { Language } from '@station/protocol/languages';
-import type { first } from '../src/i18n/en/first.ts';
-import type { later } from '../src/i18n/en/later.ts';
+import type { AreaTexts } from '../src/i18n/areas.ts';
+import { loadTexts } from '../src/i18n/languages.ts';
 
-type All = typeof first & typeof later;
+type AllTexts = AreaTexts & { conditionTitle: typeof conditionTitle };
 
 /** All texts of a language. */
-export async function textsOf(language: Language): Promise<All> {
-  const [one, two] = (await Promise.all([
-    import(`../src/i18n/${language}/first.ts`),
-    import(`../src/i18n/${language}/later.ts`),
-  ])) as [{ first: typeof first }, { later: typeof later }];
-  return { ...one.first, ...two.later };
+export async function textsOf(language: Language): Promise<AllTexts> {
+  const first = await loadTexts(language, 'first');
+  return { ...first, ...(await loadTexts(language, 'later')) } as AllTexts;
 }

@@ -1,9 +1,7 @@
-import type { BackendConditionId } from './backend-conditions.ts';
-import type { CloudConditionId } from './cloud-conditions.ts';
-import type { conditions } from './conditions.ts';
+import type { TitledCondition } from './condition-titles.ts';
 
-/** What the conditions of the agent are called in German, on pages and in notifications. */
-export const agentConditionTitle = {
+/** What conditions are called in German, on pages and in notifications: those of the agent, the backend and the cloud link. */
+export const conditionTitle = {
   agent_open_on_network: 'Der Update-Dienst ist im Netzwerk offen',
   clock_behind: 'Die Uhr geht nach',
   disk_space_low: 'Zu wenig Speicherplatz für die neue Version',
@@ -40,10 +38,7 @@ export const agentConditionTitle = {
   rollback_unavailable: 'Die vorherige Version ist nicht mehr auf der Station',
   stack_unhealthy: 'Die Dienste bestehen die Prüfung nicht',
   state_not_writable: 'Der Agent kann seinen Zustand nicht speichern',
-} as const satisfies Record<keyof typeof conditions, string>;
 
-/** Those of the backend; unknown devices have a page of their own. The first page shows the station's own text until these are there. */
-export const backendConditionTitle = {
   foreign_station_devices: 'Geräte einer anderen Station verbinden sich hier',
   device_logins_missing: 'Manche Geräte können sich nicht anmelden',
   devices_reconnecting: 'Geräte verbinden sich immer wieder neu',
@@ -55,10 +50,7 @@ export const backendConditionTitle = {
   backup_old: 'Es gibt kein aktuelles Backup',
   notifications_failing: 'Benachrichtigungen kommen nicht an',
   clock_untrusted: 'Die Uhr geht vielleicht falsch',
-} as const satisfies Record<Exclude<BackendConditionId, 'unknown_devices'>, string>;
 
-/** What the conditions of the cloud link are called in German. */
-export const cloudConditionTitle = {
   cloud_rejected: 'Die Cloud akzeptiert diese Station nicht',
   cloud_key_lost: 'Die Anmeldung bei der Cloud ist verloren',
   cloud_certificate_untrusted: 'Die Cloud kann sich nicht ausweisen',
@@ -67,4 +59,4 @@ export const cloudConditionTitle = {
   cloud_outbox_full: 'Nachrichten an die Cloud gehen verloren',
   cloud_outbox_nearly_full: 'Cloud-Warteschlange fast voll',
   cloud_dead_letters: 'Die Cloud hat einige Nachrichten abgelehnt',
-} as const satisfies Readonly<Record<CloudConditionId, string>>;
+} as const satisfies Record<TitledCondition, string>;

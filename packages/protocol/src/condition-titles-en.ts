@@ -1,9 +1,7 @@
-import type { CloudConditionId } from './cloud-conditions.ts';
-import type { BackendConditionId } from './backend-conditions.ts';
-import type { conditions } from './conditions.ts';
+import type { TitledCondition } from './condition-titles.ts';
 
-/** What the conditions of the agent are called in English, on pages and in notifications. */
-export const agentConditionTitle = {
+/** What conditions are called in English, on pages and in notifications: those of the agent, the backend and the cloud link. */
+export const conditionTitle = {
   agent_open_on_network: 'The update service is open to the network',
   clock_behind: 'The clock is behind',
   disk_space_low: 'Not enough free space for the new release',
@@ -40,10 +38,7 @@ export const agentConditionTitle = {
   rollback_unavailable: 'The previous release is no longer on this station',
   stack_unhealthy: 'The services do not pass their health check',
   state_not_writable: 'The agent cannot save its state',
-} as const satisfies Record<keyof typeof conditions, string>;
 
-/** Those of the backend; unknown devices have a page of their own. The first page shows the station's own text until these are there. */
-export const backendConditionTitle = {
   foreign_station_devices: 'Devices of another station connect here',
   device_logins_missing: 'Some devices cannot log in',
   devices_reconnecting: 'Devices connect again and again',
@@ -55,10 +50,7 @@ export const backendConditionTitle = {
   backup_old: 'There is no recent backup',
   notifications_failing: 'Notifications do not arrive',
   clock_untrusted: 'The clock may be wrong',
-} as const satisfies Record<Exclude<BackendConditionId, 'unknown_devices'>, string>;
 
-/** Those of the cloud link. */
-export const cloudConditionTitle = {
   cloud_rejected: 'The cloud does not accept this station',
   cloud_key_lost: 'The login for the cloud is lost',
   cloud_certificate_untrusted: 'The cloud cannot prove its identity',
@@ -67,4 +59,4 @@ export const cloudConditionTitle = {
   cloud_outbox_full: 'Messages for the cloud are being lost',
   cloud_outbox_nearly_full: 'Cloud queue almost full',
   cloud_dead_letters: 'The cloud rejected some messages',
-} as const satisfies Record<CloudConditionId, string>;
+} as const satisfies Record<TitledCondition, string>;

@@ -1,9 +1,7 @@
-import type { BackendConditionId } from './backend-conditions.ts';
-import type { CloudConditionId } from './cloud-conditions.ts';
-import type { conditions } from './conditions.ts';
+import type { TitledCondition } from './condition-titles.ts';
 
-/** What the conditions of the agent are called in Polish, on pages and in notifications. */
-export const agentConditionTitle = {
+/** What conditions are called in Polish, on pages and in notifications: those of the agent, the backend and the cloud link. */
+export const conditionTitle = {
   agent_open_on_network: 'Usługa aktualizacji jest otwarta na sieć',
   clock_behind: 'Zegar się spóźnia',
   disk_space_low: 'Za mało miejsca na nową wersję',
@@ -40,10 +38,7 @@ export const agentConditionTitle = {
   rollback_unavailable: 'Poprzedniej wersji nie ma już na stacji',
   stack_unhealthy: 'Usługi nie przechodzą kontroli',
   state_not_writable: 'Agent nie może zapisać swojego stanu',
-} as const satisfies Record<keyof typeof conditions, string>;
 
-/** Those of the backend; unknown devices have a page of their own. The first page shows the station's own text until these are there. */
-export const backendConditionTitle = {
   foreign_station_devices: 'Łączą się tu urządzenia innej stacji',
   device_logins_missing: 'Niektóre urządzenia nie mogą się zalogować',
   devices_reconnecting: 'Urządzenia łączą się raz po raz',
@@ -55,10 +50,7 @@ export const backendConditionTitle = {
   backup_old: 'Nie ma aktualnej kopii zapasowej',
   notifications_failing: 'Powiadomienia nie docierają',
   clock_untrusted: 'Zegar może wskazywać zły czas',
-} as const satisfies Record<Exclude<BackendConditionId, 'unknown_devices'>, string>;
 
-/** What the conditions of the cloud link are called in Polish. */
-export const cloudConditionTitle = {
   cloud_rejected: 'Chmura nie przyjmuje tej stacji',
   cloud_key_lost: 'Utracono dane logowania do chmury',
   cloud_certificate_untrusted: 'Chmura nie może potwierdzić tożsamości',
@@ -67,4 +59,4 @@ export const cloudConditionTitle = {
   cloud_outbox_full: 'Wiadomości dla chmury przepadają',
   cloud_outbox_nearly_full: 'Kolejka do chmury prawie pełna',
   cloud_dead_letters: 'Chmura odrzuciła część wiadomości',
-} as const satisfies Readonly<Record<CloudConditionId, string>>;
+} as const satisfies Record<TitledCondition, string>;

@@ -1,9 +1,7 @@
-import type { CloudConditionId } from './cloud-conditions.ts';
-import type { BackendConditionId } from './backend-conditions.ts';
-import type { conditions } from './conditions.ts';
+import type { TitledCondition } from './condition-titles.ts';
 
-/** What the conditions of the agent are called in Ukrainian, on pages and in notifications. */
-export const agentConditionTitle = {
+/** What conditions are called in Ukrainian, on pages and in notifications: those of the agent, the backend and the cloud link. */
+export const conditionTitle = {
   agent_open_on_network: 'Служба оновлень відкрита для мережі',
   clock_behind: 'Годинник відстає',
   disk_space_low: 'Бракує місця для нового випуску',
@@ -40,10 +38,7 @@ export const agentConditionTitle = {
   rollback_unavailable: 'Попереднього випуску вже немає на станції',
   stack_unhealthy: 'Служби не проходять перевірку справності',
   state_not_writable: 'Агент не може зберегти свій стан',
-} as const satisfies Record<keyof typeof conditions, string>;
 
-/** Those of the backend; unknown devices have a page of their own. The first page shows the station's own text until these are there. */
-export const backendConditionTitle = {
   foreign_station_devices: 'Сюди приєднуються пристрої іншої станції',
   device_logins_missing: 'Деякі пристрої не можуть увійти',
   devices_reconnecting: 'Пристрої знову й знову під’єднуються',
@@ -55,10 +50,7 @@ export const backendConditionTitle = {
   backup_old: 'Немає свіжої резервної копії',
   notifications_failing: 'Сповіщення не надходять',
   clock_untrusted: 'Годинник може бути неточним',
-} as const satisfies Record<Exclude<BackendConditionId, 'unknown_devices'>, string>;
 
-/** Those of the cloud link. */
-export const cloudConditionTitle = {
   cloud_rejected: 'Хмара не приймає цю станцію',
   cloud_key_lost: 'Вхід до хмари втрачено',
   cloud_certificate_untrusted: 'Хмара не може довести, хто вона',
@@ -67,4 +59,4 @@ export const cloudConditionTitle = {
   cloud_outbox_full: 'Повідомлення для хмари губляться',
   cloud_outbox_nearly_full: 'Черга до хмари майже заповнена',
   cloud_dead_letters: 'Хмара відхилила деякі повідомлення',
-} as const satisfies Record<CloudConditionId, string>;
+} as const satisfies Record<TitledCondition, string>;

@@ -1,3 +1,4 @@
+import { cloudConditions } from '@station/protocol/cloud-conditions';
 import type { Language } from '@station/protocol/languages';
 import { ownValue } from '@station/protocol/own-value';
 import type { Alert } from './alert.ts';
@@ -37,13 +38,13 @@ export function render(alert: Alert, language: Language): Message {
     }
     case 'conditions_raised': {
       const titles = alert.conditions.map((id) => titleOf(t, id));
-      return { title: t.conditionsRaised(titles.length), text: titles.join('\n'), path: pathOf(t, alert.conditions) };
+      return { title: t.conditionsRaised(titles.length), text: titles.join('\n'), path: pathOf(alert.conditions) };
     }
     case 'conditions_over':
       return {
         title: t.conditionsOver(alert.conditions.map((id) => titleOf(t, id))),
         text: '',
-        path: pathOf(t, alert.conditions),
+        path: pathOf(alert.conditions),
       };
     case 'automations':
       return aboutAutomations(t, alert);
@@ -53,11 +54,10 @@ export function render(alert: Alert, language: Language): Message {
 }
 
 /** An id of a newer release has no title here. */
-const titleOf = (t: AlertTexts, id: string): string =>
-  ownValue(t.stationConditions, id) ?? ownValue(t.agentConditions, id) ?? ownValue(t.cloudConditions, id) ?? id;
+const titleOf = (t: AlertTexts, id: string): string => ownValue(t.conditions, id) ?? id;
 
-const pathOf = (t: AlertTexts, ids: readonly string[]): string =>
-  ids.every((id) => id in t.cloudConditions) ? '/settings/remote' : '/settings/diagnostics';
+const pathOf = (ids: readonly string[]): string =>
+  ids.every((id) => Object.hasOwn(cloudConditions, id)) ? '/settings/remote' : '/settings/diagnostics';
 
 function aboutDevices(t: AlertTexts, { kind, devices }: Extract<Alert, { devices: unknown }>): Message {
   const names = devices.map(({ name }) => name);

@@ -4,7 +4,7 @@ import { createRefreshTurns } from '../api/refresh-turns.ts';
 import { createSend } from '../api/request.ts';
 import { createSessionService } from '../api/session.ts';
 import { createStationClock, type StationClock } from '../api/station-clock.ts';
-import { preferredLanguage, texts } from '../i18n/languages.ts';
+import { loadTexts, preferredLanguage } from '../i18n/languages.ts';
 import { startTheme } from '../ui/theme.ts';
 
 /** The services that work before the rest of the page is there. */
@@ -25,6 +25,6 @@ export function startEarly(): Early {
   const early = { clock, memory, session: withReadAhead(session, () => location.pathname === '/') };
   void session.start();
   // Loaded again later; then it is there already, or the failure is told.
-  texts[preferredLanguage(memory.get('language'), navigator.languages)].first().catch(() => undefined);
+  loadTexts(preferredLanguage(memory.get('language'), navigator.languages), 'first').catch(() => undefined);
   return early;
 }

@@ -10,9 +10,9 @@ import { useWaitingCount } from '../features/devices/unknown-devices.ts';
 import { useFirmwareAttention } from '../features/firmware/rollouts.ts';
 import { useWifiOffer } from '../features/settings/follow-wifi.ts';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
-import { backendConditionTitle, conditionWords, healthWords } from '../features/station/station-words.ts';
+import { healthWords } from '../features/station/station-words.ts';
+import { conditionTitle } from '../i18n/condition-words.ts';
 import { useTypeName } from '../i18n/use-type-name.ts';
-import { orElse } from '../i18n/words.ts';
 import { type Tone, toneOfSeverity } from '../ui/tone.tsx';
 
 /** Something that somebody should look at, with the page where it can be done. */
@@ -73,7 +73,7 @@ function useStationThings(view: Reading<Status>): Thing[] {
   const offered = offeredVersion(status);
   const isTold = health.kind === 'condition' || health.kind === 'attention' || toneOf(health) === 'ok';
   return [
-    ...serious.map((one) => thing(one.id, toneOfSeverity[one.severity], conditionWords(t, one).title)),
+    ...serious.map((one) => thing(one.id, toneOfSeverity[one.severity], conditionTitle(t, one))),
     ...(isTold ? [] : [thing('station', toneOf(health), healthWords(t, health))]),
     ...(offered !== null && mayManage && !status.autoUpdate
       ? [thing('update', 'notice', t('home.readyToInstall', { version: offered }), '/settings/updates')]
@@ -98,7 +98,7 @@ function useDecisions(): Thing[] {
         one.severity !== 'info' && {
           key: one.id,
           tone: toneOfSeverity[one.severity],
-          title: backendConditionTitle(t, one),
+          title: conditionTitle(t, one),
           help: t('home.whatHelps'),
           href: one.id === 'automations_broken' ? '/automations' : '/settings/diagnostics',
         },
@@ -110,12 +110,11 @@ function useDecisions(): Thing[] {
       help: t('home.firmware.one', { type: nameOf(firmware.type), version: firmware.version }),
       href: '/settings/updates',
     },
-    // A newer station may have conditions that this page does not know: then the station's own text is shown.
     cloud !== null && {
       key: 'cloud',
       tone: toneOfSeverity[cloud.severity],
-      title: orElse(t, `home.cloud.${cloud.id}`, cloud.message),
-      help: t('home.cloud.help'),
+      title: conditionTitle(t, cloud),
+      help: t('home.cloudHelp'),
       href: '/settings/remote',
     },
     waiting > 0 && {

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Language } from '@station/protocol/languages';
 import type { Memory } from '../api/memory.ts';
-import { preferredLanguage, texts } from './languages.ts';
+import { loadTexts, preferredLanguage } from './languages.ts';
 import { createTranslation, type Translation } from './translation.ts';
 
 /** The one translation of the page: texts are also loaded where there is no component. */
@@ -10,7 +10,7 @@ let current: Translation | null = null;
 export async function createI18n(memory: Memory, browser: readonly string[]): Promise<Translation> {
   const language = preferredLanguage(memory.get('language'), browser);
   const translation = createTranslation(language);
-  translation.add(language, await texts[language].first());
+  translation.add(language, await loadTexts(language, 'first'));
   document.documentElement.lang = language;
   current = translation;
   return translation;
@@ -19,7 +19,7 @@ export async function createI18n(memory: Memory, browser: readonly string[]): Pr
 /** Shows the page in another language from now on. */
 export async function speak(memory: Memory, language: Language): Promise<void> {
   if (current === null) return;
-  if (!current.has(language)) current.add(language, await texts[language].first());
+  if (!current.has(language)) current.add(language, await loadTexts(language, 'first'));
   await loadLaterTexts(language);
   current.change(language);
   memory.set('language', language);
@@ -32,7 +32,7 @@ const laterKey = 'members';
 /** Adds the later texts of a language, once; a page that uses them is shown after that. */
 export async function loadLaterTexts(language = current?.language as Language | undefined): Promise<void> {
   if (current === null || language === undefined || current.has(language, laterKey)) return;
-  current.add(language, await texts[language].later());
+  current.add(language, await loadTexts(language, 'later'));
 }
 
 /** The locale for numbers and dates of the reader. */

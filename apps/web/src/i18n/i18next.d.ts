@@ -1,10 +1,10 @@
 import 'i18next';
-import type { first } from './en/first.ts';
-import type { later } from './en/later.ts';
+import type { AreaTexts } from './areas.ts';
+import type { conditionTitle } from '@station/protocol/condition-titles-en';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: typeof first & typeof later };
+    resources: { translation: AreaTexts & { conditionTitle: typeof conditionTitle } };
   }
 }

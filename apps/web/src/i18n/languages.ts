@@ -1,26 +1,24 @@
 import { isLanguage, type Language } from '@station/protocol/languages';
+import { areas } from './areas.ts';
 
-type Texts = { first: () => Promise<object>; later: () => Promise<object> };
-
-/** Each is a chunk of its own: only the reader's language is fetched, and its later texts with the pages that use them. */
-export const texts: Record<Language, Texts> = {
-  de: {
-    first: async () => (await import('./de/first.ts')).first,
-    later: async () => (await import('./de/later.ts')).later,
-  },
-  en: {
-    first: async () => (await import('./en/first.ts')).first,
-    later: async () => (await import('./en/later.ts')).later,
-  },
-  pl: {
-    first: async () => (await import('./pl/first.ts')).first,
-    later: async () => (await import('./pl/later.ts')).later,
-  },
-  uk: {
-    first: async () => (await import('./uk/first.ts')).first,
-    later: async () => (await import('./uk/later.ts')).later,
-  },
+/** Names of conditions stand in the protocol: messages of the station have them too. */
+const conditionTitles: Record<Language, () => Promise<object>> = {
+  de: () => import('@station/protocol/condition-titles-de'),
+  en: () => import('@station/protocol/condition-titles-en'),
+  pl: () => import('@station/protocol/condition-titles-pl'),
+  uk: () => import('@station/protocol/condition-titles-uk'),
 };
+
+/** Texts of a language by area. The build makes one chunk of what is loaded together (vite.config.ts). */
+export async function loadTexts(language: Language, phase: keyof typeof areas): Promise<object> {
+  const load = async (area: string): Promise<[area: string, texts: object]> => {
+    const file = (await import(`./${language}/${area}.json`, { with: { type: 'json' } })) as { default: object };
+    return [area, file.default];
+  };
+  const titles = phase === 'first' ? conditionTitles[language]() : null;
+  const loaded = await Promise.all(areas[phase].map(load));
+  return { ...Object.fromEntries(loaded), ...(await titles) };
+}
 
 /** The language a reader most likely wants: the remembered one, else the first of the browser's languages that the app has. */
 export function preferredLanguage(remembered: string | null, browser: readonly string[]): Language {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { backendConditions } from '@station/protocol/backend-conditions';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
 import { conditions } from '@station/protocol/conditions';
+import { agentFindings, backendFindings } from '@station/protocol/doctor-findings';
 import { errorCodes } from '@station/protocol/errors';
 import { type Language, languages } from '@station/protocol/languages';
-import { first as en } from './en/first.ts';
-import { later as laterEn } from './en/later.ts';
+import { areas } from './areas.ts';
 import { localeFor } from './i18n.ts';
 import { preferredLanguage } from './languages.ts';
 import { textsOf } from '../../testing/texts-of.ts';
@@ -29,7 +31,12 @@ const names = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''))].sort();
 const flat = new Map<Language, Map<string, string>>();
 for (const language of languages) flat.set(language, flatten(await textsOf(language)));
+const en = await textsOf('en');
 const english = flat.get('en')!;
+// The station itself says in English what it found.
+for (const [code, { message, help }] of Object.entries({ ...backendFindings, ...agentFindings }))
+  for (const [key, text] of Object.entries({ message, help }))
+    english.set(`finding.${code}.${key}`, text.replaceAll(/\{(\w+)\}/g, '{{$1}}'));
 const others = [...flat].filter(([language]) => language !== 'en');
 
 /** Names, and words that a language has in common with English. */
@@ -81,8 +88,12 @@ const shared: Partial<Record<Language, string[]>> = {
 };
 const sameIn = (language: Language): Set<string> => new Set([...everywhere, ...(shared[language] ?? [])]);
 
-test('texts that come later replace none of those that are there', () => {
-  for (const key of Object.keys(laterEn)) assert.ok(!(key in en), key);
+test('every file of texts is loaded, with the first page or later', async () => {
+  const loaded = [...areas.first, ...areas.later].toSorted();
+  for (const language of languages) {
+    const files = await readdir(join(import.meta.dirname, language));
+    assert.deepEqual(files.map((file) => file.replace(/\.json$/, '')).toSorted(), loaded, language);
+  }
 });
 
 for (const [language, texts] of flat) {
@@ -135,21 +146,11 @@ test('every error code of the station has a sentence with a next step', () => {
   for (const code of Object.keys(errorCodes)) assert.ok(code in en.error, `no sentence for ${code}`);
 });
 
-test('every condition of the station has a name and what to do', () => {
-  assert.deepEqual(Object.keys(en.condition).sort(), Object.keys(conditions).sort());
-});
-
-test('every condition of the backend has a name and what to do; unknown devices have a page of their own', () => {
-  const names = laterEn.backendConditionTitle;
-  const wanted = Object.keys(backendConditions).filter((id) => id !== 'unknown_devices');
-  assert.deepEqual(Object.keys(names).sort(), wanted.sort());
-  assert.deepEqual(Object.keys(laterEn.backendCondition).sort(), wanted.sort());
-});
-
-test('every condition of the cloud link has a name and what to do', () => {
-  const { help: _help, ...names } = en.home.cloud;
-  assert.deepEqual(Object.keys(names).sort(), Object.keys(cloudConditions).sort());
-  assert.deepEqual(Object.keys(laterEn.cloud.condition).sort(), Object.keys(cloudConditions).sort());
+test('every condition has what helps; unknown devices have a page of their own', () => {
+  const { unknown_devices: _unknown, ...ofBackend } = backendConditions;
+  const ids = Object.keys({ ...conditions, ...ofBackend, ...cloudConditions });
+  const variants = ['storage_unwritable_locked', 'storage_low_by_database', 'storage_low_by_others'];
+  assert.deepEqual(Object.keys(en.conditionHelp).sort(), [...ids, ...variants].sort());
 });
 
 test('the reader gets the language the browser asks for, unless another was chosen', () => {

@@ -3,8 +3,16 @@ import type { Problem } from '../api/request.ts';
 import { formatDuration } from './format.ts';
 
 /** The text of a key that a newer station may have added; `fallback` when this page has none for it. */
-export const orElse = (t: TFunction, key: string, fallback: string): string =>
-  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
+export const orElse = (
+  t: TFunction,
+  key: string,
+  fallback: string,
+  values: Readonly<Record<string, string>> = {},
+): string =>
+  (t as (key: string, options: { defaultValue: string; replace: typeof values }) => string)(key, {
+    defaultValue: fallback,
+    replace: values,
+  });
 
 export function problemWords(t: TFunction, locale: string, problem: Problem): string {
   if (problem.code === 'too_many_requests' && problem.retryAfterSeconds !== null) {

@@ -1,6 +1,7 @@
 import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ConditionStatus } from '@station/protocol/agent-api';
+import { type Condition, conditionWords } from '../i18n/condition-words.ts';
 import { dot } from '../i18n/words.ts';
 import { Card } from './card.tsx';
 import { Sentence, TimeAgo } from './sentence.tsx';
@@ -8,8 +9,7 @@ import { ToneIcon, toneOfSeverity, type Tone } from './tone.tsx';
 
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
-/** Title and help come from the catalogue that the condition belongs to. */
-type ShownCondition = Pick<ConditionStatus, 'id' | 'severity' | 'since'> & { title: string; help: string };
+type ShownCondition = Condition & Pick<ConditionStatus, 'severity' | 'since'>;
 
 /** What is wrong, the worst first, each with what to do. */
 export function ConditionsCard({ conditions }: { conditions: readonly ShownCondition[] }) {
@@ -19,7 +19,7 @@ export function ConditionsCard({ conditions }: { conditions: readonly ShownCondi
     <Card title={t('station.conditions.title')}>
       <ul className="space-y-4">
         {sorted.map((condition) => {
-          const { title, help } = condition;
+          const { title, help } = conditionWords(t, condition);
           return (
             <li key={condition.id} className="flex gap-3">
               <ConditionIcon tone={toneOfSeverity[condition.severity]} />

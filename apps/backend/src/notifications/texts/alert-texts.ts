@@ -1,8 +1,6 @@
 /** The texts of one language. A title says what happened, a body what it is about or what helps. */
 export type AlertTexts = {
-  agentConditions: Readonly<Record<string, string>>;
-  stationConditions: Readonly<Record<string, string>>;
-  cloudConditions: Readonly<Record<string, string>>;
+  conditions: Readonly<Record<string, string>>;
   /** A list that ends before all are named. */
   andMore: (list: string, more: number) => string;
   offline: (names: readonly string[]) => string;

@@ -1,13 +1,11 @@
-import { agentConditionTitle, backendConditionTitle, cloudConditionTitle } from '@station/protocol/condition-titles-de';
+import { conditionTitle } from '@station/protocol/condition-titles-de';
 import type { AlertTexts } from './alert-texts.ts';
 
 const devices = (names: readonly string[], one: string, many: string): string =>
   names.length === 1 ? `${names[0]} ${one}` : `${names.length} Geräte ${many}`;
 
 export const de: AlertTexts = {
-  agentConditions: agentConditionTitle,
-  stationConditions: backendConditionTitle,
-  cloudConditions: cloudConditionTitle,
+  conditions: conditionTitle,
   andMore: (list, more) => `${list} und ${more} weitere`,
   offline: (names) => devices(names, 'ist offline', 'sind offline'),
   back: (names) => devices(names, 'ist wieder online', 'sind wieder online'),

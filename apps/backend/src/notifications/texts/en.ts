@@ -1,13 +1,11 @@
-import { agentConditionTitle, backendConditionTitle, cloudConditionTitle } from '@station/protocol/condition-titles-en';
+import { conditionTitle } from '@station/protocol/condition-titles-en';
 import type { AlertTexts } from './alert-texts.ts';
 
 const devices = (names: readonly string[], one: string, many: string): string =>
   names.length === 1 ? `${names[0]} ${one}` : `${names.length} devices ${many}`;
 
 export const en: AlertTexts = {
-  agentConditions: agentConditionTitle,
-  stationConditions: backendConditionTitle,
-  cloudConditions: cloudConditionTitle,
+  conditions: conditionTitle,
   andMore: (list, more) => `${list} and ${more} more`,
   offline: (names) => devices(names, 'is offline', 'are offline'),
   back: (names) => devices(names, 'is back online', 'are back online'),

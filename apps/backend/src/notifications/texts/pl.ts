@@ -1,4 +1,4 @@
-import { agentConditionTitle, backendConditionTitle, cloudConditionTitle } from '@station/protocol/condition-titles-pl';
+import { conditionTitle } from '@station/protocol/condition-titles-pl';
 import type { AlertTexts } from './alert-texts.ts';
 import { countedIn } from './counted.ts';
 
@@ -8,9 +8,7 @@ const counted = countedIn('pl');
 const devices = { one: 'urządzenie', few: 'urządzenia', many: 'urządzeń' };
 
 export const pl: AlertTexts = {
-  agentConditions: agentConditionTitle,
-  stationConditions: backendConditionTitle,
-  cloudConditions: cloudConditionTitle,
+  conditions: conditionTitle,
   andMore: (list, more) => `${list} i jeszcze ${more}`,
   offline: (names) => (names.length === 1 ? `${names[0]}: offline` : `Offline: ${counted(names.length, devices)}`),
   back: (names) => (names.length === 1 ? `${names[0]}: znów online` : `Znów online: ${counted(names.length, devices)}`),

@@ -1,4 +1,4 @@
-import { agentConditionTitle, backendConditionTitle, cloudConditionTitle } from '@station/protocol/condition-titles-uk';
+import { conditionTitle } from '@station/protocol/condition-titles-uk';
 import type { AlertTexts } from './alert-texts.ts';
 import { countedIn } from './counted.ts';
 
@@ -8,9 +8,7 @@ const counted = countedIn('uk');
 const devices = { one: 'пристрій', few: 'пристрої', many: 'пристроїв' };
 
 export const uk: AlertTexts = {
-  agentConditions: agentConditionTitle,
-  stationConditions: backendConditionTitle,
-  cloudConditions: cloudConditionTitle,
+  conditions: conditionTitle,
   andMore: (list, more) => `${list} та ще ${more}`,
   offline: (names) =>
     names.length === 1 ? `${names[0]}: не на зв’язку` : `Не на зв’язку: ${counted(names.length, devices)}`,

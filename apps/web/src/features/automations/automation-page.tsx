@@ -45,7 +45,7 @@ export function AutomationPage({ id }: { id: string }) {
   return (
     <>
       <PageHead page={t('automations.title')}>
-        <BackLink href="/automations">{t('automations.build.back')}</BackLink>
+        <BackLink href="/automations">{t('builder.back')}</BackLink>
         {view.kind === 'fault' && view.problem.isGone && <Gone />}
       </PageHead>
       {view.kind === 'fault' ? (
@@ -73,7 +73,7 @@ function Shown({
   return (
     <>
       <PageHead page={title} freshness={freshness}>
-        <BackLink href="/automations">{t('automations.build.back')}</BackLink>
+        <BackLink href="/automations">{t('builder.back')}</BackLink>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <h1 className="min-w-0 text-title font-strong break-words md:text-value">{title}</h1>
           <StatusBadge status={automation.status} />
@@ -139,7 +139,7 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
         )}
         <p className="text-small text-ink-soft">
           {sentence === null && flow.nodes.length > 0 && <>{t('automations.elsewhere')} </>}
-          {t('automations.page.mode', { mode: t(`automations.build.modes.${mode}`) })}
+          {t('automations.page.mode', { mode: t(`builder.modes.${mode}`) })}
         </p>
       </div>
     </Card>

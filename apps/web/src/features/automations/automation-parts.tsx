@@ -69,8 +69,8 @@ export function Gone() {
   const { t } = useTranslation();
   return (
     <>
-      <h1 className="text-title font-strong">{t('automations.build.gone')}</h1>
-      <p className="mt-2 text-ink-soft">{t('automations.build.goneHelp')}</p>
+      <h1 className="text-title font-strong">{t('builder.gone')}</h1>
+      <p className="mt-2 text-ink-soft">{t('builder.goneHelp')}</p>
     </>
   );
 }

@@ -111,7 +111,7 @@ function BuilderForm({ automation, around, onDiscarded }: BuilderProps & { onDis
       {kept.found !== null && isChanged && <UnsavedNote onDiscard={discard} />}
       <SentenceCards draft={draft} around={around} checked={checked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
-        <Card title={t('automations.build.preview')}>
+        <Card title={t('builder.preview')}>
           <p aria-live="polite" className="break-words">
             {sentenceWords(around, sentence)}
           </p>
@@ -125,10 +125,10 @@ function BuilderForm({ automation, around, onDiscarded }: BuilderProps & { onDis
             save.error && <ProblemNote problem={save.error} />
           )}
           <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
-            {t('automations.build.publish')}
+            {t('builder.publish')}
           </Button>
           <Button busy={save.isPending} onClick={() => submit(false)}>
-            {t(automation?.status === 'published' ? 'automations.build.saveOn' : 'automations.build.save')}
+            {t(automation?.status === 'published' ? 'builder.saveOn' : 'builder.save')}
           </Button>
         </div>
       </div>
@@ -149,11 +149,11 @@ function DetailsCard({
 }) {
   const { t } = useTranslation();
   return (
-    <Card title={t('automations.build.nameTitle')}>
+    <Card title={t('builder.nameTitle')}>
       <div className="space-y-4">
         <Field
-          label={t('automations.build.name')}
-          help={t('automations.build.nameHelp')}
+          label={t('builder.name')}
+          help={t('builder.nameHelp')}
           value={name}
           maxLength={longestName}
           autoComplete="off"
@@ -161,13 +161,13 @@ function DetailsCard({
           fault={null}
         />
         <Select
-          label={t('automations.build.mode')}
+          label={t('builder.mode')}
           value={mode}
           onChange={(event) => onMode(modes.find((one) => one === event.target.value) ?? 'restart')}
         >
           {modes.map((one) => (
             <option key={one} value={one}>
-              {t(`automations.build.modes.${one}`)}
+              {t(`builder.modes.${one}`)}
             </option>
           ))}
         </Select>
@@ -181,14 +181,14 @@ function Conflict({ onReload }: { onReload: () => void }) {
   const { t } = useTranslation();
   return (
     <div role="alert" className="space-y-3 rounded-xl bg-fault-soft p-3">
-      <p>{t('automations.build.conflict')}</p>
+      <p>{t('builder.conflict')}</p>
       <Button
         onClick={() => {
           onReload();
           location.reload();
         }}
       >
-        {t('automations.build.reload')}
+        {t('builder.reload')}
       </Button>
     </div>
   );
@@ -209,43 +209,43 @@ function SentenceCards({
     <div className="grid grid-cols-1 gap-4 md:gap-6">
       <PartsCard
         {...shared}
-        title={t('automations.build.when')}
-        help={t('automations.build.whenHelp')}
+        title={t('builder.when')}
+        help={t('builder.whenHelp')}
         between={t('automations.say.or')}
-        addName={t('automations.build.addTrigger')}
+        addName={t('builder.addTrigger')}
         list={triggers}
-        nameOf={(number) => t('automations.build.rowTrigger', { number })}
+        nameOf={(number) => t('builder.rowTrigger', { number })}
         row={(props) => <TriggerRow {...props} />}
       />
       <PartsCard
         {...shared}
-        title={t('automations.build.only')}
-        help={t('automations.build.onlyHelp')}
+        title={t('builder.only')}
+        help={t('builder.onlyHelp')}
         between={t('automations.say.and')}
-        addName={t('automations.build.addCondition')}
+        addName={t('builder.addCondition')}
         list={conditions}
-        nameOf={(number) => t('automations.build.rowCondition', { number })}
+        nameOf={(number) => t('builder.rowCondition', { number })}
         row={(props) => <ConditionRow {...props} />}
       />
       <PartsCard
         {...shared}
-        title={t('automations.build.then')}
-        help={t('automations.build.thenHelp')}
+        title={t('builder.then')}
+        help={t('builder.thenHelp')}
         between={null}
-        addName={t('automations.build.addAction')}
+        addName={t('builder.addAction')}
         list={actions}
-        nameOf={(number) => t('automations.build.rowAction', { number })}
+        nameOf={(number) => t('builder.rowAction', { number })}
         row={(props, index) => <ActionRow {...props} onMove={movesOf(actions, index)} />}
       />
       {conditions.parts.length > 0 && (
         <PartsCard
           {...shared}
-          title={t('automations.build.otherwise')}
-          help={t('automations.build.otherwiseHelp')}
+          title={t('builder.otherwise')}
+          help={t('builder.otherwiseHelp')}
           between={null}
-          addName={t('automations.build.addOtherwise')}
+          addName={t('builder.addOtherwise')}
           list={otherwise}
-          nameOf={(number) => t('automations.build.rowOtherwise', { number })}
+          nameOf={(number) => t('builder.rowOtherwise', { number })}
           row={(props, index) => <ActionRow {...props} onMove={movesOf(otherwise, index)} />}
         />
       )}

@@ -43,7 +43,7 @@ export function CommandRow({
       onChange={({ config }) => onChange(config)}
       onRemove={onRemove}
       subjects={{
-        label: t('automations.build.device'),
+        label: t('builder.device'),
         others: [],
         otherOf: () => '',
         dataOf: () => null,

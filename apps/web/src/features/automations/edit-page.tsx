@@ -17,10 +17,10 @@ import { sentenceOf } from './sentence.ts';
 export function NewAutomationPage() {
   const { t } = useTranslation();
   const around = useSurroundings();
-  const title = t('automations.build.titleNew');
+  const title = t('builder.titleNew');
   return (
     <>
-      <Head title={title} back="/automations" backName={t('automations.build.back')} />
+      <Head title={title} back="/automations" backName={t('builder.back')} />
       <ForManagers>{around === null ? builderLoads : <Builder automation={null} around={around} />}</ForManagers>
     </>
   );
@@ -33,14 +33,13 @@ export function EditAutomationPage({ id }: { id: string }) {
   const around = useSurroundings();
   const name = view.kind === 'shown' && around !== null ? titleOf(around, view.value) : null;
   const ownName = view.kind === 'shown' ? view.value.name : '';
-  const title =
-    ownName === '' ? t('automations.build.titleEditUnnamed') : t('automations.build.titleEdit', { name: ownName });
+  const title = ownName === '' ? t('builder.titleEditUnnamed') : t('builder.titleEdit', { name: ownName });
   return (
     <>
       <Head
         title={name === null ? t('automations.title') : title}
         back={name === null ? '/automations' : `/automations/${id}`}
-        backName={name ?? t('automations.build.back')}
+        backName={name ?? t('builder.back')}
       />
       <ForManagers>
         {view.kind === 'fault' &&
@@ -63,7 +62,7 @@ function Existing({
   around: Surroundings;
 }) {
   const { t } = useTranslation();
-  if (sentenceOf(view.flow) === null) return <p>{t('automations.build.notHere')}</p>;
+  if (sentenceOf(view.flow) === null) return <p>{t('builder.notHere')}</p>;
   // Changes by other people do not overwrite the draft; saving reports the conflict.
   return <Builder key={view.id} automation={view} around={around} />;
 }

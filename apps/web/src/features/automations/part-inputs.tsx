@@ -78,7 +78,7 @@ export function DurationBox({ seconds, onChange }: { seconds: number; onChange: 
     <div className="grid grid-cols-[4rem_minmax(0,1fr)] gap-2">
       <Box
         hidden
-        label={t('automations.build.duration')}
+        label={t('builder.duration')}
         type="number"
         min={1}
         step={1}
@@ -89,7 +89,7 @@ export function DurationBox({ seconds, onChange }: { seconds: number; onChange: 
       />
       <Select
         bare
-        label={t('automations.build.unit')}
+        label={t('builder.unit')}
         value={unit}
         onChange={(event) => {
           const next = units.find((one) => one === event.target.value) ?? 'minutes';
@@ -99,7 +99,7 @@ export function DurationBox({ seconds, onChange }: { seconds: number; onChange: 
       >
         {units.map((one) => (
           <option key={one} value={one}>
-            {t(`automations.build.units.${one}`)}
+            {t(`builder.units.${one}`)}
           </option>
         ))}
       </Select>
@@ -145,17 +145,17 @@ export function BoundBox({
     <fieldset className="min-w-0 space-y-2">
       <legend className={hidden ? 'sr-only' : 'mb-1 text-small text-ink-soft'}>{label}</legend>
       <Select bare label={label} value={kind} onChange={(event) => choose(event.target.value)}>
-        {withClock && <option value="clock">{t('automations.build.sunTimes.clock')}</option>}
+        {withClock && <option value="clock">{t('builder.sunTimes.clock')}</option>}
         {sunTimes.map((one) => (
           <option key={one} value={one}>
-            {t(`automations.build.sunTimes.${one}`)}
+            {t(`builder.sunTimes.${one}`)}
           </option>
         ))}
       </Select>
       {typeof bound === 'string' ? (
         <Box
           hidden
-          label={t('automations.build.time')}
+          label={t('builder.time')}
           type="time"
           value={bound}
           onChange={(event) => onChange(event.target.value)}
@@ -163,7 +163,7 @@ export function BoundBox({
       ) : (
         bound.offsetMinutes !== undefined && (
           <Box
-            label={t('automations.build.minutes')}
+            label={t('builder.minutes')}
             type="number"
             min={1}
             step={1}
@@ -194,7 +194,7 @@ export function DaysBox({
   };
   return (
     <fieldset className="sm:col-span-2">
-      <legend className="sr-only">{t('automations.build.days')}</legend>
+      <legend className="sr-only">{t('builder.days')}</legend>
       <div className="grid grid-cols-4 gap-1 sm:grid-cols-7">
         {weekdays.map((day) => {
           const on = chosen.includes(day);

@@ -112,9 +112,9 @@ export function SubjectParts<Data extends PartData>({
   return (
     <>
       <Combobox
-        label={subjects.label ?? t('automations.build.subject')}
+        label={subjects.label ?? t('builder.subject')}
         value={value}
-        shown={chosen?.label ?? t(value === '' ? 'automations.build.choose' : goneKey(data))}
+        shown={chosen?.label ?? t(value === '' ? 'builder.choose' : goneKey(data))}
         groups={groups}
         onChange={choose}
         {...(wide && { className: 'sm:col-span-2' })}
@@ -166,7 +166,7 @@ function PartRow({
           <div className={classNames('-mr-1 flex shrink-0', tools !== undefined && '-mb-2 justify-end sm:mb-0')}>
             {tools}
             {onRemove && (
-              <IconButton label={t('automations.build.remove', { what: name })} onClick={onRemove}>
+              <IconButton label={t('builder.remove', { what: name })} onClick={onRemove}>
                 <X aria-hidden className="size-5" />
               </IconButton>
             )}
@@ -175,10 +175,10 @@ function PartRow({
       </div>
       {fault !== null && (
         <p id={id} className="mt-1 text-small text-fault">
-          {t(`automations.build.missing.${fault}`)}{' '}
+          {t(`builder.missing.${fault}`)}{' '}
           {fault === 'place' && (
             <Link href="/settings/home" className="underline">
-              {t('automations.build.setPlace')}
+              {t('builder.setPlace')}
             </Link>
           )}
         </p>
@@ -223,7 +223,7 @@ function WhatSelect({
 }) {
   const { t } = useTranslation();
   return (
-    <Select bare label={t('automations.build.what')} value={value} onChange={(event) => onChange(event.target.value)}>
+    <Select bare label={t('builder.what')} value={value} onChange={(event) => onChange(event.target.value)}>
       {options.map((one) => (
         <option key={one.value} value={one.value}>
           {one.label}
@@ -275,7 +275,7 @@ function NumberPart<Data extends PartData>({
   return (
     <NumberBox
       key={keyOf(data)}
-      label={t('automations.build.value')}
+      label={t('builder.value')}
       unit={unit ?? null}
       value={value}
       onChange={(next) => onChange(withNumber(data, next))}

@@ -23,9 +23,9 @@ function triggerSubjects(t: TFunction, around: Surroundings, data: TriggerData |
   const isCron = data?.kind === 'schedule' && data.config.cron !== undefined;
   return {
     others: [
-      { value: 'time', label: t('automations.build.aTime') },
-      { value: 'sun', label: t('automations.build.aSun') },
-      ...(isCron ? [{ value: 'cron', label: t('automations.build.aSchedule') }] : []),
+      { value: 'time', label: t('builder.aTime') },
+      { value: 'sun', label: t('builder.aSun') },
+      ...(isCron ? [{ value: 'cron', label: t('builder.aSchedule') }] : []),
     ],
     otherOf: ({ kind, config }) =>
       kind !== 'schedule' ? '' : config.cron !== undefined ? 'cron' : config.sun !== undefined ? 'sun' : 'time',
@@ -63,7 +63,7 @@ function SchedulePart({
     return (
       <Box
         hidden
-        label={t('automations.build.cron')}
+        label={t('builder.cron')}
         value={cron}
         maxLength={100}
         onChange={(event) => onChange({ ...data, config: { cron: event.target.value } })}
@@ -78,7 +78,7 @@ function SchedulePart({
       {sun === undefined ? (
         <Box
           hidden
-          label={t('automations.build.time')}
+          label={t('builder.time')}
           type="time"
           value={time ?? ''}
           onChange={(event) => onChange({ ...data, config: { time: event.target.value, ...withDays(days) } })}
@@ -86,7 +86,7 @@ function SchedulePart({
       ) : (
         <BoundBox
           hidden
-          label={t('automations.build.sun')}
+          label={t('builder.sun')}
           bound={sun}
           onChange={(next) =>
             typeof next !== 'string' && onChange({ ...data, config: { sun: next, ...withDays(days) } })
@@ -101,8 +101,8 @@ function SchedulePart({
 function conditionSubjects(t: TFunction, around: Surroundings): Subjects<InstantCondition> {
   return {
     others: [
-      { value: 'time', label: t('automations.build.aTime') },
-      { value: 'sun', label: t('automations.build.aSun') },
+      { value: 'time', label: t('builder.aTime') },
+      { value: 'sun', label: t('builder.aSun') },
     ],
     otherOf: ({ kind, config }) =>
       kind === 'time_range' && (isSunny(config.from) || isSunny(config.to)) ? 'sun' : 'time',
@@ -140,7 +140,7 @@ function RangePart({
   const { days: _, ...range } = config;
   const box = (end: 'from' | 'to') => (
     <BoundBox
-      label={t(`automations.build.${end}`)}
+      label={t(`builder.${end}`)}
       bound={config[end]}
       withClock
       onChange={(bound) => onChange({ ...data, config: { ...config, [end]: bound } })}
@@ -180,10 +180,10 @@ export function ActionRow({ onMove, ...row }: RowProps<StepData> & { name: strin
   const { name, data, around, onChange } = row;
   const subjects: Subjects<StepData> = {
     others: [
-      { value: 'delay', label: t('automations.build.aDelay') },
-      { value: 'wait_until', label: t('automations.build.aWait') },
-      { value: 'notify', label: t('automations.build.aNote') },
-      { value: 'webhook', label: t('automations.build.aWebhook') },
+      { value: 'delay', label: t('builder.aDelay') },
+      { value: 'wait_until', label: t('builder.aWait') },
+      { value: 'notify', label: t('builder.aNote') },
+      { value: 'webhook', label: t('builder.aWebhook') },
     ],
     scenes: around.scenes,
     otherOf: (step) => (step.kind === 'scene' ? step.config.sceneId : step.kind),
@@ -220,10 +220,10 @@ function MoveButtons({ name, moves: { up, down } }: { name: string; moves: Moves
   const { t } = useTranslation();
   return (
     <>
-      <IconButton label={t('automations.build.up', { what: name })} disabled={up === null} onClick={() => up?.()}>
+      <IconButton label={t('builder.up', { what: name })} disabled={up === null} onClick={() => up?.()}>
         <ArrowUp aria-hidden className="size-5" />
       </IconButton>
-      <IconButton label={t('automations.build.down', { what: name })} disabled={down === null} onClick={() => down?.()}>
+      <IconButton label={t('builder.down', { what: name })} disabled={down === null} onClick={() => down?.()}>
         <ArrowDown aria-hidden className="size-5" />
       </IconButton>
     </>
@@ -246,7 +246,7 @@ function WaitPart({
   return (
     <>
       <fieldset className="grid min-w-0 grid-cols-1 gap-2 sm:col-span-2 sm:grid-cols-2">
-        <legend className="mb-1 text-small text-ink-soft">{t('automations.build.until')}</legend>
+        <legend className="mb-1 text-small text-ink-soft">{t('builder.until')}</legend>
         <SubjectParts
           data={config.until}
           around={around}
@@ -257,7 +257,7 @@ function WaitPart({
         {config.until.kind === 'time_range' && <RangePart data={config.until} onChange={setUntil} />}
       </fieldset>
       <fieldset className="min-w-0">
-        <legend className="mb-1 text-small text-ink-soft">{t('automations.build.atMost')}</legend>
+        <legend className="mb-1 text-small text-ink-soft">{t('builder.atMost')}</legend>
         <DurationBox
           seconds={config.seconds}
           onChange={(seconds) => onChange({ ...data, config: { ...config, seconds } })}
@@ -265,16 +265,16 @@ function WaitPart({
       </fieldset>
       <div className="min-w-0">
         <p aria-hidden className="mb-1 text-small text-ink-soft">
-          {t('automations.build.after')}
+          {t('builder.after')}
         </p>
         <Select
           bare
-          label={t('automations.build.after')}
+          label={t('builder.after')}
           value={data.goesOn ? 'goOn' : 'stop'}
           onChange={(event) => onChange({ ...data, goesOn: event.target.value === 'goOn' })}
         >
-          <option value="stop">{t('automations.build.stop')}</option>
-          <option value="goOn">{t('automations.build.goOn')}</option>
+          <option value="stop">{t('builder.stop')}</option>
+          <option value="goOn">{t('builder.goOn')}</option>
         </Select>
       </div>
     </>
@@ -292,8 +292,8 @@ function ActionInput({ data, onChange }: { data: ActionData; onChange: (data: Ac
       return (
         <Box
           hidden
-          label={t('automations.build.message')}
-          placeholder={t('automations.build.message')}
+          label={t('builder.message')}
+          placeholder={t('builder.message')}
           value={data.config.message}
           maxLength={500}
           onChange={(event) => onChange({ ...data, config: { message: event.target.value } })}
@@ -303,7 +303,7 @@ function ActionInput({ data, onChange }: { data: ActionData; onChange: (data: Ac
       return (
         <Box
           hidden
-          label={t('automations.build.address')}
+          label={t('builder.address')}
           type="url"
           value={data.config.url}
           maxLength={2048}

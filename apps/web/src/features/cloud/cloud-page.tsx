@@ -15,7 +15,7 @@ import { ReadFault } from '../../ui/problem.tsx';
 import { ActivityCard, ChannelsCard } from './activity-card.tsx';
 import { ClaimCard } from './claim-card.tsx';
 import { useCloudStatus } from './cloud-link.ts';
-import { cloudConditionWords, cloudHeadline } from './cloud-words.ts';
+import { cloudHeadline } from './cloud-words.ts';
 import { LinkCard } from './link-card.tsx';
 import { WaitingCard } from './waiting-card.tsx';
 
@@ -62,15 +62,12 @@ function Shown({ status, freshness }: { status: CloudStatus; freshness: Freshnes
 }
 
 function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
-  const { t } = useTranslation();
   const { conditions } = status;
   const isClaimed = status.claimedAt !== null;
   return (
     <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
       <div className="grid grid-cols-1 gap-4 md:gap-6">
-        {conditions.length > 0 && (
-          <ConditionsCard conditions={conditions.map((one) => ({ ...one, ...cloudConditionWords(t, one) }))} />
-        )}
+        {conditions.length > 0 && <ConditionsCard conditions={conditions} />}
         {isClaimed ? (
           <>
             <LinkCard status={status} usable={usable} />

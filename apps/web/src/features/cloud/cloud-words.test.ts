@@ -4,14 +4,13 @@ import { createInstance } from 'i18next';
 import { cloudRequests, type CloudActivity } from '@station/protocol/cloud-activity';
 import { cloudStates, type CloudStatus } from '@station/protocol/cloud';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
-import { cloudConditionWords, cloudHeadline, requestWords } from './cloud-words.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
+import { cloudHeadline, requestWords } from './cloud-words.ts';
 
 const i18n = createInstance();
 await i18n.init({
   lng: 'en',
-  resources: { en: { translation: { ...en, ...laterEn } } },
+  resources: { en: { translation: await textsOf('en') } },
   interpolation: { escapeValue: false },
 });
 const { t } = i18n;
@@ -65,9 +64,4 @@ test('every request of the cloud has a text, with the device it is for', () => {
   for (const request of cloudRequests) assert.notEqual(requestWords(t, entry(request, null), nameOf), request);
   assert.equal(requestWords(t, entry('device.command', 'lamp'), nameOf), '“reboot” to Hall lamp');
   assert.equal(requestWords(t, entry('device.command', 'x'), nameOf), '“reboot” to a device that is not here');
-});
-
-test('a condition that this page does not know is shown in the station’s own text', () => {
-  const words = cloudConditionWords(t, { id: 'cloud_of_tomorrow', message: 'Something new.' });
-  assert.deepEqual(words, { title: 'Something new.', help: '' });
 });

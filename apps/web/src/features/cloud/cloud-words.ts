@@ -1,6 +1,7 @@
 import type { TFunction } from 'i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
+import { conditionTitle } from '../../i18n/condition-words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
 /** The state of the link, in one sentence. */
@@ -8,7 +9,7 @@ export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; 
   const { state, conditions, isHeldHere, lastError } = status;
   const host = status.host ?? '';
   const fault = conditions.find(({ severity }) => severity === 'fault');
-  if (fault) return { tone: 'fault', words: cloudConditionWords(t, fault).title };
+  if (fault) return { tone: 'fault', words: conditionTitle(t, fault) };
   if (!isHeldHere) return { tone: 'working', words: t('cloud.head.elsewhere') };
   switch (state) {
     case 'disabled':
@@ -22,27 +23,13 @@ export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; 
     case 'offline':
       return { tone: 'attention', words: t('cloud.head.offline', { host }) };
     case 'rejected':
-      return { tone: 'fault', words: t('home.cloud.cloud_rejected') };
+      return { tone: 'fault', words: t('conditionTitle.cloud_rejected') };
     case 'authenticated': {
       const count = conditions.filter(({ severity }) => severity === 'warning').length;
       if (count > 0) return { tone: 'attention', words: t('cloud.head.connectedBut', { count, host }) };
       return { tone: 'ok', words: t('cloud.head.connected', { host }) };
     }
   }
-}
-
-/** A newer station may have more of them: then the station's own text is shown. */
-export function cloudConditionWords(
-  t: TFunction,
-  { id, message }: { id: string; message: string },
-): {
-  title: string;
-  help: string;
-} {
-  const orNothing = t as (key: string, options: { defaultValue: string }) => string;
-  const title = orNothing(`home.cloud.${id}`, { defaultValue: '' });
-  if (title === '') return { title: message, help: '' };
-  return { title, help: orNothing(`cloud.condition.${id}`, { defaultValue: '' }) };
 }
 
 const requestKeys = {

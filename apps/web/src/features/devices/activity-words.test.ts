@@ -4,15 +4,12 @@ import { createInstance } from 'i18next';
 import { type ActivityBy, activityEvents, deviceEvents } from '@station/protocol/activity';
 import { findBuiltInType } from '@station/protocol/builtin-device-types';
 import type { DeviceEvent } from '@station/protocol/devices';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
-import { first as uk } from '../../i18n/uk/first.ts';
-import { later as laterUk } from '../../i18n/uk/later.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { type EntryContext, entryWords, searchedText } from './activity-words.ts';
 
 async function context(language: 'en' | 'uk'): Promise<EntryContext> {
   const i18n = createInstance();
-  const translation = language === 'en' ? { ...en, ...laterEn } : { ...uk, ...laterUk };
+  const translation = await textsOf(language);
   await i18n.init({ lng: language, resources: { [language]: { translation } }, interpolation: { escapeValue: false } });
   return {
     t: i18n.t,
@@ -99,7 +96,7 @@ test('events of the station and its people are told in the language of the reade
   };
   assert.deepEqual(await say('en'), [
     '1.2.0 did not pass its check, rolled back to 1.1.0',
-    `Needs attention: ${laterEn.backendConditionTitle.storage_low}`,
+    'Needs attention: The disk is nearly full',
     'The clock was corrected by 1 h',
     'Maria was added (Member) by Olena',
     'Olena logged in on a new device (Firefox on Linux, 10.0.0.2)',
@@ -108,9 +105,9 @@ test('events of the station and its people are told in the language of the reade
   ]);
   assert.deepEqual(await say('uk'), [
     '1.2.0 не пройшов перевірку, повернулися до 1.1.0',
-    `Потребує уваги: ${laterUk.backendConditionTitle.storage_low}`,
+    'Потребує уваги: На диску майже немає місця',
     'Годинник переведено на 1 год',
-    `Додано учасника: Maria (${uk.account.role.member}) Olena`,
+    `Додано учасника: Maria (${(await textsOf('uk')).account.role.member}) Olena`,
     'Вхід із нового пристрою: Olena (Firefox, Linux, 10.0.0.2)',
     'Hall lamp Додано Olena',
     'Fan Вилучено',

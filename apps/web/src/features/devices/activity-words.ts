@@ -3,6 +3,7 @@ import type { ActivityBy, ActivityEventData, ActivityEventKind, CommandEntry } f
 import type { DeviceType } from '@station/protocol/device-types';
 import type { DeviceEvent } from '@station/protocol/devices';
 import { deviceNameOf } from '../../i18n/browser-name.ts';
+import { conditionTitle } from '../../i18n/condition-words.ts';
 import { capabilityName, commandName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
 import { orElse } from '../../i18n/words.ts';
@@ -161,8 +162,10 @@ function stationWords(t: TFunction, locale: string, { kind, data, by }: StationE
       return t('activityLog.event.rolled_back_automatically', { from, to: to ?? '…' });
     }
     case 'condition_raised':
-    case 'condition_cleared':
-      return t(`activityLog.event.${kind}`, { title: conditionTitle(t, known<'condition_cleared'>()) });
+    case 'condition_cleared': {
+      const { condition: id } = known<'condition_cleared'>();
+      return t(`activityLog.event.${kind}`, { title: conditionTitle(t, { id, message: id }) });
+    }
     case 'clock_corrected': {
       const duration = formatDuration(locale, Math.abs(known<'clock_corrected'>().stepMs));
       return t('activityLog.event.clock_corrected', { duration });
@@ -194,11 +197,6 @@ function stationWords(t: TFunction, locale: string, { kind, data, by }: StationE
     }
   }
 }
-
-const conditionTitle = (t: TFunction, { source, condition }: { source: string; condition: string }): string =>
-  source === 'agent'
-    ? orElse(t, `condition.${condition}.title`, condition)
-    : orElse(t, `backendConditionTitle.${condition}`, condition);
 
 function browserWords(t: TFunction, userAgent: string | null): string {
   const { browser, system } = deviceNameOf(userAgent);

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
 import { type Firmware, type Rollout, rolloutStates, type RolloutTarget } from '@station/protocol/firmware-rollouts';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { withRollout, withTarget } from './follow-firmware.ts';
 import { countBehind, firmwareHeadline, phaseWords, stoppedLast, targetWords, toneOfRollout } from './rollout-words.ts';
 import { attentionOf } from './rollouts.ts';
@@ -13,7 +12,7 @@ const at = '2026-11-21T02:00:00.000Z';
 const none = { waiting: 0, updating: 0, updated: 0, failed: 0, skipped: 0 };
 
 const i18n = createInstance();
-await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...laterEn } } }, fallbackLng: false });
+await i18n.init({ lng: 'en', resources: { en: { translation: await textsOf('en') } }, fallbackLng: false });
 const t = i18n.t as TFunction;
 
 const rollout = (

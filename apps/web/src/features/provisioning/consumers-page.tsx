@@ -37,7 +37,7 @@ export function ConsumersPage() {
   const [sheet, setSheet] = useState<ConsumerLoginSheet | null>(null);
   // Somebody enters the login there and looks here whether it works.
   const view = useReading(consumersKey, 'GET /api/consumers', { isBusy: () => true });
-  const title = t('provisioning.consumers.title');
+  const title = t('consumers.title');
   const onSheet = (made: ConsumerLoginSheet | null): void => {
     setSheet(made);
     void queries.invalidateQueries({ queryKey: consumersKey });
@@ -46,11 +46,11 @@ export function ConsumersPage() {
   return (
     <>
       <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
-        <PageTitle title={title}>{t('provisioning.consumers.lead')}</PageTitle>
+        <PageTitle title={title}>{t('consumers.lead')}</PageTitle>
       </PageHead>
       <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
         {view.kind === 'loading' && <Loading cards={['h-64']} />}
-        {view.kind === 'fault' && <ReadFault title={t('provisioning.consumers.fault')} {...view} />}
+        {view.kind === 'fault' && <ReadFault title={t('consumers.fault')} {...view} />}
         {sheet !== null && <Sheet key={sheet.password} sheet={sheet} />}
         {view.kind === 'shown' &&
           consumerKinds.map((kind) => {
@@ -74,50 +74,41 @@ function OnCard({ consumer, usable, onSheet }: CardProps & { consumer: Consumer 
   const [question, ask] = useConfirm();
   const { kind, topic, isConnected, heardAt, devices, leftOut } = consumer;
   const params = { kind };
-  const name = t(`provisioning.consumers.names.${kind}`);
+  const name = t(`consumers.names.${kind}`);
   const askForLogin = (): void =>
     ask({
-      title: t('provisioning.gateways.renewTitle', { name }),
-      text: <p>{t('provisioning.consumers.renewHelp')}</p>,
-      confirm: t('provisioning.gateways.renew'),
+      title: t('gateways.renewTitle', { name }),
+      text: <p>{t('consumers.renewHelp')}</p>,
+      confirm: t('gateways.renew'),
       kind: 'primary',
       run: async () => onSheet(await session.call('POST /api/consumers/:kind/login', { params })),
     });
   const askToSwitchOff = (): void =>
     ask({
-      title: t('provisioning.consumers.offTitle', { name }),
-      text: <p>{t('provisioning.consumers.offHelp')}</p>,
-      confirm: t('provisioning.consumers.off'),
+      title: t('consumers.offTitle', { name }),
+      text: <p>{t('consumers.offHelp')}</p>,
+      confirm: t('consumers.off'),
       run: async () => {
         await session.call('DELETE /api/consumers/:kind', { params });
         onSheet(null);
       },
     });
   const connection = isConnected === null ? 'unknown' : isConnected ? 'yes' : 'no';
-  const heard =
-    heardAt === null
-      ? []
-      : [t('provisioning.consumers.heard', { at: formatExact(i18n.language, Date.parse(heardAt)) })];
+  const heard = heardAt === null ? [] : [t('consumers.heard', { at: formatExact(i18n.language, Date.parse(heardAt)) })];
   return (
     <Card title={name}>
       <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{topic}</p>
       <p className="flex gap-2">
         <ToneIcon tone={isConnected === true ? 'ok' : 'working'} className="mt-0.5" />
-        {[
-          t(`provisioning.consumers.connection.${connection}`),
-          t('provisioning.gateways.devices', { count: devices }),
-          ...heard,
-        ].join(dot)}
+        {[t(`consumers.connection.${connection}`), t('gateways.devices', { count: devices }), ...heard].join(dot)}
       </p>
-      {leftOut > 0 && (
-        <p className="mt-2 text-small text-ink-soft">{t('provisioning.consumers.leftOut', { count: leftOut })}</p>
-      )}
+      {leftOut > 0 && <p className="mt-2 text-small text-ink-soft">{t('consumers.leftOut', { count: leftOut })}</p>}
       <div className="mt-4 flex flex-wrap gap-3">
         <Button disabled={!usable} onClick={askForLogin}>
-          {t('provisioning.gateways.renew')}
+          {t('gateways.renew')}
         </Button>
         <Button disabled={!usable} onClick={askToSwitchOff}>
-          {t('provisioning.consumers.off')}
+          {t('consumers.off')}
         </Button>
       </div>
       {question}
@@ -136,19 +127,19 @@ function OffCard({ kind, usable, onSheet }: CardProps & { kind: ConsumerKind }) 
     onDone: onSheet,
   });
   return (
-    <Card title={t(`provisioning.consumers.names.${kind}`)}>
-      <p className="-mt-3 mb-4 text-ink-soft">{t(`provisioning.consumers.about.${kind}`)}</p>
+    <Card title={t(`consumers.names.${kind}`)}>
+      <p className="-mt-3 mb-4 text-ink-soft">{t(`consumers.about.${kind}`)}</p>
       <form {...form.props} className="space-y-4">
         <Field
-          label={t(`provisioning.consumers.topic.${kind}`)}
-          help={t('provisioning.consumers.topicHelp')}
+          label={t(`consumers.topic.${kind}`)}
+          help={t('consumers.topicHelp')}
           {...form.field('topic')}
           defaultValue={defaultTopics[kind]}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
         />
-        <FormEnd form={form} submit={t('provisioning.consumers.on')} usable={usable} />
+        <FormEnd form={form} submit={t('consumers.on')} usable={usable} />
       </form>
     </Card>
   );
@@ -159,26 +150,26 @@ function Sheet({ sheet: { consumer, login, password, isLoginMade } }: { sheet: C
   const view = useProvisioning();
   const broker = view.kind === 'shown' ? view.value.broker : null;
   const { kind, topic } = consumer;
-  const what = (value: 'broker' | 'port' | 'user' | 'password'): string => t(`provisioning.consumers.what.${value}`);
+  const what = (value: 'broker' | 'port' | 'user' | 'password'): string => t(`consumers.what.${value}`);
   return (
     <ShownOnce
       heading="h2"
       title={
         <>
           <Network aria-hidden className="size-5 shrink-0" />
-          {t('provisioning.gateways.sheet', { name: t(`provisioning.consumers.names.${kind}`) })}
+          {t('gateways.sheet', { name: t(`consumers.names.${kind}`) })}
         </>
       }
-      help={t(`provisioning.consumers.enter.${kind}`)}
+      help={t(`consumers.enter.${kind}`)}
     >
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what={what('broker')} value={broker.host} />}
         {broker && <CopiedValue what={what('port')} value={String(broker.port)} />}
         <CopiedValue what={what('user')} value={login} />
         <CopiedValue what={what('password')} value={password} />
-        <CopiedValue what={t(`provisioning.consumers.topic.${kind}`)} value={topic} />
+        <CopiedValue what={t(`consumers.topic.${kind}`)} value={topic} />
       </dl>
-      {!isLoginMade && <p className="mt-4">{t('provisioning.consumers.notMade')}</p>}
+      {!isLoginMade && <p className="mt-4">{t('consumers.notMade')}</p>}
     </ShownOnce>
   );
 }

@@ -28,7 +28,7 @@ const gatewaysKey = ['gateways'];
 export function GatewaysPage() {
   const { t } = useTranslation();
   return (
-    <WayPage title={t('provisioning.gateways.title')} lead={t('provisioning.gateways.lead')}>
+    <WayPage title={t('gateways.title')} lead={t('gateways.lead')}>
       <Connections />
     </WayPage>
   );
@@ -50,7 +50,7 @@ function Connections() {
     void queries.invalidateQueries({ queryKey: gatewaysKey });
   };
   if (view.kind === 'loading') return <Loading cards={['h-64']} />;
-  if (view.kind === 'fault') return <ReadFault title={t('provisioning.gateways.fault')} {...view} />;
+  if (view.kind === 'fault') return <ReadFault title={t('gateways.fault')} {...view} />;
   const usable = view.freshness.kind !== 'stale';
   return (
     <>
@@ -82,17 +82,17 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
   const topics = discoveryPrefix === null ? [baseTopic] : [baseTopic, discoveryPrefix];
   const askForLogin = (): void =>
     ask({
-      title: t('provisioning.gateways.renewTitle', { name }),
-      text: <p>{t('provisioning.gateways.renewHelp')}</p>,
-      confirm: t('provisioning.gateways.renew'),
+      title: t('gateways.renewTitle', { name }),
+      text: <p>{t('gateways.renewHelp')}</p>,
+      confirm: t('gateways.renew'),
       kind: 'primary',
       run: async () => onSheet(await session.call('POST /api/gateways/:id/login', { params: { id } })),
     });
   const askToRemove = (): void =>
     ask({
-      title: t('provisioning.gateways.removeTitle', { name }),
-      text: <p>{t('provisioning.gateways.removeHelp', { count: devices })}</p>,
-      confirm: t('provisioning.gateways.remove'),
+      title: t('gateways.removeTitle', { name }),
+      text: <p>{t('gateways.removeHelp', { count: devices })}</p>,
+      confirm: t('gateways.remove'),
       run: async () => {
         await session.call('DELETE /api/gateways/:id', { params: { id } });
         await queries.invalidateQueries({ queryKey: gatewaysKey });
@@ -103,15 +103,15 @@ function GatewayCard({ gateway, usable, onSheet }: CardProps & { gateway: Gatewa
       <p className="-mt-3 mb-3 text-small break-words text-ink-soft">{[systemNames[dialect], ...topics].join(dot)}</p>
       <p className="flex gap-2">
         <ToneIcon tone={tones[state]} className="mt-0.5" />
-        {[t(`provisioning.gateways.states.${state}`), t('provisioning.gateways.devices', { count: devices })].join(dot)}
+        {[t(`gateways.states.${state}`), t('gateways.devices', { count: devices })].join(dot)}
       </p>
       <NotSupported gateway={gateway} />
       <div className="mt-4 flex flex-wrap gap-3">
         <Button disabled={!usable} onClick={askForLogin}>
-          {t('provisioning.gateways.renew')}
+          {t('gateways.renew')}
         </Button>
         <Button disabled={!usable} onClick={askToRemove}>
-          {t('provisioning.gateways.remove')}
+          {t('gateways.remove')}
         </Button>
       </div>
       {question}
@@ -127,18 +127,18 @@ function NotSupported({ gateway: { notSupported, notSupportedCount: count } }: {
   return (
     <details className="mt-3">
       <summary className="min-h-11 cursor-pointer content-center">
-        {t('provisioning.gateways.notSupported', { number: count })}
+        {t('gateways.notSupported', { number: count })}
       </summary>
       <ul className="space-y-2 text-small">
         {notSupported.map(({ name, reason, detail }) => (
           <li key={[name, reason, detail].join(' ')} className="break-words">
             <span className="font-strong">{name}</span>
             <br />
-            {t(`provisioning.gateways.refusals.${reason}`)}
+            {t(`gateways.refusals.${reason}`)}
             {detail !== null && <span className="text-ink-soft"> ({detail})</span>}
           </li>
         ))}
-        {more > 0 && <li>{t('provisioning.gateways.notSupportedMore', { number: more })}</li>}
+        {more > 0 && <li>{t('gateways.notSupportedMore', { number: more })}</li>}
       </ul>
     </details>
   );
@@ -183,10 +183,10 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
     onDone: onSheet,
   });
   return (
-    <Card title={t(isFirst ? 'provisioning.gateways.connect' : 'provisioning.gateways.connectAnother')}>
+    <Card title={t(isFirst ? 'gateways.connect' : 'gateways.connectAnother')}>
       <form {...form.props} className="space-y-4">
         <Select
-          label={t('provisioning.gateways.system')}
+          label={t('gateways.system')}
           value={dialect}
           onChange={({ target }) => choose(target.value as DialectName)}
         >
@@ -198,15 +198,15 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
         </Select>
         <Field
           key={`name ${dialect}`}
-          label={t('provisioning.gateways.name')}
+          label={t('gateways.name')}
           {...form.field('name')}
           defaultValue={suggestions[dialect].name}
           autoComplete="off"
         />
         <Field
           key={`topic ${dialect}`}
-          label={t('provisioning.gateways.baseTopic')}
-          help={t(`provisioning.gateways.systems.${dialect}.topic`)}
+          label={t('gateways.baseTopic')}
+          help={t(`gateways.systems.${dialect}.topic`)}
           {...form.field('baseTopic')}
           defaultValue={asked?.dialect === dialect ? asked.baseTopic : suggestions[dialect].baseTopic}
           autoComplete="off"
@@ -216,8 +216,8 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
         {prefix !== undefined && (
           <Field
             key={`prefix ${dialect}`}
-            label={t('provisioning.gateways.discoveryPrefix')}
-            help={t('provisioning.gateways.discoveryHelp')}
+            label={t('gateways.discoveryPrefix')}
+            help={t('gateways.discoveryHelp')}
             {...form.field('discoveryPrefix')}
             defaultValue={prefix}
             autoComplete="off"
@@ -225,9 +225,9 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
             spellCheck={false}
           />
         )}
-        <FormEnd form={form} submit={t('provisioning.gateways.make')} autoFocus={asked !== null} usable={usable} />
+        <FormEnd form={form} submit={t('gateways.make')} autoFocus={asked !== null} usable={usable} />
       </form>
-      <p className="mt-4 text-small text-ink-soft">{t(`provisioning.gateways.systems.${dialect}.limits`)}</p>
+      <p className="mt-4 text-small text-ink-soft">{t(`gateways.systems.${dialect}.limits`)}</p>
     </Card>
   );
 }
@@ -243,10 +243,10 @@ function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: Ga
       title={
         <>
           <Network aria-hidden className="size-5 shrink-0" />
-          {t('provisioning.gateways.sheet', { name })}
+          {t('gateways.sheet', { name })}
         </>
       }
-      help={`${t(`provisioning.gateways.systems.${dialect}.sheet`)} ${t('provisioning.gateways.sheetHelp')}`}
+      help={`${t(`gateways.systems.${dialect}.sheet`)} ${t('gateways.sheetHelp')}`}
     >
       <dl className="divide-y divide-line">
         {broker && <CopiedValue what="server" value={`mqtt://${broker.host}:${broker.port}`} />}
@@ -255,7 +255,7 @@ function Sheet({ sheet: { gateway, login, password, isLoginMade } }: { sheet: Ga
         <CopiedValue what="user" value={login} />
         <CopiedValue what="password" value={password} />
       </dl>
-      {!isLoginMade && <p className="mt-4">{t('provisioning.gateways.notMade')}</p>}
+      {!isLoginMade && <p className="mt-4">{t('gateways.notMade')}</p>}
     </ShownOnce>
   );
 }

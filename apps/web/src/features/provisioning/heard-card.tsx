@@ -14,8 +14,8 @@ export function HeardCard() {
   const view = useReading(['gateways', 'heard'], 'GET /api/gateways/heard', { isBusy: () => true });
   if (view.kind !== 'shown' || view.value.length === 0) return null;
   return (
-    <Card title={t('provisioning.gateways.heard.title')}>
-      <p className="-mt-2 mb-4 text-ink-soft">{t('provisioning.gateways.heard.help')}</p>
+    <Card title={t('gateways.heard.title')}>
+      <p className="-mt-2 mb-4 text-ink-soft">{t('gateways.heard.help')}</p>
       <ul className="divide-y divide-line">
         {view.value.map((system) => (
           <Row key={`${system.dialect} ${system.baseTopic}`} system={system} />
@@ -33,13 +33,10 @@ function Row({ system: { dialect, baseTopic, topic, how, seenAt } }: { system: H
       <div className="min-w-0 flex-1 basis-60">
         <h3 className="font-strong break-words">{[systemNames[dialect], baseTopic].join(dot)}</h3>
         <p className="text-small break-words text-ink-soft first-letter:uppercase">
-          <Sentence
-            text={(time) => t(`provisioning.gateways.heard.${how}`, { time, topic })}
-            slot={<TimeAgo at={seenAt} />}
-          />
+          <Sentence text={(time) => t(`gateways.heard.${how}`, { time, topic })} slot={<TimeAgo at={seenAt} />} />
         </p>
       </div>
-      <LinkButton href={`/add/gateways?${asked.toString()}`}>{t('provisioning.gateways.heard.connect')}</LinkButton>
+      <LinkButton href={`/add/gateways?${asked.toString()}`}>{t('gateways.heard.connect')}</LinkButton>
     </li>
   );
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { Provisioning, provisioningErrors, RadioReport } from '@station/protocol/provisioning';
-import { later } from '../../i18n/en/later.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { candidateName, stepsOf } from './provisioning-words.ts';
 
-const { error, radio } = later.provisioning;
+const { error, radio } = (await textsOf('en')).provisioning;
 
 test('every failure has a sentence with what helps', () => {
   for (const code of provisioningErrors) assert.ok(code in error, code);

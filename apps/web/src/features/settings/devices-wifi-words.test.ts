@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstance } from 'i18next';
 import { type WifiDeviceState, wifiDeviceStates } from '@station/protocol/devices-wifi';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { wifiAdvice, type WifiChange, wifiHeadline } from './devices-wifi-words.ts';
 
 const i18n = createInstance();
 await i18n.init({
   lng: 'en',
-  resources: { en: { translation: { ...en, ...laterEn } } },
+  resources: { en: { translation: await textsOf('en') } },
   interpolation: { escapeValue: false },
 });
 const { t } = i18n;

@@ -1,15 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { DoctorCheck, DoctorReport, DoctorStatus, SystemDoctor } from '@station/protocol/doctor';
-import {
-  agentFindings,
-  backendFindings,
-  type DoctorCheckId,
-  doctorChecks,
-  type FindingCode,
-} from '@station/protocol/doctor-findings';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
+import { orElse } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -96,8 +90,6 @@ function Report({ report: { program, version, checks } }: { report: DoctorReport
 
 const tones: Record<DoctorStatus, Tone> = { ok: 'ok', warning: 'attention', fault: 'fault', unknown: 'attention' };
 
-const isKnown = (id: string): id is DoctorCheckId => Object.hasOwn(doctorChecks, id);
-
 function Checks({ checks }: { checks: readonly DoctorCheck[] }) {
   const { t } = useTranslation();
   return (
@@ -107,7 +99,7 @@ function Checks({ checks }: { checks: readonly DoctorCheck[] }) {
           <ToneIcon tone={tones[status]} className="mt-0.5" />
           <div className="min-w-0">
             <h4 className="font-strong">
-              {isKnown(id) ? t(`diagnostics.name.${id}`) : title}
+              {orElse(t, `diagnostics.name.${id}`, title)}
               <span className="sr-only">: {t(`diagnostics.status.${status}`)}</span>
             </h4>
             {detail !== null && <p className="text-small break-words text-ink-soft">{detail}</p>}
@@ -121,17 +113,14 @@ function Checks({ checks }: { checks: readonly DoctorCheck[] }) {
   );
 }
 
-const isKnownFinding = (code: string): code is FindingCode =>
-  Object.hasOwn(backendFindings, code) || Object.hasOwn(agentFindings, code);
-
-/** A newer station may find what this page does not know: then in the station's own words. */
+/** In English in the station's own words; so is what a newer station finds and this page does not know. */
 function Finding({ finding: { code, message, help, values } }: { finding: DoctorCheck['findings'][number] }) {
   const { t } = useTranslation();
-  const isKnown = isKnownFinding(code);
+  const translated = orElse(t, `finding.${code}.message`, '', values);
   return (
-    <div lang={isKnown ? undefined : 'en'} className="break-words">
-      <p>{isKnown ? t(`finding.${code}.message`, { replace: values }) : message}</p>
-      <p className="text-ink-soft">{isKnown ? t(`finding.${code}.help`, { replace: values }) : help}</p>
+    <div lang={translated === '' ? 'en' : undefined} className="break-words">
+      <p>{translated || message}</p>
+      <p className="text-ink-soft">{orElse(t, `finding.${code}.help`, help, values)}</p>
     </div>
   );
 }

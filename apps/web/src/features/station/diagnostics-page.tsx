@@ -13,10 +13,8 @@ import { Read } from '../../ui/loading.tsx';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { Dimmable, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
-import { backendConditionWords } from './condition-words.ts';
 import { MachineCard } from './machine-card.tsx';
 import { ServicesCard } from './services-card.tsx';
-import { conditionWords } from './station-words.ts';
 import { useOtherConditions } from './updates-page.tsx';
 
 /** What is wrong with the station and what helps, its services and its machine. `checks`: what it finds in itself. */
@@ -28,10 +26,7 @@ export function DiagnosticsPage({ checks }: { checks: (usable: boolean) => React
   const title = t('settings.rows.diagnostics.title');
   const isShown = view.kind === 'shown';
   const stale = isShown && view.freshness.kind === 'stale';
-  const conditions = [
-    ...(isShown ? view.value.conditions.map((one) => ({ ...one, ...conditionWords(t, one) })) : []),
-    ...others.map((one) => ({ ...one, ...backendConditionWords(t, one) })),
-  ];
+  const conditions = [...(isShown ? view.value.conditions : []), ...others];
   return (
     <>
       <PageHead

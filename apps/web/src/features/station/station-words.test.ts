@@ -3,23 +3,20 @@ import { before, describe, test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import { type ConditionStatus, type HistoryEntry, operationKinds, operationPhases } from '@station/protocol/agent-api';
 import { Problem, type ProblemCode } from '../../api/request.ts';
-import { first as en } from '../../i18n/en/first.ts';
-import { later as laterEn } from '../../i18n/en/later.ts';
-import { first as uk } from '../../i18n/uk/first.ts';
-import { later as laterUk } from '../../i18n/uk/later.ts';
+import { conditionWords } from '../../i18n/condition-words.ts';
+import { textsOf } from '../../../testing/texts-of.ts';
 import { problemWords } from '../../i18n/words.ts';
-import { backendConditionWords } from './condition-words.ts';
 import { healthOf, toneOf } from './health.ts';
 import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
 import { stepsOf } from './outcome.ts';
-import { conditionWords, healthWords, reasonWords, resultWords, shortImage, stepWords } from './station-words.ts';
+import { healthWords, reasonWords, resultWords, shortImage, stepWords } from './station-words.ts';
 
 let english: TFunction;
 let ukrainian: TFunction;
 describe('the texts of the station page', () => {
   before(async () => {
     const i18n = createInstance();
-    const resources = { en: { translation: { ...en, ...laterEn } }, uk: { translation: { ...uk, ...laterUk } } };
+    const resources = { en: { translation: await textsOf('en') }, uk: { translation: await textsOf('uk') } };
     await i18n.init({ lng: 'en', resources, fallbackLng: false, interpolation: { escapeValue: false } });
     english = i18n.getFixedT('en');
     ukrainian = i18n.getFixedT('uk');
@@ -43,8 +40,8 @@ describe('the texts of the station page', () => {
     ];
     for (const [details, inEnglish, inUkrainian] of cases) {
       const shown = { ...condition('storage_low', 'warning'), details };
-      assert.ok(backendConditionWords(english, shown).help.includes(inEnglish));
-      assert.ok(backendConditionWords(ukrainian, shown).help.includes(inUkrainian));
+      assert.ok(conditionWords(english, shown).help.includes(inEnglish));
+      assert.ok(conditionWords(ukrainian, shown).help.includes(inUkrainian));
     }
   });
 

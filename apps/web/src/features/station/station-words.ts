@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
-import type { BackendCondition } from '@station/protocol/backend-conditions';
-import type { ConditionStatus, HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
+import type { HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
+import { conditionTitle } from '../../i18n/condition-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
 import { dot, orElse } from '../../i18n/words.ts';
 import type { Health } from './health.ts';
@@ -28,7 +28,7 @@ export function healthWords(t: TFunction, health: Health): string {
     case 'starting':
       return t('health.starting');
     case 'condition':
-      return conditionWords(t, health.condition).title;
+      return conditionTitle(t, health.condition);
     case 'services_down':
       return health.names.length === 1
         ? t('health.serviceDown', { service: serviceName(t, health.names[0] ?? '') })
@@ -47,15 +47,6 @@ export function healthWords(t: TFunction, health: Health): string {
 /** "release 1.4.0" */
 export const releaseWords = (t: TFunction, version: string | null): string =>
   version === null ? t('health.unknownVersion') : t('health.release', { version });
-
-export function conditionWords(t: TFunction, condition: ConditionStatus): { title: string; help: string } {
-  const title = orElse(t, `condition.${condition.id}.title`, '');
-  if (title === '') return { title: condition.message, help: '' };
-  return { title, help: orElse(t, `condition.${condition.id}.help`, '') };
-}
-
-export const backendConditionTitle = (t: TFunction, { id, message }: BackendCondition): string =>
-  orElse(t, `backendConditionTitle.${id}`, message);
 
 /** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is shortened to what identifies it. */
 export const shortImage = (image: string): string =>

@@ -6,6 +6,7 @@ import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useStore, useTick, useUser } from '../../api/services.ts';
 import { isSwitching, useBackendConditions, useStatus } from '../../api/station.ts';
+import { conditionTitle } from '../../i18n/condition-words.ts';
 import { dot } from '../../i18n/words.ts';
 import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -13,13 +14,11 @@ import { LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { TimelineCard, type TimelineEntry } from '../../ui/timeline.tsx';
-import { backendConditionWords } from './condition-words.ts';
 import { HealthLine, HealthSkeleton } from './health-line.tsx';
 import { HeldCard } from './held-card.tsx';
 import { OperationCard, releaseTimeline, ResultCard } from './operation-card.tsx';
 import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
-import { conditionWords } from './station-words.ts';
 
 /** What another feature has to say about updates. */
 type OfDevices = { freshness: Freshness | undefined; cards: ReactNode; entries: readonly TimelineEntry[] };
@@ -73,10 +72,7 @@ function OfStation({ status, stale }: { status: Status; stale: boolean }) {
   const { readResult, clock } = useServices();
   const readId = useStore(readResult);
   const mayManage = isManager(useUser().role);
-  const titles = [
-    ...status.conditions.map((condition) => conditionWords(t, condition).title),
-    ...useOtherConditions().map((condition) => backendConditionWords(t, condition).title),
-  ];
+  const titles = [...status.conditions, ...useOtherConditions()].map((condition) => conditionTitle(t, condition));
   // A result is news for a while only.
   useTick(10_000);
   const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
