@@ -1,7 +1,8 @@
 import type { TFunction } from 'i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
+import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { conditionTitle } from '../../i18n/condition-words.ts';
+import { orElse } from '../../i18n/words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
 /** The state of the link, in one sentence. */
@@ -32,30 +33,12 @@ export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; 
   }
 }
 
-const requestKeys = {
-  'device.command': 'cloud.request.command',
-  'devices.snapshot': 'cloud.request.snapshot',
-  'device_types.list': 'cloud.request.types',
-  'scenes.list': 'cloud.request.scenes',
-  'scene.run': 'cloud.request.scene',
-  'station.setActiveChannels': 'cloud.request.channels',
-  identity_sync: 'cloud.request.people',
-  station_renamed: 'cloud.request.renamed',
-  member_added: 'cloud.request.added',
-  member_updated: 'cloud.request.updated',
-  member_removed: 'cloud.request.removed',
-  station_password_changed: 'cloud.request.password',
-  station_reset: 'cloud.request.reset',
-} as const satisfies Record<CloudRequest, string>;
-
 /** What was asked, and of which device. @param nameOf null for a device that is not here any more. */
 export function requestWords(
   t: TFunction,
   { request, deviceId, action }: CloudActivity,
   nameOf: (deviceId: string) => string | null,
 ): string {
-  if (!Object.hasOwn(requestKeys, request)) return request;
-  if (request !== 'device.command') return t(requestKeys[request]);
-  const device = (deviceId === null ? null : nameOf(deviceId)) ?? t('cloud.request.someDevice');
-  return t('cloud.request.command', { device, action: action ?? '' });
+  const device = (deviceId === null ? null : nameOf(deviceId)) ?? t('cloud.someDevice');
+  return orElse(t, `cloud.request.${request}`, request, { device, action: action ?? '' });
 }

@@ -40,7 +40,7 @@ export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; 
           <p role="status" className="font-strong">
             {sentence}
           </p>
-          {help !== null && <p>{help}</p>}
+          {help !== '' && <p>{help}</p>}
           <p className="text-small text-ink-soft tabular-nums">{countWords(t, rollout)}</p>
           <DetailsNote words={rollout.reason} />
         </div>

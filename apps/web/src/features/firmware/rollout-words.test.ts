@@ -63,7 +63,7 @@ test('a rollout shows where it is, from its state and its counts alone', () => {
   for (const [more, sentence] of cases) assert.equal(phaseWords(t, rollout(more)).sentence, sentence);
   // From counts alone it is not known which of the two it is.
   assert.match(
-    phaseWords(t, rollout({ devices: { waiting: 5 } })).help ?? '',
+    phaseWords(t, rollout({ devices: { waiting: 5 } })).help,
     /no device can be reached, or .* not come back/,
   );
   const states = cases.map(([more]) => more?.state ?? 'running');

@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
 import type { Firmware, Rollout, RolloutState, RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
-import { dot } from '../../i18n/words.ts';
+import { dot, orElse } from '../../i18n/words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
 /* Turns rollouts into text. The text follows from states and counts; the station's English reason is shown beside it, small. */
@@ -33,43 +33,23 @@ export function toneOfRollout({ state, devices }: Pick<Rollout, 'state' | 'devic
 }
 
 /** The phase of a rollout, and an explanation where it needs one. */
-export function phaseWords(t: TFunction, rollout: Rollout): { sentence: string; help: string | null } {
-  const { state, devices } = rollout;
-  switch (state) {
-    case 'waiting_approval':
-      return { sentence: t('firmware.rollout.phase.approval'), help: t('firmware.rollout.phase.approvalHelp') };
-    case 'running':
-      return runningWords(t, rollout);
-    case 'paused':
-      return { sentence: t('firmware.rollout.phase.paused'), help: t('firmware.rollout.phase.pausedHelp') };
-    case 'done':
-      return {
-        sentence:
-          devices.failed > 0
-            ? t('firmware.rollout.phase.doneWithout', { count: devices.failed })
-            : t('firmware.rollout.phase.done'),
-        help: null,
-      };
-    case 'stopped':
-      return { sentence: stoppedWords(t, rollout), help: t('firmware.rollout.phase.stoppedHelp') };
-    case 'aborted':
-      return { sentence: t('firmware.rollout.phase.aborted'), help: null };
-    case 'superseded':
-      return { sentence: t('firmware.rollout.phase.superseded'), help: null };
-  }
+export function phaseWords(t: TFunction, rollout: Rollout): { sentence: string; help: string } {
+  const { state, wave, waves, devices } = rollout;
+  const phase = phaseOf(rollout);
+  return {
+    sentence: t(`firmware.rollout.phase.${phase}`, { wave: wave + 1, waves, count: devices.failed }),
+    help: orElse(t, `firmware.rollout.help.${phase === 'firstAwaited' ? phase : state}`, ''),
+  };
 }
 
-function runningWords(t: TFunction, { wave, waves, devices }: Rollout): { sentence: string; help: string | null } {
-  if (wave > 0 || waves < 2)
-    return { sentence: t('firmware.rollout.phase.wave', { wave: wave + 1, waves }), help: null };
-  if (devices.updating > 0) return { sentence: t('firmware.rollout.phase.first'), help: null };
-  if (devices.updated > 0) return { sentence: t('firmware.rollout.phase.firstHolds'), help: null };
-  return { sentence: t('firmware.rollout.phase.firstAwaited'), help: t('firmware.rollout.phase.firstAwaitedHelp') };
-}
-
-function stoppedWords(t: TFunction, { wave, devices: { failed } }: Rollout): string {
-  if (failed === 0) return t('firmware.rollout.phase.stopped');
-  return wave === 0 ? t('firmware.rollout.phase.firstFailed') : t('firmware.rollout.phase.failed', { count: failed });
+/** What is most telling about a rollout: the key of its sentence. */
+function phaseOf({ state, wave, waves, devices }: Rollout) {
+  if (state === 'running' && (wave > 0 || waves < 2)) return 'wave';
+  if (state === 'running' && devices.updating > 0) return 'first';
+  if (state === 'running') return devices.updated > 0 ? 'firstHolds' : 'firstAwaited';
+  if (state === 'done' && devices.failed > 0) return 'doneWithout';
+  if (state === 'stopped' && devices.failed > 0) return wave === 0 ? 'firstFailed' : 'failed';
+  return state;
 }
 
 /** How far a device is. @param device undefined: it was removed. */

@@ -15,7 +15,7 @@ import type { TimelineEntry } from '../../ui/timeline.tsx';
 import { toneBorder, ToneDisc, ToneIcon } from '../../ui/tone.tsx';
 import { isHeldBack } from './health.ts';
 import { newestFirst, outcomeOf, type Step, stepsOf, toneOfOutcome } from './outcome.ts';
-import { figureWords, historyWords, reasonWords, resultWords, stepWords } from './station-words.ts';
+import { figureWords, outcomeWords, reasonWords, resultWords, stepWords } from './station-words.ts';
 
 /** An operation in progress: the finished steps, the current step, and the downloaded bytes. */
 export function OperationCard({ operation, status }: { operation: Operation; status: Status }) {
@@ -194,7 +194,7 @@ function Entry({ entry }: { entry: HistoryEntry }) {
       <ToneIcon tone={tone} className="mt-0.5" />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap justify-between gap-x-4">
-          <span className="font-strong">{historyWords(t, entry)}</span>
+          <span className="font-strong">{outcomeWords(t, entry)}</span>
           <span className="text-small leading-6 text-ink-soft">
             <TimeAgo at={entry.endedAt} />
           </span>

@@ -8,7 +8,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { ToneDisc } from '../../ui/tone.tsx';
 import { CheckLeft, Elapsed } from './operation-card.tsx';
 import { outcomeOf, stepsOf, toneOfOutcome, unreadResult } from './outcome.ts';
-import { resultTitle, stepWords } from './station-words.ts';
+import { outcomeWords, stepWords } from './station-words.ts';
 
 /**
  * The operation and then its result, on every page and within reach of a thumb; it leads to the Station page. There a wide screen shows
@@ -38,7 +38,7 @@ export function OperationPin({ status, isOnStationPage }: { status: Status; isOn
           result && (
             <>
               <ToneDisc tone={toneOfOutcome[outcomeOf(result)]} />
-              <span className="line-clamp-2 min-w-0 flex-1 font-strong">{resultTitle(t, result)}</span>
+              <span className="line-clamp-2 min-w-0 flex-1 font-strong">{outcomeWords(t, result)}</span>
             </>
           )
         )}

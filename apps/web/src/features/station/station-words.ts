@@ -13,34 +13,29 @@ import { type Outcome, outcomeOf, type Step } from './outcome.ts';
 
 export function healthWords(t: TFunction, health: Health): string {
   const some = t('health.someRelease');
+  const old = t('health.oldRelease');
   switch (health.kind) {
     case 'installing':
-      return t('health.installing', { version: health.version ?? some });
     case 'updating':
-      return t('health.updating', { version: health.version ?? some });
+      return t(`health.${health.kind}`, { version: health.version ?? some });
     case 'going_back':
-      return t('health.goingBack', { version: health.version ?? t('health.oldRelease') });
+      return t('health.going_back', { version: health.version ?? old });
     case 'reverting':
-      return t('health.reverting', {
-        version: health.version ?? some,
-        back: health.back ?? t('health.oldRelease'),
-      });
-    case 'starting':
-      return t('health.starting');
+      return t('health.reverting', { version: health.version ?? some, back: health.back ?? old });
     case 'condition':
       return conditionTitle(t, health.condition);
     case 'services_down':
       return health.names.length === 1
-        ? t('health.serviceDown', { service: serviceName(t, health.names[0] ?? '') })
-        : t('health.servicesDown', { count: health.names.length });
-    case 'nothing_installed':
-      return t('health.nothingInstalled');
+        ? t('health.service_down', { service: serviceName(t, health.names[0] ?? '') })
+        : t('health.services_down', { count: health.names.length });
     case 'attention':
       return t('health.attention', { count: health.count });
     case 'ready':
       return t('health.ready', { version: health.version });
+    case 'starting':
+    case 'nothing_installed':
     case 'fine':
-      return t('health.fine');
+      return t(`health.${health.kind}`);
   }
 }
 
@@ -73,36 +68,9 @@ export function stepWords(t: TFunction, step: Step, operation: Operation, status
   return t(`station.step.${step.id}.${step.state === 'failed' ? 'done' : step.state}`, { version });
 }
 
-const historyKeys = {
-  updated: 'station.history.updated',
-  installed: 'station.result.installed',
-  went_back: 'station.history.wentBack',
-  reverted: 'station.history.reverted',
-  not_installed: 'station.history.failed',
-  stayed: 'station.history.backFailed',
-  both_failed: 'station.history.failed',
-  neither_way: 'station.history.backFailed',
-  start_failed: 'station.history.startFailed',
-} as const satisfies Record<Outcome, string>;
-
-/** One line of the history. */
-export const historyWords = (t: TFunction, entry: HistoryEntry): string =>
-  t(historyKeys[outcomeOf(entry)], { version: entry.to ?? t('station.result.release') });
-
-const resultKeys = {
-  updated: 'station.result.updated',
-  installed: 'station.result.installed',
-  went_back: 'station.result.wentBack',
-  reverted: 'station.result.reverted',
-  not_installed: 'station.result.updateFailed',
-  stayed: 'station.result.backFailed',
-  both_failed: 'station.result.updateFailed',
-  neither_way: 'station.result.backFailed',
-  start_failed: 'station.result.startFailed',
-} as const satisfies Record<Outcome, string>;
-
-export const resultTitle = (t: TFunction, entry: HistoryEntry): string =>
-  t(resultKeys[outcomeOf(entry)], { version: entry.to ?? t('station.result.release') });
+/** A finished operation in one line. */
+export const outcomeWords = (t: TFunction, entry: HistoryEntry): string =>
+  t(`station.outcome.${outcomeOf(entry)}`, { version: entry.to ?? t('station.result.release') });
 
 /** What cannot be when nothing is healthy now. */
 const isUnhealthy = ({ conditions }: Pick<Status, 'conditions'>): boolean =>
@@ -118,7 +86,7 @@ export function resultWords(
   const outcome = outcomeOf(entry);
   const named = (version: string | null): { version: string } => ({ version: version ?? t('health.oldRelease') });
   return {
-    title: resultTitle(t, entry),
+    title: outcomeWords(t, entry),
     now: nowWords(t, outcome, named(entry.from), isUnhealthy(status)),
     figures: figureWords(t, locale, entry),
   };
