@@ -71,7 +71,7 @@ function NotLeft({ problem, onAgain, onClose }: { problem: Problem; onAgain: () 
         </>
       }
     >
-      <ProblemNote problem={problem} />
+      <ProblemNote error={problem} />
     </Dialog>
   );
 }

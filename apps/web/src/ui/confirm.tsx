@@ -1,7 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { asProblem } from '../api/request.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ProblemNote } from './problem.tsx';
@@ -42,7 +41,7 @@ function Confirm({ title, text, confirm, keep, kind = 'danger', run, onClose }: 
       }
     >
       {text}
-      {act.error && <ProblemNote problem={asProblem(act.error)} />}
+      <ProblemNote error={act.error} />
     </Dialog>
   );
 }

@@ -10,7 +10,7 @@ type Outcome = Pick<Form<never, unknown>, 'problem' | 'explanation' | 'isBusy' |
 /** Why a form did not arrive. */
 export function FormProblem({ form: { problem, explanation } }: { form: Outcome }) {
   if (problem === null) return null;
-  if (explanation === null) return <ProblemNote problem={problem} />;
+  if (explanation === null) return <ProblemNote error={problem} />;
   return (
     <p role="alert" className="rounded-xl bg-fault-soft p-3">
       {explanation}

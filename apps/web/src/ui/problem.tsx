@@ -1,15 +1,17 @@
 import { useTranslation } from 'react-i18next';
-import type { Problem } from '../api/request.ts';
+import { asProblem, type Problem } from '../api/request.ts';
 import { useLocale } from '../i18n/i18n.ts';
 import { problemWords } from '../i18n/words.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { ToneDisc, ToneIcon } from './tone.tsx';
 
-/** What went wrong and what helps, in the reader's language; the stable error code is shown small beside it. */
-export function ProblemNote({ problem }: { problem: Problem }) {
+/** What went wrong, if anything, and what helps, in the reader's language; the stable error code is shown small beside it. */
+export function ProblemNote({ error }: { error: unknown }) {
   const { t } = useTranslation();
   const locale = useLocale();
+  if (error === null || error === undefined) return null;
+  const problem = asProblem(error);
   return (
     <div role="alert" className="flex gap-3 rounded-xl bg-fault-soft p-3">
       <ToneIcon tone="fault" className="mt-0.5" />

@@ -222,7 +222,7 @@ export function AutomationActions({
         (problem, place) =>
           problem && (
             <div key={place} className="col-span-full">
-              <ProblemNote problem={problem} />
+              <ProblemNote error={problem} />
             </div>
           ),
       )}
@@ -245,7 +245,7 @@ function Duplicate({ automation, usable }: { automation: Automation; usable: boo
       </Button>
       {duplicate.error && (
         <div className="col-span-full">
-          <ProblemNote problem={duplicate.error} />
+          <ProblemNote error={duplicate.error} />
         </div>
       )}
     </>

@@ -1,4 +1,4 @@
-import { useMutation, type UseMutationResult, useQueries } from '@tanstack/react-query';
+import { type QueryClient, useQueries } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -16,9 +16,9 @@ import type { Flow } from '@station/protocol/automation-flow';
 import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
 import type { Scene } from '@station/protocol/scenes';
+import { type Command, useCommand } from '../../api/command.ts';
 import { type DeviceTypeMap, useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
-import type { Problem } from '../../api/request.ts';
 import { useScenes } from '../../api/scenes.ts';
 import { useServices } from '../../api/services.ts';
 import { stationKey } from '../../api/station.ts';
@@ -66,17 +66,14 @@ export function useSurroundings(): Surroundings | null {
 /** As in the protocol. */
 export const longestName = 100;
 
-type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
-
 /** Creates or changes an automation; with `publish` it is published at once. If only that fails, the draft is kept. */
 export function useSave(
   existing: Automation | null,
 ): Command<Automation, { change: AutomationPatch & NewAutomation; publish: boolean }> {
-  const { session, queries } = useServices();
   // If only the publishing fails, another try must not create a second automation.
   const kept = useRef(existing);
-  return useMutation({
-    mutationFn: async ({ change, publish }) => {
+  return useCommand(
+    async (session, { change, publish }) => {
       const before = kept.current;
       const saved =
         before === null
@@ -89,60 +86,46 @@ export function useSave(
       if (!publish || saved.faults.some(({ severity }) => severity === 'error')) return saved;
       return session.call('POST /api/automations/:id/publish', { params: { id: saved.id } });
     },
-    onSuccess: (saved) => queries.setQueryData(automationKey(saved.id), saved),
-    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
-  });
+    { reads: automationsKey, keep: keepAutomation },
+  );
 }
 
+const keepAutomation = (queries: QueryClient, changed: Automation): unknown =>
+  queries.setQueryData(automationKey(changed.id), changed);
+
 /** Publishes it, or turns it back into a draft. */
-export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automation> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: () => session.call(`POST /api/automations/:id/${to}`, { params: { id } }),
-    onSuccess: (changed: Automation) => queries.setQueryData(automationKey(id), changed),
-    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
+export const useSwitch = (id: string, to: 'publish' | 'draft'): Command<Automation> =>
+  useCommand((session) => session.call(`POST /api/automations/:id/${to}`, { params: { id } }), {
+    reads: automationsKey,
+    keep: keepAutomation,
   });
-}
 
 export const hasConditions = ({ nodes }: Flow): boolean => nodes.some(({ type }) => type === 'condition');
 
-export function useRunNow(id: string): Command<RunSummary, RunRequest> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (body) => session.call('POST /api/automations/:id/run', { params: { id }, body }),
-    onSettled: () => queries.invalidateQueries({ queryKey: runsKey(id) }),
+export const useRunNow = (id: string): Command<RunSummary, RunRequest> =>
+  useCommand((session, body) => session.call('POST /api/automations/:id/run', { params: { id }, body }), {
+    reads: runsKey(id),
   });
-}
 
 /** A draft with the same flow. Its name says that it is a copy; without a name it stays without one. */
 export function useDuplicate({ name, mode, flow }: Automation): Command<Automation> {
   const { t } = useTranslation();
-  const { session, queries } = useServices();
   const copied = name === '' ? '' : t('automations.page.copyName', { name }).slice(0, longestName);
-  return useMutation({
-    mutationFn: () =>
-      session.call('POST /api/automations', {
-        body: { name: copied, mode, flow },
-      }),
-    onSuccess: (made) => queries.setQueryData(automationKey(made.id), made),
-    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
+  return useCommand((session) => session.call('POST /api/automations', { body: { name: copied, mode, flow } }), {
+    reads: automationsKey,
+    keep: keepAutomation,
   });
 }
 
 /** What a flow would do now. */
-export function useTest(): Command<TestTrace, TestRequest> {
-  const { session } = useServices();
-  return useMutation({ mutationFn: (body) => session.call('POST /api/automations/test', { body }) });
-}
+export const useTest = (): Command<TestTrace, TestRequest> =>
+  useCommand((session, body) => session.call('POST /api/automations/test', { body }));
 
-export function useDelete(id: string): Command<void> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: () => session.call('DELETE /api/automations/:id', { params: { id } }),
-    onSuccess: () =>
+export const useDelete = (id: string): Command<void> =>
+  useCommand((session) => session.call('DELETE /api/automations/:id', { params: { id } }), {
+    keep: (queries) =>
       queries.setQueryData<readonly AutomationSummary[]>(automationsKey, (all) => all?.filter((one) => one.id !== id)),
   });
-}
 
 /** Adds an automation again that was removed, on if it was on. Its runs are not kept. */
 export function useAddAgain(): (removed: Automation) => Promise<void> {

@@ -122,7 +122,7 @@ function BuilderForm({ automation, around, onDiscarded }: BuilderProps & { onDis
           {save.error?.code === 'conflict' && automation !== null ? (
             <Conflict onReload={kept.end} />
           ) : (
-            save.error && <ProblemNote problem={save.error} />
+            save.error && <ProblemNote error={save.error} />
           )}
           <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
             {t('builder.publish')}

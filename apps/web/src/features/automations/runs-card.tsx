@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Automation, AutomationRun, RunStep } from '@station/protocol/automations';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { spelled } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
@@ -39,7 +38,7 @@ export function RunsCard({ automation, around }: { automation: Automation; aroun
   return (
     <Card title={t('automations.runs.title')}>
       {runs === undefined &&
-        (query.error ? <ProblemNote problem={asProblem(query.error)} /> : <Loading cards={['h-11', 'h-11', 'h-11']} />)}
+        (query.error ? <ProblemNote error={query.error} /> : <Loading cards={['h-11', 'h-11', 'h-11']} />)}
       {runs?.length === 0 && <p className="text-ink-soft">{t('automations.runs.empty')}</p>}
       {runs !== undefined && runs.length > 0 && (
         <ol className="-my-3 divide-y divide-line">

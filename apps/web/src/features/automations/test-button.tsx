@@ -74,7 +74,7 @@ export function TestButton({
               }}
             />
           )}
-          {test.error && <ProblemNote problem={test.error} />}
+          <ProblemNote error={test.error} />
           {test.data?.steps.length === 0 && <p>{t('automations.test.empty')}</p>}
           <ol className="space-y-2">
             {test.data?.steps.map((step) => (

@@ -1,8 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { BackupView, StoredBackupView } from '@station/protocol/backup-api';
-import { asProblem } from '../../api/request.ts';
+import { useCommand } from '../../api/command.ts';
 import { useServices } from '../../api/services.ts';
 import { formatBytes, formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -78,11 +77,9 @@ function Row({
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const { session } = useServices();
   const { id, madeAt, bytes, place, verifiedAt } = backup;
-  const download = useMutation({
-    mutationFn: () => session.call('POST /api/backup/:id/link', { params: { id } }),
-    onSuccess: ({ path }) => location.assign(path),
+  const download = useCommand((session) => session.call('POST /api/backup/:id/link', { params: { id } }), {
+    keep: (_queries, { path }) => location.assign(path),
   });
   return (
     <li className="py-3">
@@ -105,7 +102,7 @@ function Row({
           {t('backup.list.delete')}
         </Button>
       </div>
-      {download.error && <ProblemNote problem={asProblem(download.error)} />}
+      <ProblemNote error={download.error} />
     </li>
   );
 }
@@ -113,20 +110,18 @@ function Row({
 function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose: () => void }) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const { session } = useServices();
   const [passphrase, setPassphrase] = useState('');
   const body = { backup: backup.id, passphrase };
-  const inspect = useMutation({
-    mutationFn: () => session.call('POST /api/backup/inspect', { body, timeoutMs: inspectTimeoutMs }),
-  });
+  const inspect = useCommand((session) =>
+    session.call('POST /api/backup/inspect', { body, timeoutMs: inspectTimeoutMs }),
+  );
   const found = inspect.data;
-  const restore = useMutation({
-    mutationFn: () =>
-      session.call('POST /api/backup/restore', {
-        body: { ...body, accept: found?.doubts ?? [] },
-        timeoutMs: restoreTimeoutMs,
-      }),
-  });
+  const restore = useCommand((session) =>
+    session.call('POST /api/backup/restore', {
+      body: { ...body, accept: found?.doubts ?? [] },
+      timeoutMs: restoreTimeoutMs,
+    }),
+  );
   if (restore.data)
     return (
       <Dialog title={t('backup.restore.title')} onClose={() => undefined} actions={null}>
@@ -169,7 +164,7 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
       )}
       {inspect.isPending && <p role="status">{t('backup.restore.reading')}</p>}
       {restore.isPending && <p role="status">{t('backup.restore.checking')}</p>}
-      {problem && <ProblemNote problem={asProblem(problem)} />}
+      <ProblemNote error={problem} />
     </Dialog>
   );
 }

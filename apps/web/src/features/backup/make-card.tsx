@@ -1,6 +1,6 @@
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { BackupView } from '@station/protocol/backup-api';
+import { useCommand } from '../../api/command.ts';
 import { useServices } from '../../api/services.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -16,7 +16,6 @@ export function MakeCard({ view, usable }: { view: BackupView; usable: boolean }
   const { t } = useTranslation();
   const locale = useLocale();
   const { session, queries } = useServices();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['backup'] });
   const form = useForm({
     ...passphraseForm,
     checks: usePassphraseChecks(),
@@ -25,13 +24,10 @@ export function MakeCard({ view, usable }: { view: BackupView; usable: boolean }
     send: ({ passphrase }) => session.call('POST /api/backup', { body: passphrase === '' ? {} : { passphrase } }),
     onDone: () => {
       form.props.ref.current?.reset();
-      void refresh();
+      void queries.invalidateQueries({ queryKey: ['backup'] });
     },
   });
-  const cancel = useMutation({
-    mutationFn: () => session.call('POST /api/backup/cancel'),
-    onSuccess: refresh,
-  });
+  const cancel = useCommand(() => session.call('POST /api/backup/cancel'), { reads: ['backup'] });
   const { trouble, nextAt } = view;
   const words =
     trouble && orElse(t, `backup.${trouble.place === null ? 'refusal' : 'place'}.${trouble.reason}`, trouble.reason);

@@ -97,7 +97,7 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
         maxLength={256}
         fault={missing.passphrase ? t('backup.restore.noPassphrase') : null}
       />
-      {problem && !isCodeRefused && <ProblemNote problem={problem} />}
+      {problem && !isCodeRefused && <ProblemNote error={problem} />}
       {run.isPending && sent && !isSent && <Bar label={t('backup.restore.sending')} {...sent} />}
       {run.isPending && isSent && <Bar label={t('backup.restore.reading')} done={0} total={0} />}
       <Button kind="primary" type="submit" busy={run.isPending} className="w-full">
@@ -120,7 +120,7 @@ function RestoreReady({ ready, calls, onBack }: { ready: Ready; calls: RestoreCa
     <div className="space-y-4">
       <RestoreFacts found={found} />
       <p>{t('backup.restore.replaces')}</p>
-      {restore.error && <ProblemNote problem={asProblem(restore.error)} />}
+      <ProblemNote error={restore.error} />
       {restore.isPending && <Bar label={t('backup.restore.checking')} done={0} total={0} />}
       <Button kind="danger" busy={restore.isPending} className="w-full" onClick={() => restore.mutate()}>
         {t(found.doubts.length === 0 ? 'backup.restore.confirm' : 'backup.restore.confirmAnyway')}

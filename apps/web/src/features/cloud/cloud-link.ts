@@ -1,7 +1,8 @@
-import { useMutation, type UseMutationResult, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { CloudClaim, CloudDeadLetter, CloudStatus, SentAgain } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import type { User } from '@station/protocol/rest';
+import { type Command, useCommand } from '../../api/command.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
@@ -24,24 +25,12 @@ export function useDeadLetters(): UseQueryResult<CloudDeadLetter[], Problem> {
   });
 }
 
-type Command<Answer> = UseMutationResult<Answer, Problem, void>;
-
 /** Forgets the cloud; for an unclaimed station makes a new code. */
-export function useUnclaim(): Command<void> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: () => session.call('POST /api/cloud/unclaim'),
-    onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
-  });
-}
+export const useUnclaim = (): Command<void> =>
+  useCommand((session) => session.call('POST /api/cloud/unclaim'), { reads: cloudKey });
 
-export function useSendAgain(): Command<SentAgain> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: () => session.call('POST /api/cloud/dead-letters/send'),
-    onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
-  });
-}
+export const useSendAgain = (): Command<SentAgain> =>
+  useCommand((session) => session.call('POST /api/cloud/dead-letters/send'), { reads: cloudKey });
 
 /** Whether a person sees the station's code and may end remote access: the owner, and the owner before a change by the cloud. */
 export const mayConnect = ({ role, wasOwner }: Pick<User, 'role' | 'wasOwner'>): boolean =>

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { isManager } from '@station/protocol/roles';
-import { asProblem } from '../../api/request.ts';
 import { useUser } from '../../api/services.ts';
 import { formatBytes } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -126,7 +125,7 @@ function DeadLettersPart({ count, usable }: { count: number; usable: boolean }) 
       )}
       {again.error && (
         <div className="mt-3">
-          <ProblemNote problem={again.error} />
+          <ProblemNote error={again.error} />
         </div>
       )}
     </div>
@@ -136,7 +135,7 @@ function DeadLettersPart({ count, usable }: { count: number; usable: boolean }) 
 function List() {
   const { t } = useTranslation();
   const { data, error } = useDeadLetters();
-  if (!data) return error ? <ProblemNote problem={asProblem(error)} /> : <Skeleton className="mt-3 h-12" />;
+  if (!data) return error ? <ProblemNote error={error} /> : <Skeleton className="mt-3 h-12" />;
   return (
     <ul className="mt-3 divide-y divide-line">
       {data.map(({ seq, channel, reason, at }) => (

@@ -6,7 +6,6 @@ import type { ActivityTopic } from '@station/protocol/activity';
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { DeviceType } from '@station/protocol/device-types';
 import { activityKey } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { formatExact } from '../../i18n/format.ts';
 import { dateFormat } from '../../i18n/formats.ts';
@@ -64,7 +63,7 @@ export function ActivityList({
   }, [isReadingOn, isFetchingNextPage, fetchNextPage, pages]);
   const { list, fresh, showAll } = useHeldBack(events);
   if (!query.data) {
-    if (query.error) return <ProblemNote problem={asProblem(query.error)} />;
+    if (query.error) return <ProblemNote error={query.error} />;
     return <Loading cards={['h-6', 'h-6', 'h-6']} />;
   }
   const isFiltered = isSearching || Object.keys(filter).length > 0;

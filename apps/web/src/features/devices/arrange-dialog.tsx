@@ -5,7 +5,6 @@ import { useTranslation } from 'react-i18next';
 import type { Zone, ZoneOrder } from '@station/protocol/devices';
 import { ownValue } from '@station/protocol/own-value';
 import { zonesKey } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -43,7 +42,7 @@ export function ArrangeDialog({ zones, onClose }: { zones: readonly Zone[]; onCl
       }
     >
       <ZoneSorting order={order} onOrder={setOrder} />
-      {save.error && <ProblemNote problem={asProblem(save.error)} />}
+      <ProblemNote error={save.error} />
     </Dialog>
   );
 }

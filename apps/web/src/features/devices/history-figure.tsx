@@ -70,7 +70,7 @@ function wholeOf(histories: readonly DeviceHistory[], lengthMs: number, nowMs: n
 }
 
 function Waiting({ error }: { error: unknown }) {
-  if (error !== null) return <ProblemNote problem={asProblem(error)} />;
+  if (error !== null) return <ProblemNote error={error} />;
   return <Loading cards={['h-56', 'h-5 w-48']} />;
 }
 
@@ -219,7 +219,7 @@ function HistoryExport({ shown, wanted }: { shown: readonly Charted[]; wanted: W
         <Download aria-hidden className="size-5" />
         {t(state === 'busy' ? 'devicePage.history.exporting' : 'devicePage.history.export')}
       </Button>
-      {typeof state === 'object' && <ProblemNote problem={state} />}
+      {typeof state === 'object' && <ProblemNote error={state} />}
     </>
   );
 }

@@ -177,7 +177,7 @@ function Decisions({ device, name, usable, onAccepted }: Deciding & { device: Un
         {contested && decision('forget')}
         {decision(blocked ? 'unblock' : 'block')}
       </div>
-      {decide.error && <ProblemNote problem={decide.error} />}
+      <ProblemNote error={decide.error} />
       {asking && (
         <AcceptDialog
           device={device}

@@ -1,8 +1,8 @@
-import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { UnknownDevice } from '@station/protocol/unknown-devices';
+import { type Command, useCommand } from '../../api/command.ts';
 import { devicesKey } from '../../api/devices.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
-import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { unknownDevicesKey } from '../../api/station.ts';
 
@@ -27,8 +27,6 @@ export function useWaitingCount(mayManage: boolean): number {
 /** Those that somebody has to decide about. */
 export const waitingOf = (devices: readonly UnknownDevice[]): UnknownDevice[] =>
   devices.filter(({ blocked, acceptedUntil }) => !blocked && acceptedUntil === null);
-
-type Command<Input = void> = UseMutationResult<unknown, Problem, Input>;
 
 /**
  * Adds it to the station, at once or as soon as it logs in again. Takes the name of the device.
@@ -55,11 +53,7 @@ const routes = {
   forget: 'DELETE /api/unknown-devices/:externalId',
 } as const;
 
-export function useDecision(externalId: string): Command<keyof typeof routes> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (decision: keyof typeof routes): Promise<unknown> =>
-      session.call(routes[decision], { params: { externalId } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: unknownDevicesKey }),
+export const useDecision = (externalId: string): Command<unknown, keyof typeof routes> =>
+  useCommand((session, decision): Promise<unknown> => session.call(routes[decision], { params: { externalId } }), {
+    reads: unknownDevicesKey,
   });
-}

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
 import { devicesKey, useZones } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -71,7 +70,7 @@ export function ZoneOfDevices({
     >
       <ZoneField choice={zone} />
       {move.data && <FailedNote failed={move.data} />}
-      {move.error && <ProblemNote problem={asProblem(move.error)} />}
+      <ProblemNote error={move.error} />
     </Dialog>
   );
 }
@@ -99,7 +98,7 @@ export function FailedNote({ failed }: { failed: Failed }) {
   return (
     <>
       <p className="font-strong">{t('devices.many.failed', { count: failed.ids.length })}</p>
-      <ProblemNote problem={failed.problem} />
+      <ProblemNote error={failed.problem} />
     </>
   );
 }

@@ -121,7 +121,7 @@ function TypeRow({
           </Button>
         )}
       </div>
-      {install.error && <ProblemNote problem={install.error} />}
+      <ProblemNote error={install.error} />
     </li>
   );
 }

@@ -105,7 +105,7 @@ function RolloutActions({ rollout, usable }: { rollout: Rollout; usable: boolean
       </Button>
       {act.error && !question && (
         <div className="basis-full">
-          <ProblemNote problem={act.error} />
+          <ProblemNote error={act.error} />
         </div>
       )}
       {question}

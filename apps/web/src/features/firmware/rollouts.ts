@@ -1,5 +1,5 @@
 import { stoppedLast } from './rollout-words.ts';
-import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type {
   Firmware,
   FirmwareMode,
@@ -7,8 +7,8 @@ import type {
   RolloutAction,
   RolloutDetails,
 } from '@station/protocol/firmware-rollouts';
+import { type Command, useCommand } from '../../api/command.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
-import type { Problem } from '../../api/request.ts';
 import { isLimited } from '@station/protocol/roles';
 import { useServices, useUser } from '../../api/services.ts';
 import { firmwareKey, firmwareTypesKey, rolloutKey, rolloutsKey, withRollout } from './follow-firmware.ts';
@@ -22,38 +22,27 @@ export const useRollouts = (): Reading<Rollout[]> => useReading(rolloutsKey, 'GE
 export const useRollout = (id: string): Reading<RolloutDetails> =>
   useReading(rolloutKey(id), 'GET /api/firmware/rollouts/:id', {}, { params: { id } });
 
-type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
-
-export function useRolloutAction(id: string): Command<Rollout, RolloutAction> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (action) => session.call(`POST /api/firmware/rollouts/:id/${action}`, { params: { id } }),
-    onSuccess: (changed: Rollout) =>
+export const useRolloutAction = (id: string): Command<Rollout, RolloutAction> =>
+  useCommand((session, action) => session.call(`POST /api/firmware/rollouts/:id/${action}`, { params: { id } }), {
+    reads: firmwareKey,
+    keep: (queries, changed) =>
       queries.setQueryData<readonly Rollout[]>(rolloutsKey, (all) => all && withRollout(all, changed)),
-    onSettled: () => queries.invalidateQueries({ queryKey: firmwareKey }),
   });
-}
 
 /** Begins a rollout of this version, whatever version the devices have. */
-export function useInstall(type: string): Command<RolloutDetails, string> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (version) => session.call('POST /api/firmware/rollouts', { body: { type, version } }),
-    onSuccess: (made: RolloutDetails) => queries.setQueryData(rolloutKey(made.id), made),
-    onSettled: () => queries.invalidateQueries({ queryKey: firmwareKey }),
+export const useInstall = (type: string): Command<RolloutDetails, string> =>
+  useCommand((session, version) => session.call('POST /api/firmware/rollouts', { body: { type, version } }), {
+    reads: firmwareKey,
+    keep: (queries, made) => queries.setQueryData(rolloutKey(made.id), made),
   });
-}
 
-export function useChangeMode(type: string): Command<Firmware, FirmwareMode> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (mode) => session.call('PATCH /api/firmware/:type', { params: { type }, body: { mode } }),
-    onSuccess: (changed: Firmware) =>
+export const useChangeMode = (type: string): Command<Firmware, FirmwareMode> =>
+  useCommand((session, mode) => session.call('PATCH /api/firmware/:type', { params: { type }, body: { mode } }), {
+    keep: (queries, changed) =>
       queries.setQueryData<readonly Firmware[]>(firmwareTypesKey, (all) =>
         all?.map((one) => (one.type === type ? changed : one)),
       ),
   });
-}
 
 /**
  * The rollout that needs attention: it waits for approval, or it was stopped and was not seen yet.

@@ -150,7 +150,7 @@ function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: str
           help: t(`firmware.type.modeHelp.${value}`),
         }))}
       />
-      {change.error && <ProblemNote problem={change.error} />}
+      <ProblemNote error={change.error} />
     </Dialog>
   );
 }
@@ -217,7 +217,7 @@ function InstallDialog({
         {wasStopped && <Warning>{t('firmware.install.failedBefore')}</Warning>}
       </div>
       <p className="text-small text-ink-soft">{t('firmware.install.how')}</p>
-      {install.error && <ProblemNote problem={install.error} />}
+      <ProblemNote error={install.error} />
     </Dialog>
   );
 }

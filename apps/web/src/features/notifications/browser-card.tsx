@@ -1,9 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { knownLanguage } from '@station/protocol/languages';
 import type { NotificationsView } from '@station/protocol/notifications';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
+import { useCommand } from '../../api/command.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { LinkButton } from '../../ui/links.tsx';
@@ -16,23 +14,16 @@ import { ownSubscription, pushObstacle, subscribe, surroundings, unsubscribe } f
 /** Whether this browser shows notifications, and if not, what helps. */
 export function BrowserCard({ view, usable }: { view: NotificationsView; usable: boolean }) {
   const { t, i18n } = useTranslation();
-  const { session, queries } = useServices();
   const own = ownSubscription(view);
-  const refresh = () => queries.invalidateQueries({ queryKey: viewKey });
-  const turnOn = useMutation({
-    mutationFn: async () => {
-      const body = await subscribe(view.push.publicKey, knownLanguage(i18n.language));
-      await session.call('PUT /api/notifications/push', { body });
-    },
-    onSettled: refresh,
-  });
-  const turnOff = useMutation({
-    mutationFn: async (id: string) => {
-      await session.call('DELETE /api/notifications/push/:id', { params: { id } });
-      await unsubscribe();
-    },
-    onSettled: refresh,
-  });
+  const afterwards = { reads: viewKey };
+  const turnOn = useCommand(async (session) => {
+    const body = await subscribe(view.push.publicKey, knownLanguage(i18n.language));
+    await session.call('PUT /api/notifications/push', { body });
+  }, afterwards);
+  const turnOff = useCommand(async (session, id: string) => {
+    await session.call('DELETE /api/notifications/push/:id', { params: { id } });
+    await unsubscribe();
+  }, afterwards);
   const obstacle = pushObstacle(surroundings());
   const others = view.push.subscriptions.filter((one) => one.id !== own?.id).length;
   return (
@@ -73,7 +64,7 @@ export function BrowserCard({ view, usable }: { view: NotificationsView; usable:
           </>
         )}
         {turnOn.error && <SubscribeFault error={turnOn.error} />}
-        {turnOff.error && <ProblemNote problem={asProblem(turnOff.error)} />}
+        <ProblemNote error={turnOff.error} />
         {others > 0 && (
           <p className="text-small text-ink-soft">{t('notifications.browser.others', { count: others })}</p>
         )}
@@ -86,7 +77,7 @@ export function BrowserCard({ view, usable }: { view: NotificationsView; usable:
 /** The browser's own refusals have names (Push API, section 8); everything else is a fault of the request. */
 function SubscribeFault({ error }: { error: Error }) {
   const { t } = useTranslation();
-  if (!(error instanceof DOMException)) return <ProblemNote problem={asProblem(error)} />;
+  if (!(error instanceof DOMException)) return <ProblemNote error={error} />;
   return (
     <div role="alert" className="flex gap-3 rounded-xl bg-fault-soft p-3">
       <ToneIcon tone="fault" className="mt-0.5" />

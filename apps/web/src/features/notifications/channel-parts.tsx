@@ -1,9 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ChannelState, NotificationChannel } from '@station/protocol/notifications';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
+import { useCommand } from '../../api/command.ts';
 import { Button } from '../../ui/button.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
@@ -56,15 +54,13 @@ export function TestButton({
   beside?: ReactNode;
 }) {
   const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const test = useMutation({
-    mutationFn: () => {
-      if (channel === 'push' || channel === 'email')
-        return session.call('POST /api/notifications/test', { body: { channel }, timeoutMs: testTimeoutMs });
-      return session.call('POST /api/notifications/station/test', { body: { channel }, timeoutMs: testTimeoutMs });
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: viewKey }),
-  });
+  const test = useCommand(
+    (session) =>
+      channel === 'push' || channel === 'email'
+        ? session.call('POST /api/notifications/test', { body: { channel }, timeoutMs: testTimeoutMs })
+        : session.call('POST /api/notifications/station/test', { body: { channel }, timeoutMs: testTimeoutMs }),
+    { reads: viewKey },
+  );
   const fault = test.data?.fault ?? null;
   return (
     <div className="space-y-3">
@@ -95,7 +91,7 @@ export function TestButton({
             </span>
           </p>
         )}
-        {test.error && <ProblemNote problem={asProblem(test.error)} />}
+        <ProblemNote error={test.error} />
       </div>
     </div>
   );

@@ -3,7 +3,6 @@ import { useTranslation } from 'react-i18next';
 import { knownLanguage } from '@station/protocol/languages';
 import type { NotificationPreferences, NotificationsView } from '@station/protocol/notifications';
 import { isManager } from '@station/protocol/roles';
-import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/fields.tsx';
@@ -41,7 +40,7 @@ export function OwnCards({ view, usable }: { view: NotificationsView; usable: bo
             onChange={(topics) => change({ topics })}
           />
           <QuietHours quiet={shown.quiet} disabled={!usable} onChange={(quiet) => change({ quiet })} />
-          {save.error && <ProblemNote problem={asProblem(save.error)} />}
+          <ProblemNote error={save.error} />
         </div>
       </Card>
       <EmailCard view={view} on={shown.email} usable={usable} onToggle={(email) => change({ email })} />

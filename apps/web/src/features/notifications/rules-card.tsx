@@ -1,7 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { NotificationRules, StationNotifications } from '@station/protocol/notifications';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/fields.tsx';
@@ -77,7 +76,7 @@ export function RulesCard({ station, usable }: { station: StationNotifications; 
             onToggle={(on) => change({ [name]: on })}
           />
         ))}
-        {save.error && <ProblemNote problem={asProblem(save.error)} />}
+        <ProblemNote error={save.error} />
       </div>
     </Card>
   );

@@ -1,9 +1,8 @@
-import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import { Check, Copy, KeyRound, Trash2 } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type MadePassword, type Member, type MemberPatch, NewMember } from '@station/protocol/rest';
-import type { Problem } from '../../api/request.ts';
+import { type Command, useCommand } from '../../api/command.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { useConfirm } from '../../ui/confirm.tsx';
@@ -67,7 +66,7 @@ export function MemberDialog({ member, onClose }: { member: Member; onClose: () 
           </Button>
           <p className="mt-1 text-small text-ink-soft">{t('members.dialog.newPasswordHelp', { name })}</p>
         </div>
-        {password.error && <ProblemNote problem={password.error} />}
+        <ProblemNote error={password.error} />
         <Button className="w-full" onClick={askToRemove}>
           <Trash2 aria-hidden className="size-5" />
           {t('members.dialog.remove')}
@@ -100,7 +99,7 @@ function ChangeDialog({ member, onClose, children }: { member: Member; onClose: 
     >
       <p className="-mt-2 break-words text-ink-soft">{member.email}</p>
       <RightsFields {...rights.fields} />
-      {change.error && <ProblemNote problem={change.error} />}
+      <ProblemNote error={change.error} />
       {children}
     </Dialog>
   );
@@ -235,31 +234,19 @@ function useRights(first: ChosenRights) {
 
 const membersKey = ['members'];
 
-type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
-
-function useChangeRights(userId: string): Command<Member, MemberPatch> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: (body) => session.call('PATCH /api/station/members/:userId', { params: { userId }, body }),
-    onSuccess: (changed) =>
+const useChangeRights = (userId: string): Command<Member, MemberPatch> =>
+  useCommand((session, body) => session.call('PATCH /api/station/members/:userId', { params: { userId }, body }), {
+    keep: (queries, changed) =>
       queries.setQueryData<readonly Member[]>(membersKey, (all) =>
         all?.map((one) => (one.userId === userId ? changed : one)),
       ),
   });
-}
 
-function useRemoveMember(userId: string): Command<void> {
-  const { session, queries } = useServices();
-  return useMutation({
-    mutationFn: () => session.call('DELETE /api/station/members/:userId', { params: { userId } }),
-    onSuccess: () =>
+const useRemoveMember = (userId: string): Command<void> =>
+  useCommand((session) => session.call('DELETE /api/station/members/:userId', { params: { userId } }), {
+    keep: (queries) =>
       queries.setQueryData<readonly Member[]>(membersKey, (all) => all?.filter((one) => one.userId !== userId)),
   });
-}
 
-function useMakePassword(userId: string): Command<MadePassword> {
-  const { session } = useServices();
-  return useMutation({
-    mutationFn: () => session.call('POST /api/station/members/:userId/password', { params: { userId } }),
-  });
-}
+const useMakePassword = (userId: string): Command<MadePassword> =>
+  useCommand((session) => session.call('POST /api/station/members/:userId/password', { params: { userId } }));

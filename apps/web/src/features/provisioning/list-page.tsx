@@ -161,7 +161,7 @@ function Preview({
       />
       {add.error && (
         <div className="mt-4">
-          <ProblemNote problem={add.error} />
+          <ProblemNote error={add.error} />
         </div>
       )}
       {wrong === 0 && (

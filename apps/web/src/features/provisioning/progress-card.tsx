@@ -81,7 +81,7 @@ export function ProgressCard({
         <p role="status" className="sr-only">
           {isUnderWay(provisioning) ? (step ? `${name}: ${t(`provisioning.adding.step.${step}`)}` : '') : title}
         </p>
-        {cancel.error && <ProblemNote problem={cancel.error} />}
+        <ProblemNote error={cancel.error} />
         {isUnderWay(provisioning) && (
           <>
             <Steps provisioning={provisioning} />
@@ -180,7 +180,7 @@ function Login({ provisioning, usable }: { provisioning: Provisioning; usable: b
       <Button kind="primary" busy={login.isPending} disabled={!usable} onClick={() => login.mutate()}>
         {t('provisioning.adding.showLogin')}
       </Button>
-      {login.error && <ProblemNote problem={login.error} />}
+      <ProblemNote error={login.error} />
     </div>
   );
 }

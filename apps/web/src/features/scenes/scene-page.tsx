@@ -173,7 +173,7 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
           <p role="status" className="text-small text-ink-soft">
             {attempt.data ? runWords(t, attempt.data) : t('scenes.tryHelp')}
           </p>
-          {attempt.error && <ProblemNote problem={attempt.error} />}
+          <ProblemNote error={attempt.error} />
           <FormProblem form={form} />
           <Button kind="primary" type="submit" busy={form.isBusy}>
             {t('scenes.save')}

@@ -3,7 +3,6 @@ import { LogOut } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PasswordChange } from '@station/protocol/rest';
-import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -46,7 +45,7 @@ export function AccountPage() {
             {t('sessions.end')}
           </Button>
           <p className="text-small text-ink-soft">{t('sessions.endHere')}</p>
-          {leave.error && <ProblemNote problem={asProblem(leave.error)} />}
+          <ProblemNote error={leave.error} />
         </section>
       </div>
     </>

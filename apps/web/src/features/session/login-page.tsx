@@ -25,7 +25,7 @@ export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left
       <form {...form.props} className="space-y-4">
         {because === 'expired' && !form.problem && <p role="status">{t('session.login.expired')}</p>}
         {because === 'left' && !form.problem && <p role="status">{t('session.login.left')}</p>}
-        {form.problem && <ProblemNote problem={form.problem} />}
+        <ProblemNote error={form.problem} />
         <Field
           label={t('session.email')}
           {...form.field('email')}

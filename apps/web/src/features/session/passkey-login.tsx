@@ -43,7 +43,7 @@ export function PasskeyLogin() {
   return (
     <div className="mt-4 space-y-4">
       {fault === 'failed' && <p role="alert">{t('session.login.passkeyFailed')}</p>}
-      {fault !== null && fault !== 'failed' && <ProblemNote problem={fault} />}
+      {fault !== null && fault !== 'failed' && <ProblemNote error={fault} />}
       <Button busy={asking} className="w-full" onClick={() => void ask()}>
         <KeyRound aria-hidden className="size-5" />
         {t('session.login.passkey')}

@@ -1,8 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { SessionList } from '@station/protocol/rest';
+import { useCommand } from '../../api/command.ts';
 import { useReading } from '../../api/reading.ts';
-import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
@@ -51,15 +50,13 @@ export function SessionsCard() {
 
 function Row({ known, usable }: { known: KnownSession; usable: boolean }) {
   const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const end = useMutation({
-    mutationFn: () => session.call('DELETE /api/auth/sessions/:id', { params: { id: known.id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: sessionsKey }),
+  const { id } = known;
+  const end = useCommand((session) => session.call('DELETE /api/auth/sessions/:id', { params: { id } }), {
+    reads: sessionsKey,
   });
   const { browser, system } = deviceNameOf(known.userAgent);
   const name =
     browser !== null && system !== null ? t('sessions.device', { browser, system }) : (browser ?? system ?? null);
-  const problem = end.error ? asProblem(end.error) : null;
   return (
     <li className="flex flex-wrap items-center gap-x-4 py-3">
       <div className="min-w-0 flex-1">
@@ -85,7 +82,7 @@ function Row({ known, usable }: { known: KnownSession; usable: boolean }) {
           {t('sessions.end')}
         </Button>
       )}
-      {problem && problem.code !== 'not_found' && <ProblemNote problem={problem} />}
+      {end.error?.code !== 'not_found' && <ProblemNote error={end.error} />}
     </li>
   );
 }

@@ -31,7 +31,7 @@ export function SetupPage({ note, children }: { note: ReactNode; children: React
       {note}
       <form {...form.props} className="space-y-4">
         <SetupFields field={form.field} />
-        {form.problem && <ProblemNote problem={form.problem} />}
+        <ProblemNote error={form.problem} />
         {form.problem?.code === 'setup_already_done' && (
           <Button className="w-full" onClick={() => void session.start()}>
             {t('session.login.title')}

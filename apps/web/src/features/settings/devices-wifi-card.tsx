@@ -1,11 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DevicesWifi, DevicesWifiRequest } from '@station/protocol/devices-wifi';
+import { useCommand } from '../../api/command.ts';
 import { useDevices } from '../../api/devices.ts';
 import { useReading } from '../../api/reading.ts';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -39,22 +37,16 @@ export function DevicesWifiCard({ usable }: { usable: boolean }) {
   );
 }
 
-function useWifiCall<Input = void>(call: (input: Input) => Promise<unknown>) {
-  const { queries } = useServices();
-  return useMutation({
-    mutationFn: call,
-    onSettled: () => queries.invalidateQueries({ queryKey: devicesWifiKey }),
-  });
-}
+const afterwards = { reads: devicesWifiKey };
 
 function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; usable: boolean }) {
   const { t } = useTranslation();
-  const { session } = useServices();
   const [editing, setEditing] = useState(false);
-  const start = useWifiCall((body: DevicesWifiRequest | null) =>
-    session.call('POST /api/devices/wifi', body === null ? {} : { body }),
+  const start = useCommand(
+    (session, body: DevicesWifiRequest | null) => session.call('POST /api/devices/wifi', body === null ? {} : { body }),
+    afterwards,
   );
-  const dismiss = useWifiCall(() => session.call('DELETE /api/devices/wifi/offer'));
+  const dismiss = useCommand((session) => session.call('DELETE /api/devices/wifi/offer'), afterwards);
   const error = start.error ?? dismiss.error;
   if (editing) {
     return (
@@ -74,7 +66,7 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
   return (
     <>
       {offer && <p className="mb-4 rounded-xl bg-accent-soft p-3">{t('devicesWifi.offer', { ssid: offer.ssid })}</p>}
-      {error && <ProblemNote problem={asProblem(error)} />}
+      <ProblemNote error={error} />
       <div className="mt-4 flex flex-wrap gap-3">
         {stationSsid !== null && (
           <Button
@@ -102,11 +94,10 @@ function Start({ wifi: { stationSsid, offer }, usable }: { wifi: DevicesWifi; us
 
 function Cancel({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
-  const { session } = useServices();
-  const cancel = useWifiCall(() => session.call('POST /api/devices/wifi/cancel'));
+  const cancel = useCommand((session) => session.call('POST /api/devices/wifi/cancel'), afterwards);
   return (
     <div className="mt-4">
-      {cancel.error && <ProblemNote problem={asProblem(cancel.error)} />}
+      <ProblemNote error={cancel.error} />
       <Button busy={cancel.isPending} disabled={!usable} onClick={() => cancel.mutate()}>
         {t('devicesWifi.cancel')}
       </Button>

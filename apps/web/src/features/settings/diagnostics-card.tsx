@@ -1,9 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { DoctorCheck, DoctorReport, DoctorStatus, SystemDoctor } from '@station/protocol/doctor';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
 import { orElse } from '../../i18n/words.ts';
+import { useCommand } from '../../api/command.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -15,13 +13,9 @@ const checkTimeoutMs = 100_000;
 /** Checks the station when asked, and makes a file for support. */
 export function DiagnosticsCard({ usable }: { usable: boolean }) {
   const { t } = useTranslation();
-  const { session } = useServices();
-  const check = useMutation({
-    mutationFn: () => session.call('GET /api/system/doctor', { timeoutMs: checkTimeoutMs }),
-  });
-  const file = useMutation({
-    mutationFn: () => session.call('GET /api/system/diagnostics', { timeoutMs: checkTimeoutMs }),
-    onSuccess: saveFile,
+  const check = useCommand((session) => session.call('GET /api/system/doctor', { timeoutMs: checkTimeoutMs }));
+  const file = useCommand((session) => session.call('GET /api/system/diagnostics', { timeoutMs: checkTimeoutMs }), {
+    keep: (_queries, content) => saveFile(content),
   });
   const problem: unknown = check.error ?? file.error;
   return (
@@ -40,7 +34,7 @@ export function DiagnosticsCard({ usable }: { usable: boolean }) {
         {check.isPending && <p className="text-ink-soft">{t('diagnostics.checking')}</p>}
         {!check.isPending && check.data && <Result result={check.data} />}
       </div>
-      {problem !== null && <ProblemNote problem={asProblem(problem)} />}
+      <ProblemNote error={problem} />
     </Card>
   );
 }

@@ -1,8 +1,7 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi } from '@station/protocol/rest';
-import { asProblem } from '../../api/request.ts';
+import { useCommand } from '../../api/command.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -15,10 +14,7 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
   const { t } = useTranslation();
   const { session, queries } = useServices();
   const [editing, setEditing] = useState(false);
-  const forget = useMutation({
-    mutationFn: () => session.call('DELETE /api/settings/wifi'),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', 'wifi'] }),
-  });
+  const forget = useCommand(() => session.call('DELETE /api/settings/wifi'), { reads: ['settings', 'wifi'] });
   const { ssid, isOpen, updatedAt } = wifi;
   return (
     <Card title={t('settings.wifi.title')}>
@@ -67,7 +63,7 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
           )}
         </div>
       )}
-      {forget.error && <ProblemNote problem={asProblem(forget.error)} />}
+      <ProblemNote error={forget.error} />
     </Card>
   );
 }

@@ -86,7 +86,7 @@ function ClockCard() {
       </Button>
       {setting.error && (
         <div className="mt-4">
-          <ProblemNote problem={setting.error} />
+          <ProblemNote error={setting.error} />
         </div>
       )}
     </Card>

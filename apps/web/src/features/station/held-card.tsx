@@ -63,7 +63,7 @@ export function HeldCard({ status, manage }: { status: Status; manage: Manage })
       </ul>
       {update.error && (
         <div className="mt-4">
-          <ProblemNote problem={update.error} />
+          <ProblemNote error={update.error} />
         </div>
       )}
       {question}

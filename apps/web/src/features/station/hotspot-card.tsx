@@ -1,8 +1,6 @@
-import { useMutation } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { HotspotLogin } from '@station/protocol/agent-api';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
+import { useCommand } from '../../api/command.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
@@ -12,12 +10,7 @@ import { wifiCode } from './wifi-code.ts';
 /** Name and password of the setup hotspot, as the installer printed them. For owners, and read only when they ask. */
 export function HotspotCard() {
   const { t } = useTranslation();
-  const { session } = useServices();
-  const show = useMutation({
-    mutationFn: () => session.call('GET /api/system/hotspot'),
-    // Nothing of it stays behind when the page is left.
-    gcTime: 0,
-  });
+  const show = useCommand((session) => session.call('GET /api/system/hotspot'));
   return (
     <Card title={t('station.hotspot.title')}>
       <p className="-mt-2 mb-4 text-ink-soft">{t('station.hotspot.help')}</p>
@@ -28,7 +21,7 @@ export function HotspotCard() {
           {t('station.hotspot.show')}
         </Button>
       )}
-      {show.error && <ProblemNote problem={asProblem(show.error)} />}
+      <ProblemNote error={show.error} />
     </Card>
   );
 }

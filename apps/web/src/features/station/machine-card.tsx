@@ -151,7 +151,7 @@ function RestartMachine({ usable }: { usable: boolean }) {
       <div role="status" className="mt-2">
         {restart.isSuccess && <p>{t('machine.restart.begun')}</p>}
       </div>
-      {restart.error && <ProblemNote problem={restart.error} />}
+      <ProblemNote error={restart.error} />
       {question}
     </div>
   );

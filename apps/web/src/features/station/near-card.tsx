@@ -55,7 +55,7 @@ export function NearCard({ state, usable }: { state: NetworkState; usable: boole
       }
     >
       {blocker !== null && <p className="mb-3 text-ink-soft">{t(`network.blocked.${blocker}`)}</p>}
-      {scan.error && <ProblemNote problem={scan.error} />}
+      <ProblemNote error={scan.error} />
       {networks.length === 0 && blocker === null && !scan.isPending && (
         <p className="text-ink-soft">{t('network.near.none')}</p>
       )}

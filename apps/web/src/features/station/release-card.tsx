@@ -37,7 +37,7 @@ export function ReleaseCard({ status, manage }: { status: Status; manage: Manage
       <p className="mt-2 min-h-6 text-ink-soft" role="status">
         <CheckWords status={status} check={check} />
       </p>
-      {check.error && <ProblemNote problem={check.error} />}
+      <ProblemNote error={check.error} />
       {nothingYet && !status.operation && (
         <>
           <p className="text-ink-soft">{t('station.release.empty.help')}</p>
@@ -93,7 +93,7 @@ function Offer({ version, notes, manage }: { version: string; notes: string | nu
       )}
       {update.error && (
         <div className="mt-3">
-          <ProblemNote problem={update.error} />
+          <ProblemNote error={update.error} />
         </div>
       )}
     </div>
@@ -175,7 +175,7 @@ function RollbackPart({ status, target, manage }: { status: Status; target: stri
           ? t('station.release.backUnknown')
           : t(isForward ? 'station.release.forthAgain' : 'station.release.back', { version: target })}
       </Button>
-      {rollback.error && <ProblemNote problem={rollback.error} />}
+      <ProblemNote error={rollback.error} />
       {question}
     </div>
   );

@@ -65,7 +65,7 @@ export function ServicesCard({ stack, manage }: { stack: Status['stack']; manage
       )}
       {restart.error && (
         <div className="mt-4">
-          <ProblemNote problem={restart.error} />
+          <ProblemNote error={restart.error} />
         </div>
       )}
       {manage.allowed && (
