@@ -12,6 +12,8 @@ type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
   fault: string | null;
   /** Spaces around the text belong to it, as in a password. */
   verbatim?: boolean;
+  /** No words: nothing is corrected, nothing begins with a capital letter. */
+  isCode?: boolean;
 };
 
 /** A labelled input with its help and its fault tied to it for screen readers. */
@@ -21,6 +23,7 @@ export function Field({
   fault,
   type = 'text',
   verbatim = type === 'password',
+  isCode = false,
   className,
   ...rest
 }: FieldProps) {
@@ -35,6 +38,8 @@ export function Field({
       </label>
       <div className="relative">
         <input
+          autoComplete="off"
+          {...(isCode && { autoCapitalize: 'none', spellCheck: false })}
           {...rest}
           id={id}
           type={secret && shown ? 'text' : type}

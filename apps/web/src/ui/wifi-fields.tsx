@@ -60,9 +60,7 @@ export function WifiFields({
         verbatim
         defaultValue={ssid ?? ''}
         autoFocus
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
+        isCode
         list={known && id}
       />
       {known && (
@@ -102,7 +100,6 @@ export function WifiPasswordField({
       label={t('settings.wifi.password')}
       {...form.field('password')}
       type="password"
-      autoComplete="off"
       autoFocus={autoFocus}
       help={help}
     />

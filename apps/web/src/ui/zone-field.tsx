@@ -74,7 +74,6 @@ export function ZoneField({ choice }: { choice: ZoneChoice }) {
           label={t('devicePage.settings.zoneName')}
           value={choice.newName}
           maxLength={100}
-          autoComplete="off"
           onChange={({ target }) => choice.rename(target.value)}
           fault={choice.isMissing ? t('error.field.required') : null}
         />

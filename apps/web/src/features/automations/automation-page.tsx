@@ -79,10 +79,7 @@ function Shown({
           <StatusBadge status={automation.status} />
         </div>
       </PageHead>
-      <Dimmable
-        stale={stale}
-        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-      >
+      <Dimmable stale={stale} className="main-and-side">
         <DoesCard automation={automation} around={around} />
         <AutomationActions
           automation={automation}

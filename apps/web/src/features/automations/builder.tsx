@@ -102,12 +102,7 @@ function BuilderForm({ automation, around, onDiscarded }: BuilderProps & { onDis
     submit(true);
   };
   return (
-    <form
-      ref={form}
-      noValidate
-      onSubmit={onSubmit}
-      className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-    >
+    <form ref={form} noValidate onSubmit={onSubmit} className="main-and-side">
       {kept.found !== null && isChanged && <UnsavedNote onDiscard={discard} />}
       <SentenceCards draft={draft} around={around} checked={checked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
@@ -156,7 +151,6 @@ function DetailsCard({
           help={t('builder.nameHelp')}
           value={name}
           maxLength={longestName}
-          autoComplete="off"
           onChange={(event) => onName(event.target.value)}
           fault={null}
         />
@@ -206,7 +200,7 @@ function SentenceCards({
 }) {
   const { t } = useTranslation();
   return (
-    <div className="grid grid-cols-1 gap-4 md:gap-6">
+    <div className="cards">
       <PartsCard
         {...shared}
         title={t('builder.when')}

@@ -71,12 +71,12 @@ function Cards({ view, stale }: { view: BackupView; stale: boolean }) {
       }),
   };
   return (
-    <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
+    <Dimmable stale={stale} className="cards items-start lg:grid-cols-2">
+      <div className="cards">
         <MakeCard view={view} usable={!stale} />
         <ListCard view={view} usable={!stale} />
       </div>
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <div className="cards">
         <NightCard view={view} usable={!stale} />
         <Card title={t('backup.restore.title')}>
           <p className="-mt-2 mb-4 text-ink-soft">{t('backup.restore.lead')}</p>

@@ -154,7 +154,6 @@ function RestoreDialog({ backup, onClose }: { backup: StoredBackupView; onClose:
         <Field
           label={t('backup.passphrase.label')}
           type="password"
-          autoComplete="off"
           value={passphrase}
           onChange={(event) => setPassphrase(event.target.value)}
           fault={null}

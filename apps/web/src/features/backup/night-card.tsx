@@ -141,17 +141,11 @@ function WebdavFields({
         placeholder="https://cloud.example.org/remote.php/dav/files/station"
         defaultValue={webdav?.url ?? ''}
       />
-      <Field
-        label={t('backup.settings.username')}
-        {...form.field('username')}
-        autoComplete="off"
-        defaultValue={webdav?.username ?? ''}
-      />
+      <Field label={t('backup.settings.username')} {...form.field('username')} defaultValue={webdav?.username ?? ''} />
       <Field
         label={t('backup.settings.password')}
         {...form.field('password')}
         type="password"
-        autoComplete="off"
         help={webdav === null ? undefined : t('backup.settings.passwordKept')}
       />
     </div>

@@ -93,7 +93,6 @@ export function RestoreFlow({ calls, asksCode = false }: { calls: RestoreCalls; 
         label={t('backup.passphrase.label')}
         name="passphrase"
         type="password"
-        autoComplete="off"
         maxLength={256}
         fault={missing.passphrase ? t('backup.restore.noPassphrase') : null}
       />

@@ -65,8 +65,8 @@ function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { conditions } = status;
   const isClaimed = status.claimedAt !== null;
   return (
-    <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
+    <div className="main-and-side">
+      <div className="cards">
         {conditions.length > 0 && <ConditionsCard conditions={conditions} />}
         {isClaimed ? (
           <>
@@ -78,7 +78,7 @@ function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
           <ClaimCard status={status} usable={usable} />
         )}
       </div>
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <div className="cards">
         {isClaimed ? (
           <>
             <PeopleCard askedAt={status.askedAt} />

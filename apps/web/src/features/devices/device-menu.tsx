@@ -62,12 +62,7 @@ function RenameDialog({ device, onClose }: { device: Device; onClose: () => void
       submit={t('devicePage.settings.save')}
       onClose={onClose}
     >
-      <Field
-        label={t('devicePage.settings.name')}
-        {...form.field('name')}
-        defaultValue={device.name}
-        autoComplete="off"
-      />
+      <Field label={t('devicePage.settings.name')} {...form.field('name')} defaultValue={device.name} />
     </FormDialog>
   );
 }

@@ -117,11 +117,8 @@ function Shown({
           </div>
         </div>
       </PageHead>
-      <Dimmable
-        stale={stale}
-        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-      >
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <Dimmable stale={stale} className="main-and-side">
+        <div className="cards">
           {firmware}
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
           {hasHistory && (
@@ -133,7 +130,7 @@ function Shown({
             </>
           )}
         </div>
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <div className="cards">
           {!isLimited(role) && <UsedInCard device={device} />}
           <FactsCard device={device} firmware={offer} />
         </div>

@@ -49,7 +49,7 @@ function Page() {
       <Head {...freshness}>{t('unknownDevices.lead')}</Head>
       <Read view={view} fault={t('unknownDevices.fault')} cards={['h-40']} className="max-w-3xl">
         {(devices, stale) => (
-          <Dimmable stale={stale} className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
+          <Dimmable stale={stale} className="cards max-w-3xl">
             <Lists devices={devices} usable={!stale} />
           </Dimmable>
         )}
@@ -236,7 +236,6 @@ function AcceptDialog({
         label={t('unknownDevices.dialog.name')}
         {...form.field('name')}
         defaultValue={device.type === null ? '' : name}
-        autoComplete="off"
         autoFocus
       />
       <ZoneField choice={zone} />

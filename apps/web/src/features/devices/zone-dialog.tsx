@@ -57,7 +57,7 @@ export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void 
       }
       onClose={onClose}
     >
-      <Field label={t('home.zone.name')} {...form.field('name')} defaultValue={zone.name} autoComplete="off" />
+      <Field label={t('home.zone.name')} {...form.field('name')} defaultValue={zone.name} />
     </FormDialog>
   );
 }

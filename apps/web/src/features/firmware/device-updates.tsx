@@ -83,7 +83,7 @@ function Shown({
         <h2 className="text-title font-strong">{t('firmware.title')}</h2>
         {types.length > 0 && <Headline {...firmwareHeadline({ t, nameOf }, types, rollouts)} stale={stale} />}
       </div>
-      <Dimmable stale={stale} className="grid grid-cols-1 gap-4 md:gap-6">
+      <Dimmable stale={stale} className="cards">
         {types.length === 0 && <Empty />}
         {shown.map((rollout) => (
           <RolloutCard key={rollout.id} rollout={rollout} mayManage={mayManage} usable={!stale} />

@@ -176,7 +176,6 @@ function MailFields({ form, mail }: { form: FieldOf; mail: StationNotifications[
       <Field
         label={t('notifications.channels.host')}
         {...form.field('host')}
-        autoComplete="off"
         placeholder="smtp.example.org"
         defaultValue={mail?.host ?? ''}
       />
@@ -205,14 +204,12 @@ function MailFields({ form, mail }: { form: FieldOf; mail: StationNotifications[
           <Field
             label={t('notifications.channels.username')}
             {...form.field('username')}
-            autoComplete="off"
             defaultValue={mail?.username ?? ''}
           />
           <Field
             label={t('notifications.channels.password')}
             {...form.field('password')}
             type="password"
-            autoComplete="off"
             help={mail?.hasPassword === true ? t('notifications.channels.kept') : undefined}
           />
         </>
@@ -245,7 +242,6 @@ function NtfyFields({ form, ntfy }: { form: FieldOf; ntfy: StationNotifications[
         {...form.field('token')}
         type="password"
         verbatim={false}
-        autoComplete="off"
         help={ntfy?.hasToken === true ? t('notifications.channels.kept') : undefined}
       />
     </>
@@ -258,15 +254,7 @@ function WebhookField({ form, webhook }: { form: FieldOf; webhook: StationNotifi
     webhook === null
       ? t('notifications.channels.webhookNew')
       : `${t('notifications.channels.webhookHelp', { origin: webhook.origin })} ${t('notifications.channels.kept')}`;
-  return (
-    <Field
-      label={t('notifications.channels.url')}
-      {...form.field('webhook/url')}
-      type="url"
-      help={help}
-      autoComplete="off"
-    />
-  );
+  return <Field label={t('notifications.channels.url')} {...form.field('webhook/url')} type="url" help={help} />;
 }
 
 /** An empty secret stays as it is. */

@@ -23,13 +23,13 @@ export function NotificationsPage() {
       </PageHead>
       <Read view={view} fault={t('notifications.fault')} cards={['h-48', 'h-96']} className="lg:grid-cols-2">
         {(value, stale) => (
-          <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
-            <div className="grid grid-cols-1 gap-4 md:gap-6">
+          <Dimmable stale={stale} className="cards items-start lg:grid-cols-2">
+            <div className="cards">
               <BrowserCard view={value} usable={!stale} />
               <OwnCards view={value} usable={!stale} />
             </div>
             {mayManage && (
-              <div className="grid grid-cols-1 gap-4 md:gap-6">
+              <div className="cards">
                 <StationCards view={value} usable={!stale} />
               </div>
             )}

@@ -136,13 +136,12 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   const close = (): void => void (form.isBusy || onClose());
   return (
     <FormDialog form={form} title={t('members.dialog.add')} submit={t('members.dialog.submit')} onClose={close}>
-      <Field label={t('members.dialog.name')} {...form.field('name')} autoComplete="off" />
+      <Field label={t('members.dialog.name')} {...form.field('name')} />
       <Field
         label={t('members.dialog.email')}
         help={t('members.dialog.emailHelp')}
         {...form.field('email')}
         type="email"
-        autoComplete="off"
         autoCapitalize="none"
       />
       <RightsFields {...rights.fields} />

@@ -57,10 +57,7 @@ function Shown({ members, freshness }: { members: readonly Member[]; freshness: 
         <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
         <p className="text-ink-soft">{t('members.count', { count: members.length })}</p>
       </PageHead>
-      <Dimmable
-        stale={stale}
-        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-      >
+      <Dimmable stale={stale} className="main-and-side">
         <Card title={t('members.people')} aside={members.length > 1 && addButton}>
           <ul className="-my-2 divide-y divide-line">
             {members.map((member) => (

@@ -79,7 +79,6 @@ export function AddDialog({
         label={t('provisioning.dialog.name')}
         {...form.field('name')}
         defaultValue={name ?? known?.name ?? candidate.defaultName}
-        autoComplete="off"
         autoFocus={!isAgain}
       />
       <ZoneField choice={zone} />

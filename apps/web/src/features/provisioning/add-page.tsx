@@ -46,10 +46,10 @@ function Page({ parts, waiting }: { parts: DeviceParts; waiting: number }) {
   return (
     <>
       <Head {...(view.kind === 'shown' && { freshness: view.freshness })}>{t('provisioning.lead')}</Head>
-      <div className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">
+      <div className="cards max-w-3xl">
         <Read view={view} fault={t('provisioning.fault')} cards={['h-64']}>
           {(value, stale) => (
-            <Dimmable stale={stale} className="grid grid-cols-1 gap-4 md:gap-6">
+            <Dimmable stale={stale} className="cards">
               <Near view={value} parts={parts} usable={!stale} />
             </Dimmable>
           )}

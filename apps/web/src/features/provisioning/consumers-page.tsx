@@ -48,7 +48,7 @@ export function ConsumersPage() {
       <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
         <PageTitle title={title}>{t('consumers.lead')}</PageTitle>
       </PageHead>
-      <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
+      <div className="cards max-w-2xl">
         {view.kind === 'loading' && <Loading cards={['h-64']} />}
         {view.kind === 'fault' && <ReadFault title={t('consumers.fault')} {...view} />}
         {sheet !== null && <Sheet key={sheet.password} sheet={sheet} />}
@@ -135,9 +135,7 @@ function OffCard({ kind, usable, onSheet }: CardProps & { kind: ConsumerKind }) 
           help={t('consumers.topicHelp')}
           {...form.field('topic')}
           defaultValue={defaultTopics[kind]}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          isCode
         />
         <FormEnd form={form} submit={t('consumers.on')} usable={usable} />
       </form>

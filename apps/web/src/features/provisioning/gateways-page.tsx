@@ -201,7 +201,6 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
           label={t('gateways.name')}
           {...form.field('name')}
           defaultValue={suggestions[dialect].name}
-          autoComplete="off"
         />
         <Field
           key={`topic ${dialect}`}
@@ -209,9 +208,7 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
           help={t(`gateways.systems.${dialect}.topic`)}
           {...form.field('baseTopic')}
           defaultValue={asked?.dialect === dialect ? asked.baseTopic : suggestions[dialect].baseTopic}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          isCode
         />
         {prefix !== undefined && (
           <Field
@@ -220,9 +217,7 @@ function ConnectCard({ asked, isFirst, usable, onSheet }: CardProps & { asked: A
             help={t('gateways.discoveryHelp')}
             {...form.field('discoveryPrefix')}
             defaultValue={prefix}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
+            isCode
           />
         )}
         <FormEnd form={form} submit={t('gateways.make')} autoFocus={asked !== null} usable={usable} />

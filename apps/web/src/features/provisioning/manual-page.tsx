@@ -84,9 +84,7 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
           help={t('provisioning.manual.idHelp')}
           {...form.field('externalId')}
           defaultValue={asked.get('id') ?? ''}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          isCode
         />
         <TypeField {...form.field('type')} value={type} known={[...types.names()]} onChange={setType} />
         <Field
@@ -94,7 +92,6 @@ function ManualForm({ onMade }: { onMade: (made: Made) => void }) {
           help={t('provisioning.manual.nameHelp')}
           {...form.field('name')}
           defaultValue={asked.get('name') ?? ''}
-          autoComplete="off"
         />
         <ZoneField choice={zone} />
         <FormEnd form={form} submit={t('provisioning.manual.submit')} />
@@ -152,9 +149,7 @@ function TypeField({
           name={name}
           value={value}
           maxLength={64}
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
+          isCode
           onChange={({ target }) => onChange(target.value)}
           fault={fault}
         />

@@ -15,7 +15,7 @@ export function WayPage({ title, lead, children }: { title: string; lead: string
         <BackLink href="/add">{t('provisioning.title')}</BackLink>
         <PageTitle title={title}>{mayManage ? lead : t('error.forbidden')}</PageTitle>
       </PageHead>
-      {mayManage && <div className="grid max-w-3xl grid-cols-1 gap-4 md:gap-6">{children}</div>}
+      {mayManage && <div className="cards max-w-3xl">{children}</div>}
     </>
   );
 }

@@ -145,7 +145,7 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
     else form.focusFault();
   };
   return (
-    <form {...form.props} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+    <form {...form.props} className="main-and-side">
       {kept.found !== null && draft.isChanged && (
         <UnsavedNote
           onDiscard={() => {
@@ -161,7 +161,6 @@ function Editor({ scene, commands, stateCommands, usable, onDiscarded }: EditorP
             label={t('scenes.name')}
             {...form.field('name')}
             value={draft.name}
-            autoComplete="off"
             onChange={({ target }) => draft.rename(target.value)}
           />
         </Card>

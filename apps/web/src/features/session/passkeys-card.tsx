@@ -155,13 +155,7 @@ function RenameDialog({ passkey: { id, name: before }, onClose }: { passkey: Pas
       submit={t('passkeys.rename')}
       onClose={onClose}
     >
-      <Field
-        label={t('passkeys.name')}
-        help={t('passkeys.nameHelp')}
-        {...form.field('name')}
-        defaultValue={before}
-        autoComplete="off"
-      />
+      <Field label={t('passkeys.name')} help={t('passkeys.nameHelp')} {...form.field('name')} defaultValue={before} />
     </FormDialog>
   );
 }

@@ -57,7 +57,6 @@ function SetupFields({ field }: Pick<Form<SetupField, unknown>, 'field'>) {
         label={t('session.setup.stationName')}
         help={t('session.setup.stationNameHelp')}
         {...field('stationName')}
-        autoComplete="off"
       />
       <Field label={t('session.name')} {...field('name')} autoComplete="name" />
       <Field

@@ -19,7 +19,7 @@ export function AboutPage() {
       <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
         <PageTitle title={title}>{t('settings.rows.about.help')}</PageTitle>
       </PageHead>
-      <div className="grid max-w-2xl grid-cols-1 gap-4 md:gap-6">
+      <div className="cards max-w-2xl">
         <Read view={view} fault={t('settings.fault')} cards={['h-64']}>
           {(station) => <AboutCard station={station} />}
         </Read>

@@ -22,8 +22,8 @@ export function HouseholdPage({ zones }: { zones: ReactNode }) {
       </PageHead>
       <Read view={view} fault={t('settings.fault')} cards={['h-64']}>
         {(station, stale) => (
-          <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
-            <div className="grid grid-cols-1 gap-4 md:gap-6">
+          <Dimmable stale={stale} className="cards items-start lg:grid-cols-2">
+            <div className="cards">
               <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
               {zones}
             </div>

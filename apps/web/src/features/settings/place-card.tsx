@@ -63,7 +63,6 @@ export function PlaceCard({ station, usable }: { station: Station; usable: boole
               label={t(`settings.place.${name}`)}
               {...form.field(name)}
               defaultValue={place?.[name] ?? ''}
-              autoComplete="off"
             />
           ))}
         </div>

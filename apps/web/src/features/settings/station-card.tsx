@@ -56,7 +56,6 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
           label={t('settings.station.name')}
           {...form.field('name')}
           value={name}
-          autoComplete="off"
           onChange={(event) => setTouched({ ...touched, name: event.target.value })}
         />
         <ZoneChoice

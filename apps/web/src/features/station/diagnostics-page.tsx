@@ -36,11 +36,8 @@ export function DiagnosticsPage({ checks }: { checks: (usable: boolean) => React
       >
         <PageTitle title={title}>{t('settings.rows.diagnostics.help')}</PageTitle>
       </PageHead>
-      <Dimmable
-        stale={stale}
-        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-      >
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <Dimmable stale={stale} className="main-and-side">
+        <div className="cards">
           {conditions.length > 0 && <ConditionsCard conditions={conditions} />}
           {mayManage && others.some(({ id }) => id === 'clock_untrusted') && <ClockCard />}
           {mayManage && checks(!stale)}
@@ -56,7 +53,7 @@ export function DiagnosticsPage({ checks }: { checks: (usable: boolean) => React
 function OfMachine({ status, mayManage, stale }: { status: Status; mayManage: boolean; stale: boolean }) {
   const manage = { allowed: mayManage, possible: !stale && status.operation === null };
   return (
-    <div className="grid grid-cols-1 gap-4 md:gap-6">
+    <div className="cards">
       <ServicesCard stack={status.stack} manage={manage} />
       {mayManage && <MachineCard usable={manage.possible} />}
     </div>

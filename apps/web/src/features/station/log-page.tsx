@@ -139,9 +139,7 @@ function Filters({ filter, onChange }: { filter: LogFilter; onChange: (filter: L
         className="col-span-2 sm:col-span-1"
         type="search"
         value={text}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
+        isCode
         fault={null}
         onChange={({ target }) => onChange({ ...filter, text: target.value })}
       />

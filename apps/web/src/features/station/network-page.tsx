@@ -70,16 +70,13 @@ function Managed({ isOwner, ofDevices }: { isOwner: boolean; ofDevices: (usable:
   return (
     <Frame freshness={freshness}>
       <JoinNote state={state} />
-      <Dimmable
-        stale={stale && state.joining === null}
-        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
-      >
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <Dimmable stale={stale && state.joining === null} className="main-and-side">
+        <div className="cards">
           <NetworkCard wifi={state.wifi} />
           <NearCard state={state} usable={!stale} />
           {ofDevices(!stale)}
         </div>
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <div className="cards">
           <LinksCard links={state.links} />
           {isOwner && state.wifi.mode !== 'disabled' && <HotspotCard />}
         </div>

@@ -47,11 +47,11 @@ export function UpdatesPage({ ofDevices }: { ofDevices: OfDevices }) {
           </div>
         )}
       </PageHead>
-      <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
-        <div className="grid grid-cols-1 gap-4 md:gap-6">
+      <div className="main-and-side">
+        <div className="cards">
           {view.kind === 'loading' && <StationSkeleton />}
           {isShown && (
-            <Dimmable stale={stale} className="grid grid-cols-1 gap-4 md:gap-6">
+            <Dimmable stale={stale} className="cards">
               <OfStation status={view.value} stale={stale} />
             </Dimmable>
           )}
