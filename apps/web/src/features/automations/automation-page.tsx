@@ -6,6 +6,7 @@ import type { Automation } from '@station/protocol/automations';
 import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
+import { orElse } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -17,7 +18,7 @@ import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { SwitchLine } from '../../ui/switch-line.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { Gone, AutomationSentence, StatusBadge } from './automation-parts.tsx';
-import { automationConditionWords, flowFaultWords, sentenceWords, titleOf } from './automation-words.ts';
+import { sentenceWords, titleOf } from './automation-words.ts';
 import { startedWords } from './run-words.ts';
 import {
   hasConditions,
@@ -101,9 +102,10 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
   const { flow, publishedFlow, hasUnpublishedChanges, conditions, faults, mode } = automation;
   const sentence = sentenceOf(flow);
   const before = publishedFlow === null ? null : sentenceOf(publishedFlow);
-  const errors = [
-    ...new Set(faults.filter(({ severity }) => severity === 'error').map((fault) => flowFaultWords(t, fault))),
-  ];
+  const words = faults
+    .filter(({ severity }) => severity === 'error')
+    .map(({ code, message }) => orElse(t, `automations.flowFault.${code}`, message));
+  const errors = [...new Set(words)];
   return (
     <Card title={t('automations.page.does')}>
       <div className="space-y-3">
@@ -118,7 +120,7 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
         {conditions.map((condition) => (
           <p key={condition.code} className="flex gap-2">
             <ToneIcon tone="attention" className="mt-0.5" />
-            {automationConditionWords(t, condition)}
+            {orElse(t, `automations.condition.${condition.code}`, condition.message)}
           </p>
         ))}
         {errors.length > 0 && (

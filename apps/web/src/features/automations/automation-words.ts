@@ -1,4 +1,3 @@
-import type { TFunction } from 'i18next';
 import type {
   ActionData,
   ConditionData,
@@ -13,7 +12,6 @@ import type { Device } from '@station/protocol/devices';
 import { ownValue } from '@station/protocol/own-value';
 import { capabilityName, commandName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
-import { orElse } from '../../i18n/words.ts';
 import {
   capabilityOf,
   deviceOf,
@@ -348,10 +346,3 @@ function withoutZone(around: Surroundings, data: NodeData): string {
     .replace(t('automations.say.allIn', { zone }), '')
     .replace(t('automations.say.goneZone'), '');
 }
-
-/** What is wrong with a flow, in the reader's language; the station's own English for what this page does not know. */
-export const flowFaultWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
-  orElse(t, `automations.flowFault.${code}`, message);
-
-export const automationConditionWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
-  orElse(t, `automations.condition.${code}`, message);

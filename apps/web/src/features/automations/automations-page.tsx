@@ -5,7 +5,7 @@ import type { Automation, AutomationSummary } from '@station/protocol/automation
 import { isManager } from '@station/protocol/roles';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { dot } from '../../i18n/words.ts';
+import { dot, orElse } from '../../i18n/words.ts';
 import { EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { LinkButton } from '../../ui/links.tsx';
@@ -14,7 +14,7 @@ import { ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { NextTime, AutomationSentence, StatusBadge } from './automation-parts.tsx';
-import { automationConditionWords, sentenceWords, titleOf } from './automation-words.ts';
+import { sentenceWords, titleOf } from './automation-words.ts';
 import { statusOfRun, toneOfRun } from './run-words.ts';
 import { sentenceOf } from './sentence.ts';
 import { type Surroundings, useAutomations, useDetails, useSurroundings } from './automations.ts';
@@ -132,7 +132,7 @@ function Row({
       {conditions.map((condition) => (
         <p key={condition.code} className="mt-2 flex gap-2 text-small">
           <ToneIcon tone="attention" />
-          {automationConditionWords(t, condition)}
+          {orElse(t, `automations.condition.${condition.code}`, condition.message)}
         </p>
       ))}
       <LastRun automation={automation} />
