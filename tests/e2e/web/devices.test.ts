@@ -95,7 +95,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
       await page.getByText(/Connection lost\. Last update/).waitFor();
       // Long before the command itself is given up.
       await tile(lamp)
-        .getByText(/^No answer, so it is not known whether it worked/)
+        .getByText(/^No answer\. Check whether it worked/)
         .waitFor({ timeout: 3_000 });
       assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wasOn);
       await look(page, '20a-tap-without-answer');

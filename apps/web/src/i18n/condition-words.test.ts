@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { languages } from '@station/protocol/languages';
 import { conditionWords } from './condition-words.ts';
-import { textsOf } from './testing/texts-of.ts';
+import { textsOf } from '../../testing/texts-of.ts';
 import { createTranslation } from './translation.ts';
 
 describe('the words of a condition', () => {
