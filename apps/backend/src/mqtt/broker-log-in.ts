@@ -35,7 +35,10 @@ type LogInRules = {
  */
 export function logInRules(
   parts: LogInParts,
-  on: { loggedIn: (client: Client, login: string) => void; loginReplaced: (login: string) => void },
+  on: {
+    loggedIn: (client: Client, login: string, connect: { clientId: string; isClean: boolean }) => void;
+    loginReplaced: (login: string) => void;
+  },
 ): LogInRules {
   const { refusals } = parts;
   const connects = new WeakMap<Client, Connect>();
@@ -65,7 +68,8 @@ export function logInRules(
     judgeLogin(parts, { username, password }, on.loginReplaced).then(
       (judged) => {
         if (judged === 'allowed') {
-          on.loggedIn(client, username ?? '');
+          const { clientId = '', isClean = true } = connects.get(client) ?? {};
+          on.loggedIn(client, username ?? '', { clientId, isClean });
           return done(null, true);
         }
         refusals.login(judged, describe(client));

@@ -10,6 +10,7 @@ import {
   stationTopicEnds,
 } from '@station/protocol/topics';
 import type { ForeignDevices } from '../core/foreign-devices-port.ts';
+import { createKeptSessions } from './adapters/kept-sessions.ts';
 import {
   createAedes,
   listenForMqtt,
@@ -49,6 +50,8 @@ const maxPacketBytes = maxPayloadBytes + 70_000;
 const maxGatewayPacketBytes = maxGatewayPayloadBytes + 70_000;
 /** A gateway sends for many devices. */
 const gatewayShare = 8;
+/** Sessions that the broker keeps for a login: a device has one, a gateway those of its devices. */
+const mostSessions = { small: 4, gateway: 512 } as const;
 /** A topic without subscribers: the station has handled the message by then, and no device may receive it. */
 const nowhere = '$station/taken';
 
@@ -76,12 +79,18 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
     deadlines: new WeakMap(),
     isClosing: false,
   };
+  const sessions = createKeptSessions();
   const logIn = logInRules(options, {
-    loggedIn: (client, login) => state.names.set(client, login),
+    loggedIn: (client, login, connect) => {
+      state.names.set(client, login);
+      const most = isSmall(systemOf(options, state, client)) ? mostSessions.small : mostSessions.gateway;
+      sessions.enter(client, login, { ...connect, most });
+    },
     // Its earlier login is over.
     loginReplaced: (login) => disconnect(state, login),
   });
   const broker = await createAedes({ ...logIn.options, ...brokerRules(options, state) });
+  sessions.bound(broker, (client, topics) => mayRead(options, state, client, topics));
   broker.on('connectionError', logIn.failed);
   // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
@@ -127,29 +136,34 @@ const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker
 
 /** The rules for subscribe and publish. */
 function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
-  const { stationId, clock } = options;
-  const { names, deadlines } = state;
+  const { clock } = options;
+  const { deadlines } = state;
   return {
     drainTimeout: drainTimeoutMs,
     connectTimeout: connectTimeoutMs,
-    authorizeSubscribe: (client, subscription, done) => {
-      const name = names.get(client);
-      const { rights } = systemOf(options, state, client) ?? {};
-      if (rights !== undefined) return done(null, isAllowed(rights.mayRead, subscription.topic) ? subscription : null);
-      const isOwn = stationTopicEnds.some(
-        (end) => name !== undefined && subscription.topic === deviceTopic(stationId, name, end),
-      );
-      done(null, isOwn ? subscription : null);
-    },
+    authorizeSubscribe: (client, subscription, done) =>
+      done(null, mayRead(options, state, client, subscription.topic) ? subscription : null),
     authorizePublish: takePublished(options, state),
     authorizeForward: (client, packet) => {
-      // It may have subscribed when its rights were others.
-      const { rights } = systemOf(options, state, client) ?? {};
-      if (rights !== undefined && !isAllowed(rights.mayRead, packet.topic)) return null;
+      // What waits in a session came by subscriptions that nobody has checked, or when its rights were others.
+      if (!mayRead(options, state, client, packet.topic)) return null;
       const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
       return deadline !== undefined && deadline < clock.monotonic() ? null : packet;
     },
   };
+}
+
+/** Whether a client may read a topic, or every topic of a filter. */
+function mayRead(
+  { stationId, foreign }: Pick<BrokerOptions, 'stationId' | 'foreign'>,
+  state: BrokerState,
+  client: Client,
+  topics: string,
+): boolean {
+  const system = systemOf({ foreign }, state, client);
+  if (system !== null) return isAllowed(system.rights.mayRead, topics);
+  const name = state.names.get(client);
+  return name !== undefined && stationTopicEnds.some((end) => topics === deviceTopic(stationId, name, end));
 }
 
 /** The broker calls it before it acknowledges, so the acknowledgement waits for the disk. Also called for last wills, after a client closed. */
