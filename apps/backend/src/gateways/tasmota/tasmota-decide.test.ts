@@ -47,6 +47,19 @@ describe('an announcement of Tasmota', () => {
     const { topics } = described({ ft: 'tasmota/%topic%/%prefix%/%id%-%hostname%/' });
     assert.equal(topics.command, 'tasmota/tasmota_49A3BC/cmnd/49A3BC-tasmota-49A3BC-0956');
     assert.equal(describeTasmota(mac, tasmotaConfig({ ft: '%topic%/' }), {}, base), null);
+    const odd = described({ ft: '%prefix%/%topic%/', t: '%hostname%' });
+    assert.equal(odd.topics.command, 'cmnd/%hostname%', 'what is filled in is not filled in again');
+  });
+
+  test('whose FullTopic grows with each word that is filled in has a short topic all the same', () => {
+    const grown = {
+      ft: '%prefix%'.repeat(500),
+      tp: Array.from({ length: 3 }, () => '%topic%'.repeat(400)),
+      t: '%hostname%'.repeat(300),
+      hn: 'x'.repeat(2_000),
+    };
+    const [topic = ''] = described(grown).topics.heard;
+    assert.ok(topic.length <= 256, `${topic.length} characters`);
   });
 
   test('comes in two parts, in any order', () => {

@@ -10,6 +10,8 @@ const relay = { switch: 1, light: 2, shutter: 3 } as const;
 const maxRelays = 32;
 /** Longest name that a device of the station is given of it. */
 const longestName = 64;
+/** Characters of a topic, and of what it is made of. */
+const longestTopic = 256;
 
 /** Null: it is not of this MAC, or has no topics of its own. */
 export function describeTasmota(mac: string, config: Values, sensors: Values, base: string): AnnouncedDevice | null {
@@ -43,14 +45,16 @@ function topicsOf(config: Values, mac: string): ForeignTopics | null {
   const [command, stat, tele] = listIn(config, 'tp').map(textOf);
   if (!full.includes('%prefix%') || command === '' || stat === '' || tele === '') return null;
   if (command === undefined || stat === undefined || tele === undefined) return null;
+  const words = { topic: textIn(config, 't') ?? '', hostname: textIn(config, 'hn') ?? '', id: mac.slice(-6) };
+  // In one pass: what is filled in is not filled in again.
   const fill = (prefix: string): string =>
     full
-      .replaceAll('%prefix%', () => prefix)
-      .replaceAll('%topic%', () => textIn(config, 't') ?? '')
-      .replaceAll('%hostname%', () => textIn(config, 'hn') ?? '')
-      .replaceAll('%id%', () => mac.slice(-6))
+      .slice(0, longestTopic)
+      .replace(/%(prefix|topic|hostname|id)%/g, (_all, word: string) =>
+        (ownValue({ ...words, prefix }, word) ?? '').slice(0, longestTopic),
+      )
       .replace(/\/+$/, '')
-      .slice(0, 256);
+      .slice(0, longestTopic);
   return { heard: [fill(tele), fill(stat)], command: fill(command) };
 }
 
