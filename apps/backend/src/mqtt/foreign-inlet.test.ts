@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
 import type { ForeignReading } from '../core/foreign-devices-port.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
 import { createForeignInlet } from './foreign-inlet.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
@@ -21,6 +23,8 @@ test('a message that is read in pieces is taken whole before the next one, each 
       seen.push(topic.split('/')[3] ?? '');
       if (topic.includes('lamp-3')) await isTaken.promise;
     },
+    clock: systemClock,
+    logger: recordedLog(),
   });
   const payload = Buffer.from('');
   let isAcknowledged = false;
@@ -33,4 +37,30 @@ test('a message that is read in pieces is taken whole before the next one, each 
   assert.equal(isAcknowledged, false);
   isTaken.resolve();
   await list;
+});
+
+test('a message that cannot be read is lost alone, at once, later or in pieces, and is logged once', async () => {
+  const fail = (): never => {
+    throw new RangeError('Invalid string length');
+  };
+  const taken: string[] = [];
+  const state = (externalId: string) => ({ externalId, end: 'state' as const, body: { state: {} } });
+  const read = (topic: string): ForeignReading => {
+    if (topic === 'odd piece') return { messages: [state('first')], stored: Promise.resolve(), next: fail };
+    if (topic === 'odd id') return { messages: [state('a/b'), state('second')], stored: null };
+    return topic === 'good' ? { messages: [state('good')], stored: null } : fail();
+  };
+  const logger = recordedLog();
+  const { receive, hear } = createForeignInlet({
+    stationId,
+    foreign: { read: ({ topic }) => read(topic) },
+    receive: async ({ topic }) => void taken.push(topic.split('/')[3] ?? ''),
+    clock: systemClock,
+    logger,
+  });
+  hear(fail);
+  const payload = Buffer.from('');
+  await Promise.all(['odd', 'odd piece', 'odd', 'odd id', 'good'].map((topic) => receive({ topic, payload })));
+  assert.deepEqual(taken, ['first', 'second', 'good']);
+  assert.equal(logger.events('unexpected_error').length, 1);
 });

@@ -1,3 +1,6 @@
+import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import { nextTurn } from '@station/kit/timers';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignDevices, ForeignReading } from '../core/foreign-devices-port.ts';
@@ -19,21 +22,45 @@ type ForeignInlet = {
 
 /**
  * Messages of gateways become messages of their devices; any other one goes on as it is. What comes after an announcement waits until it is on
- * disk, so that it is read by it.
+ * disk, so that it is read by it. A message that cannot be read is lost alone: the broker may keep it, and would bring it after each start.
  */
 export function createForeignInlet({
   stationId,
   foreign,
   receive,
+  clock,
+  logger,
 }: {
   stationId: string;
   foreign: Pick<ForeignDevices, 'read'>;
   receive: Receive;
+  clock: Pick<Clock, 'monotonic'>;
+  logger: Pick<BackendLogger, 'failed'>;
 }): ForeignInlet {
+  const faults = createRateLimitedCounter<'read', unknown>({
+    clock,
+    report: ({ detail }) => logger.failed('reading what a gateway said', detail),
+  });
+  const onFault = (error: unknown): void => faults.count('read', error);
+  const attempt = (read: () => ForeignReading): ForeignReading => {
+    try {
+      return read();
+    } catch (error) {
+      onFault(error);
+      return { messages: [], stored: null };
+    }
+  };
   const waiting: (() => void)[] = [];
   let isStoring = false;
+  const giveOne = async (message: DeviceMessage, mayWait: boolean): Promise<void> => {
+    try {
+      await receive({ ...ownForm(stationId, message), mayWait });
+    } catch (error) {
+      onFault(error);
+    }
+  };
   const give = async (messages: readonly DeviceMessage[], mayWait: boolean): Promise<void> => {
-    await Promise.all(messages.map((message) => receive({ ...ownForm(stationId, message), mayWait })));
+    await Promise.all(messages.map((message) => giveOne(message, mayWait)));
   };
   const goOn = (): void => {
     isStoring = false;
@@ -43,20 +70,20 @@ export function createForeignInlet({
       next();
     }
   };
-  /** A turn lies between two pieces of a long message: others need not wait for all of it. */
+  /** A turn lies behind each announcement, and each piece of a long one: others need not wait for all of them. */
   const giveAll = async (first: ForeignReading, mayWait: boolean): Promise<Promise<void>[]> => {
     const given: Promise<void>[] = [];
     let reading = first;
     for (;;) {
       await reading.stored;
       given.push(give(reading.messages, mayWait));
-      if (reading.next === undefined) return given;
       await nextTurn();
-      reading = reading.next();
+      if (reading.next === undefined) return given;
+      reading = attempt(reading.next);
     }
   };
   const take = (read: () => ForeignReading, mayWait: boolean, resolve: (done: Promise<void>) => void): void => {
-    const reading = read();
+    const reading = attempt(read);
     if (reading.stored === null && reading.next === undefined) return resolve(give(reading.messages, mayWait));
     isStoring = true;
     void giveAll(reading, mayWait).then((given) => {

@@ -105,7 +105,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     flow.keeper.listening(now);
     if (now) logins?.checkAgain();
   };
-  const inlet = createForeignInlet({ stationId, foreign, receive: bridge.receive });
+  const inlet = createForeignInlet({ stationId, foreign, receive: bridge.receive, clock, logger });
   const open = trackOpenMessages(inlet.receive);
   // After the link is closed: devices do not repeat messages at QoS 0.
   starting.defer(() => {
