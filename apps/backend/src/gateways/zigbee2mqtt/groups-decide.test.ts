@@ -94,3 +94,25 @@ test('hostile lists are none, or say little', () => {
   const many = Array.from({ length: 5_000 }, (_, id) => ({ id, friendly_name: `g${id}`, members: members(0) }));
   assert.equal(hear('bridge/groups', many), null, 'too large to be kept');
 });
+
+test('groups of a lamp with hundreds of values, named again and again as a member, are read at once', () => {
+  const values = Array.from({ length: 500 }, (_, at) => ({
+    type: 'numeric',
+    name: `v${at}`,
+    property: `v${at}`,
+    access: 7,
+  }));
+  const colour = { type: 'composite', name: 'color_xy', property: 'color', access: 7, features: values };
+  const definition = { ...colourLamp, exposes: [{ type: 'light', features: [colour] }] };
+  const hear = gateway();
+  hear('bridge/devices', [{ type: 'Coordinator' }, { ...announcement({ definition }), ieee_address: addressOf(0) }]);
+  const member = { ieee_address: addressOf(0) };
+  const groups = Array.from({ length: 12 }, (_, id) => ({
+    id,
+    friendly_name: `group ${id}`,
+    members: Array.from({ length: 128 }, () => member),
+  }));
+  const begun = performance.now();
+  assert.equal(hear('bridge/groups', groups)?.devices.length, 12);
+  assert.ok(performance.now() - begun < 5_000, 'without a pause for everybody else');
+});

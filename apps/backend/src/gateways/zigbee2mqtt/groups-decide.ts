@@ -74,13 +74,10 @@ function sharedOf(list: unknown, members: Members): Feature[] {
     const address = isRecord(member) ? (textIn(member, 'ieee_address')?.toLowerCase() ?? '') : '';
     return members.get(address) ?? [];
   });
-  const [first = [], ...others] = all;
-  const placeOf = ({ property }: Feature): string => property.path.join('.');
-  return first.filter((feature) =>
-    others.every((other) =>
-      other.some((one) => placeOf(one) === placeOf(feature) && one.property.kind === feature.property.kind),
-    ),
-  );
+  const [first = [], ...others] = new Set(all);
+  const placeOf = ({ property: { path, kind } }: Feature): string => [kind, ...path].join('.');
+  const places = others.map((other) => new Set(other.map(placeOf)));
+  return first.filter((feature) => places.every((own) => own.has(placeOf(feature))));
 }
 
 function describeGroup(number: number, name: string, features: readonly Feature[], base: string): AnnouncedDevice {
