@@ -117,10 +117,11 @@ export function announce(
   for (const found of announced) {
     const known = memory.devices.get(found.externalId);
     const before = known?.name ?? found.name;
-    const refusal = refusalOf(memory, gateway, known);
+    const said = JSON.stringify([found.name, found.topics, found.words, found.plan]);
+    const refusal = refusalOf(memory, gateway, known, said.length);
     const entry = refusal === null ? [] : [{ name: found.name, reason: refusal, detail: null }];
     gateway.notSupported.tell(`device ${found.externalId}`, entry);
-    const device = refusal === null ? renewed(memory, gateway, found, known) : null;
+    const device = refusal === null ? renewed(memory, gateway, { found, said }, known) : null;
     if (device === null) continue;
     changed.push(device);
     if (known !== undefined) after.push(() => parts.onChanged(device, before, found.words));
@@ -147,33 +148,48 @@ export function announce(
   return { messages, stored: write(storing) };
 }
 
-/** A device of another gateway, which still has it, stays there. */
-function refusalOf({ devices }: GatewayMemory, { row }: KnownGateway, known: KnownDevice | undefined): Refusal | null {
-  if (known !== undefined) return known.gatewayId === row.id || known.goneAt !== null ? null : 'elsewhere';
-  let count = 0;
-  for (const { gatewayId } of devices.values()) if (gatewayId === row.id) count += 1;
-  return count < maxDevices ? null : 'no_room';
+/** Characters that all devices of a gateway say of themselves, as JSON. A short announcement can make a long plan, and all of them are read at the start. */
+const maxSaid = 16 * 1_024 * 1_024;
+
+/** A device of another gateway, which still has it, stays there. @param size characters that it says of itself. */
+function refusalOf(
+  { devices }: GatewayMemory,
+  { row }: KnownGateway,
+  known: KnownDevice | undefined,
+  size: number,
+): Refusal | null {
+  if (known !== undefined && known.gatewayId !== row.id && known.goneAt === null) return 'elsewhere';
+  let count = 1;
+  let total = size;
+  for (const device of devices.values()) {
+    if (device.gatewayId !== row.id || device === known) continue;
+    count += 1;
+    total += device.size;
+  }
+  return count <= maxDevices && total <= maxSaid ? null : 'no_room';
 }
 
 /** Null: it has said all of it before. */
 function renewed(
   memory: GatewayMemory,
   gateway: KnownGateway,
-  { externalId, name, topics, words, plan }: AnnouncedDevice,
+  { found: { externalId, name, topics, plan }, said }: { found: AnnouncedDevice; said: string },
   known: KnownDevice | undefined,
 ): KnownDevice | null {
-  const saidHash = hash('sha256', JSON.stringify([name, topics, words, plan]));
+  const saidHash = hash('sha256', said);
   if (known !== undefined && known.saidHash === saidHash && known.goneAt === null) return null;
   if (known !== undefined) forgetTopics(gateway, known);
   const fresh = { externalId, wasAdded: false, availability: null };
-  const device = Object.assign(known ?? { ...fresh, gatewayId: '', name, topics, plan, goneAt: null, saidHash }, {
+  const now = {
     gatewayId: gateway.row.id,
     name,
     topics,
     plan: shared(memory, plan),
+    size: said.length,
     goneAt: null,
     saidHash,
-  });
+  };
+  const device = Object.assign(known ?? { ...fresh, ...now }, now);
   memory.devices.set(externalId, device);
   hearOf(gateway, device);
   return device;

@@ -21,6 +21,8 @@ export type KeptDevice = {
   name: string;
   topics: ForeignTopics;
   plan: DevicePlan;
+  /** Characters of JSON that it takes. */
+  size: number;
   wasAdded: boolean;
   goneAt: number | null;
 };
@@ -151,6 +153,7 @@ function keptDevice(row: GatewayDevicesTable): KeptDevice | null {
     name: row.name,
     topics,
     plan,
+    size: row.plan.length,
     wasAdded: row.was_added === 1,
     goneAt: row.gone_at,
   };
