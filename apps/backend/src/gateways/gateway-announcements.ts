@@ -154,7 +154,7 @@ const maxSaid = 16 * 1_024 * 1_024;
 /** A device of another gateway, which still has it, stays there. @param size characters that it says of itself. */
 function refusalOf(
   { devices }: GatewayMemory,
-  { row }: KnownGateway,
+  { row, fresh }: KnownGateway,
   known: KnownDevice | undefined,
   size: number,
 ): Refusal | null {
@@ -166,7 +166,8 @@ function refusalOf(
     count += 1;
     total += device.size;
   }
-  return count <= maxDevices && total <= maxSaid ? null : 'no_room';
+  const hasRoom = count <= maxDevices && total <= maxSaid;
+  return hasRoom && (known !== undefined || fresh.take()) ? null : 'no_room';
 }
 
 /** Null: it has said all of it before. */

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import { createTokenBucket, type TokenBucket } from '@station/kit/token-bucket';
 import type { DeviceMessage, ForeignReading } from '../core/foreign-devices-port.ts';
 import type { Availability, DevicePlan, Dialect, Place } from './dialect.ts';
 import type { GatewayRow, KeptDevice } from './gateway-store.ts';
@@ -30,6 +32,8 @@ export type KnownGateway = {
   byTopic: Map<string, KnownDevice[]>;
   /** When each question was asked, by device and reason. */
   asked: Map<string, Map<string, number>>;
+  /** How many devices it may announce that the station does not know. */
+  fresh: TokenBucket;
 };
 
 export type GatewayMemory = {
@@ -44,10 +48,12 @@ export const nothing: ForeignReading = { messages: [], stored: null };
 
 /** Devices of one gateway. */
 export const maxDevices = 500;
+/** A whole network that is replaced by another one, then one a minute: each that comes and goes is an event for people. */
+const freshRate = { burst: 2 * maxDevices, perSecond: 1 / 60 } as const;
 /** Devices that one message can be a report of. */
 const maxSharing = 8;
 
-export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
+export function newGateway(row: GatewayRow, dialect: Dialect, clock: Pick<Clock, 'monotonic'>): KnownGateway {
   return {
     row,
     dialect,
@@ -59,6 +65,7 @@ export function newGateway(row: GatewayRow, dialect: Dialect): KnownGateway {
     memory: dialect.remember(),
     byTopic: new Map(),
     asked: new Map(),
+    fresh: createTokenBucket(freshRate, clock.monotonic),
   };
 }
 

@@ -92,7 +92,9 @@ function take(parts: ReaderParts, gateway: KnownGateway, said: Said, { text, isR
       return takeRemoval(parts, gateway, said.device);
     case 'gateway':
       gateway.state = said.availability;
-      return { messages: statusesOf(parts.memory, gateway), stored: null };
+      // One message about all of its devices: they are told once of many that come in a row.
+      parts.soon(`${gateway.row.id} state`, () => ({ messages: statusesOf(parts.memory, gateway), stored: null }));
+      return nothing;
     case 'available':
       return takeAvailability(parts, gateway, said.device, said.availability);
     case 'report':

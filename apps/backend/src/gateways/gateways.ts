@@ -74,7 +74,7 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   const { run } = createExclusiveRunner();
   const write = (work: () => Promise<void>): Promise<void> =>
     run(work).catch((error: unknown) => logger.failed('storing what a gateway announced', error));
-  const memory = await readMemory(parts.store);
+  const memory = await readMemory(parts);
   const isTaken = (trees: readonly string[]): boolean => ownerOf(memory, trees) !== undefined;
   const heard = createHeardSystems({ clock: parts.clock, isTaken });
   const state: State = { ...parts, memory, broker: null, heard, soon: createSoon(parts.clock), write };
@@ -92,11 +92,11 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   };
 }
 
-async function readMemory(store: GatewayStore): Promise<GatewayMemory> {
+async function readMemory({ store, clock }: GatewayParts): Promise<GatewayMemory> {
   const memory: GatewayMemory = { gateways: new Map(), devices: new Map(), plans: new Map() };
   for (const row of await store.list()) {
     const dialect = dialectOf(row.dialect);
-    if (dialect !== undefined) memory.gateways.set(row.id, newGateway(row, dialect));
+    if (dialect !== undefined) memory.gateways.set(row.id, newGateway(row, dialect, clock));
   }
   const devices = await store.devices();
   // A device that is gone may have left its topics to another one.
@@ -281,7 +281,7 @@ async function addGateway(state: State, given: NewGateway): Promise<GatewayLogin
     token_hash: hashToken(token),
     created_at: clock.now(),
   });
-  const gateway = newGateway(row, spoken);
+  const gateway = newGateway(row, spoken, clock);
   memory.gateways.set(row.id, gateway);
   try {
     return await giveLogin(state, gateway, token);
