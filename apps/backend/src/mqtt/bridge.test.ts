@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceReport } from '../core/device-events.ts';
 import { builtInTypes } from '../../testing/built-in-types.ts';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { noForeignDevices } from '../../testing/no-gateways.ts';
 import { recordedLog } from '../../testing/recorded-log.ts';
 import { until } from '../../testing/until.ts';
@@ -210,10 +211,14 @@ test('a device of another station is noted, and never answered', async () => {
 });
 
 test('a device that claims another type is reported once for each type, and its messages are accepted', async () => {
-  const all = bridgeWith({});
+  const time = manualClock();
+  const all = bridgeWith({ clock: { ...hasty, now: time.now } });
   const shake = (type: string): Promise<void> =>
     all.receive('a', 'handshake', { type, firmwareVersion: '1.0.0', chip: 'esp32' });
-  for (const type of ['light', 'pir', 'pir', 'climate', 'light', 'pir']) await shake(type);
+  for (const type of ['light', 'pir', 'pir', 'climate', 'light', 'pir']) {
+    await shake(type);
+    time.advance(60_000);
+  }
   const reported = all.logger
     .events('device_type_differs')
     .map(({ externalId, type, reportedType }) => [externalId, type, reportedType]);
@@ -226,4 +231,15 @@ test('a device that claims another type is reported once for each type, and its 
   assert.deepEqual(events[0], ['station_event', { action: 'type_differs', type: 'light', reportedType: 'pir' }]);
   assert.equal(events.length, 3);
   assert.equal(all.written.filter(({ kind }) => kind === 'handshake').length, 6);
+});
+
+test('a device that claims other types without a pause is reported once a minute', async () => {
+  const time = manualClock();
+  const all = bridgeWith({ clock: { ...hasty, now: time.now } });
+  for (let count = 0; count < 60; count++) {
+    const type = ['pir', 'climate', 'light'][count % 3];
+    await all.receive('a', 'handshake', { type, firmwareVersion: '1.0.0', chip: 'esp32' });
+    time.advance(3_000);
+  }
+  assert.equal(all.logger.events('device_type_differs').length, 3);
 });

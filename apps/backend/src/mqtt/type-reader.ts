@@ -12,8 +12,8 @@ type TypeReader = {
   /** A state by what the type of its device declares. A fault of the message itself comes before one of its kinds. */
   readState(device: KnownDevice, read: ReadPayload, topic: string): ReadPayload;
   /**
-   * Reports once for each type when a device claims a type other than the stored one. The record does not change: commands are checked
-   * against the stored type, and a person decides which of the two is wrong.
+   * Reports when a device claims a type other than the stored one: each once, and one a minute of those that change. The record does not change:
+   * commands are checked against the stored type, and a person decides which of the two is wrong.
    */
   differing(device: KnownDevice, reportedType: string, at: number): DeviceReport[];
   /** A device may describe itself (contracts, section 8a). */
@@ -22,6 +22,8 @@ type TypeReader = {
   describing(deviceId: string): Promise<void> | undefined;
 };
 
+const againMs = 60_000;
+
 /** What the type of a device means for its messages. */
 export function createTypeReader(parts: {
   types: DeviceTypeRegistry;
@@ -29,7 +31,8 @@ export function createTypeReader(parts: {
   logger: BackendLogger;
 }): TypeReader {
   const { types, dropped, logger } = parts;
-  const reported = new Map<string, string>();
+  /** `type`: null while it claims the stored one. `at`: of the last report. */
+  const reported = new Map<string, { type: string | null; at: number }>();
   const describing = new Map<string, Promise<void>>();
   return {
     readState: (device, read, topic) => {
@@ -41,10 +44,13 @@ export function createTypeReader(parts: {
       return { body: { state }, fault: read.fault ?? (isWrong ? 'wrong_kind' : null) };
     },
     differing: ({ id: deviceId, externalId, type }, reportedType, at) => {
-      const isAccepted = acceptsHandshakeType(types, type, reportedType);
-      if (isAccepted) reported.delete(deviceId);
-      if (isAccepted || reported.get(deviceId) === reportedType) return [];
-      reported.set(deviceId, reportedType);
+      const last = reported.get(deviceId);
+      if (acceptsHandshakeType(types, type, reportedType)) {
+        if (last !== undefined) last.type = null;
+        return [];
+      }
+      if (last !== undefined && (last.type === reportedType || Math.abs(at - last.at) < againMs)) return [];
+      reported.set(deviceId, { type: reportedType, at });
       logger.event('device_type_differs', { externalId, type, reportedType });
       const data = { action: 'type_differs', type, reportedType };
       return [{ kind: 'event', deviceId, at, eventKind: 'station_event', data }];
