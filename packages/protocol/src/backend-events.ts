@@ -21,6 +21,7 @@ const connectionRefusals = [
   'client_id',
   'too_large',
   'too_many_connections',
+  'too_much',
   'tls_failed',
   'timeout',
   'unreadable',

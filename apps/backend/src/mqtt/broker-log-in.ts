@@ -38,6 +38,8 @@ export function logInRules(
   on: {
     loggedIn: (client: Client, login: string, connect: { clientId: string; isClean: boolean }) => void;
     loginReplaced: (login: string) => void;
+    /** False: it sent far too much a moment ago. */
+    mayConnect: (login: string) => boolean;
   },
 ): LogInRules {
   const { refusals } = parts;
@@ -67,6 +69,10 @@ export function logInRules(
     }
     judgeLogin(parts, { username, password }, on.loginReplaced).then(
       (judged) => {
+        if (judged === 'allowed' && !on.mayConnect(username ?? '')) {
+          refusals.connection('too_much', describe(client));
+          return refuse(codes.unavailable);
+        }
         if (judged === 'allowed') {
           const { clientId = '', isClean = true } = connects.get(client) ?? {};
           on.loggedIn(client, username ?? '', { clientId, isClean });

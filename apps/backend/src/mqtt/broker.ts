@@ -48,6 +48,9 @@ const connectTimeoutMs = 10_000;
 const maxPacketBytes = maxPayloadBytes + 70_000;
 /** The list of a gateway's devices, as above. */
 const maxGatewayPacketBytes = maxGatewayPayloadBytes + 70_000;
+/** What a packet that is no message costs, such as an acknowledgement, and what each of its filters does. */
+const controlBytes = 16;
+const filterBytes = 64;
 /** A gateway sends for many devices. */
 const gatewayShare = 8;
 /** Sessions that the broker keeps for a login: a device has one, a gateway those of its devices. */
@@ -86,6 +89,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
       const most = isSmall(systemOf(options, state, client)) ? mostSessions.small : mostSessions.gateway;
       sessions.enter(client, login, { ...connect, most });
     },
+    mayConnect: state.reading.mayConnect,
     // Its earlier login is over.
     loginReplaced: (login) => disconnect(state, login),
   });
@@ -100,7 +104,14 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
     options.refusals.connection(reason, { login: null, clientId: null, protocol: null, address });
   const mostBytesOf = (client: Client): number =>
     isSmall(systemOf(options, state, client)) ? maxPacketBytes : maxGatewayPacketBytes;
-  const listening = { ...options, broker, maxConnections, maxPacketBytes: mostBytesOf, onTooLarge, onRefused };
+  const mayControl: MqttServerOptions['mayControl'] = (client, packet) => {
+    const filters = (packet.subscriptions ?? packet.unsubscriptions ?? []).length;
+    const bytes = controlBytes + filters * filterBytes;
+    const share = isSmall(systemOf(options, state, client)) ? 1 : gatewayShare;
+    return state.reading.spend(state.names.get(client) ?? '', bytes / share);
+  };
+  const bounds = { maxConnections, maxPacketBytes: mostBytesOf, mayControl };
+  const listening = { ...options, broker, ...bounds, onTooLarge, onRefused };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
     // Its timers would keep the process running.
     await closed(broker);

@@ -39,3 +39,14 @@ test('a sender over its rate waits in order, others do not, and disposed nothing
   tick(120_000);
   assert.deepEqual(called.slice(5), ['burst again']);
 });
+
+test('what is handled at once is charged; far over its rate a sender may neither go on nor connect for a while', () => {
+  let nowMs = 1_000;
+  const reading = createFairReading(() => nowMs);
+  assert.equal(reading.spend('flood', burstBytes + 4 * bytesPerSecond), true);
+  assert.equal(reading.mayConnect('flood'), true);
+  assert.equal(reading.spend('flood', 2 * bytesPerSecond), false);
+  assert.deepEqual([reading.mayConnect('flood'), reading.mayConnect('other')], [false, true]);
+  nowMs += 1_000;
+  assert.equal(reading.mayConnect('flood'), true);
+});

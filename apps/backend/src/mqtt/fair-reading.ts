@@ -7,6 +7,10 @@ export type FairReading = {
    * more of its connection, so the sender waits, and nobody else.
    */
   whenDue(sender: string, bytes: number, work: () => void): void;
+  /** Charges what is handled at once. @returns false: the sender is so far over its rate that its connection has to end. */
+  spend(sender: string, bytes: number): boolean;
+  /** Whether a sender may connect: it has waited long enough after that. */
+  mayConnect(sender: string): boolean;
 } & Disposable;
 
 type Message = { bytes: number; work: () => void };
@@ -17,6 +21,8 @@ type Sender = {
   timer: Disposable | null;
 };
 
+/** How long a sender would have to wait for what was handled at once. */
+const longestDebtMs = 5_000;
 /** A sender that has its whole burst again needs not be remembered. */
 const forgetEveryMs = 60_000;
 
@@ -27,10 +33,16 @@ const forgetEveryMs = 60_000;
 export function createFairReading(now: () => number): FairReading {
   const senders = new Map<string, Sender>();
   let forgottenAtMs = now();
-  const pay = (sender: Sender, { bytes }: Message): number => {
-    const charged = charge(readingRate, sender.paidAtMs, Math.max(bytes, leastMessageBytes), now());
+  const spend = (sender: Sender, bytes: number): number => {
+    const charged = charge(readingRate, sender.paidAtMs, bytes, now());
     sender.paidAtMs = charged.paidAtMs;
     return charged.earlyMs;
+  };
+  const pay = (sender: Sender, { bytes }: Message): number => spend(sender, Math.max(bytes, leastMessageBytes));
+  const senderOf = (name: string): Sender => {
+    const sender = senders.get(name) ?? { paidAtMs: 0, waiting: [], timer: null };
+    senders.set(name, sender);
+    return sender;
   };
   /** The first of the waiting messages is due. */
   const goOn = (sender: Sender): void => {
@@ -54,8 +66,7 @@ export function createFairReading(now: () => number): FairReading {
   return {
     whenDue: (name, bytes, work) => {
       forgetQuiet(now());
-      let sender = senders.get(name);
-      if (sender === undefined) senders.set(name, (sender = { paidAtMs: 0, waiting: [], timer: null }));
+      const sender = senderOf(name);
       const message = { bytes, work };
       if (sender.timer !== null) {
         sender.waiting.push(message);
@@ -66,6 +77,11 @@ export function createFairReading(now: () => number): FairReading {
       sender.waiting.push(message);
       sender.timer = after(earlyMs, () => goOn(sender));
     },
+    spend: (name, bytes) => {
+      forgetQuiet(now());
+      return spend(senderOf(name), bytes) <= longestDebtMs;
+    },
+    mayConnect: (name) => charge(readingRate, senders.get(name)?.paidAtMs ?? 0, 0, now()).earlyMs <= longestDebtMs,
     [Symbol.dispose]: () => {
       for (const { timer } of senders.values()) timer?.[Symbol.dispose]();
       senders.clear();

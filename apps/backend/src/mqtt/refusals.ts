@@ -18,6 +18,7 @@ const help: Record<ConnectionRefusal, string> = {
     'The embedded broker speaks MQTT 3.1 and 3.1.1. Set the client to 3.1.1, or use Mosquitto (MQTT_URL).',
   client_id: 'Give the client an id; without one it needs MQTT 3.1.1 and a clean session.',
   too_large: 'A client may send 4 KiB before its log-in. Make its CONNECT smaller.',
+  too_much: 'It sent far more than it may a moment ago. It may connect again in some seconds.',
   too_many_connections: 'Too many connections are open or wait for their log-in. Find out what opens them.',
   timeout: 'No CONNECT arrived within 10 s. Check that the client speaks MQTT on this port.',
   tls_failed:

@@ -23,6 +23,7 @@ async function openServer(ports: MqttPorts = { plain: 0, tls: null }) {
     ports,
     maxConnections: 1_000,
     maxPacketBytes: () => 10_000,
+    mayControl: () => true,
     onTooLarge: () => (counts.tooLarge += 1),
     onRefused: (reason, address) => counts.refused.push(`${reason} ${address}`),
     onError: (error) => assert.ifError(error),

@@ -16,13 +16,17 @@ export type MqttServerOptions = {
   maxConnections: number;
   /** Largest packet of a client with its topic and header. */
   maxPacketBytes: (client: Client) => number;
-  /** A client that has logged in sent a larger one. */
+  /** A client that has logged in sent a larger one, or too many others than messages. */
   onTooLarge: () => void;
+  /** A client that has logged in sent a packet that is no message: false ends its connection. */
+  mayControl: (client: Client, packet: ControlPacket) => boolean;
   /** A connection ended before its log-in. */
   onRefused: (reason: 'too_large' | 'too_many_connections', address: string) => void;
   /** An error that does not belong to one connection. */
   onError: (error: unknown) => void;
 };
+
+export type ControlPacket = { cmd: string; subscriptions?: readonly unknown[]; unsubscriptions?: readonly unknown[] };
 
 /** Disposing stops accepting connections, and resolves when the broker has ended the existing ones. */
 export type MqttServer = AsyncDisposable & {
@@ -147,9 +151,20 @@ export const isParserError = (client: Client, error: Error): boolean =>
 function boundPackets(
   socket: Socket,
   { client, hasLoggedIn }: { client: Client; hasLoggedIn: () => boolean },
-  { maxPacketBytes, onTooLarge, onRefused }: Pick<MqttServerOptions, 'maxPacketBytes' | 'onTooLarge' | 'onRefused'>,
+  {
+    maxPacketBytes,
+    mayControl,
+    onTooLarge,
+    onRefused,
+  }: Pick<MqttServerOptions, 'maxPacketBytes' | 'mayControl' | 'onTooLarge' | 'onRefused'>,
 ): void {
-  const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
+  type Parser = { _list: { length: number }; on(event: 'packet', listener: (packet: ControlPacket) => void): void };
+  const { _parser: parser } = client as unknown as { _parser: Parser };
+  parser.on('packet', (packet) => {
+    if (packet.cmd === 'publish' || !hasLoggedIn() || client.closed || mayControl(client, packet)) return;
+    onTooLarge();
+    client.close();
+  });
   const isTooLarge = (): boolean =>
     parser._list.length > maxPacketBytes(client) || (!hasLoggedIn() && socket.bytesRead > maxBytesBeforeLogIn);
   socket.on('readable', () => {
