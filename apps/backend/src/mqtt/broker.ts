@@ -13,6 +13,7 @@ import type { ForeignDevices } from '../core/foreign-devices-port.ts';
 import { createKeptSessions } from './adapters/kept-sessions.ts';
 import {
   createAedes,
+  createReadingStops,
   listenForMqtt,
   type MqttPorts,
   type MqttServer,
@@ -182,6 +183,7 @@ function takePublished(
   { handler, dropped, foreign }: BrokerOptions,
   state: BrokerState,
 ): NonNullable<AedesOptions['authorizePublish']> {
+  const stops = createReadingStops();
   const whenHandled = createSharedWait<() => void>((all) => {
     for (const done of all) done();
   });
@@ -214,7 +216,14 @@ function takePublished(
       whenHandled(handler.onMessage({ topic, payload, mayWait }), done);
     };
     const bytes = topic.length + payload.length;
-    state.reading.whenDue(name ?? '', isSmall(system) ? bytes : bytes / gatewayShare, handle);
+    let hasWaited = false;
+    const isDue = state.reading.whenDue(name ?? '', isSmall(system) ? bytes : bytes / gatewayShare, () => {
+      handle();
+      if (hasWaited && client !== null) stops.goOn(client);
+    });
+    if (isDue || client === null) return;
+    hasWaited = true;
+    stops.stop(client);
   };
 }
 

@@ -14,7 +14,7 @@ test('a sender over its rate waits in order, others do not, and disposed nothing
   };
   const called: string[] = [];
   const reading = createFairReading(() => nowMs);
-  const send = (sender: string, bytes: number, name: string): void =>
+  const send = (sender: string, bytes: number, name: string): boolean =>
     reading.whenDue(sender, bytes, () => called.push(name));
   send('flood', burstBytes, 'burst');
   send('flood', bytesPerSecond, 'a');

@@ -3,10 +3,11 @@ import { charge, leastMessageBytes, readingRate } from './rates-decide.ts';
 
 export type FairReading = {
   /**
-   * Calls `work` now, or later if the sender is over its rate; messages of one sender keep their order. Meanwhile the broker reads nothing
-   * more of its connection, so the sender waits, and nobody else.
+   * Calls `work` now, or later if the sender is over its rate; messages of one sender keep their order. Meanwhile nothing more of its
+   * connection must be read, so that the sender waits, and nobody else.
+   * @returns false: later.
    */
-  whenDue(sender: string, bytes: number, work: () => void): void;
+  whenDue(sender: string, bytes: number, work: () => void): boolean;
   /** Charges what is handled at once. @returns false: the sender is so far over its rate that its connection has to end. */
   spend(sender: string, bytes: number): boolean;
   /** Whether a sender may connect: it has waited long enough after that. */
@@ -70,12 +71,16 @@ export function createFairReading(now: () => number): FairReading {
       const message = { bytes, work };
       if (sender.timer !== null) {
         sender.waiting.push(message);
-        return;
+        return false;
       }
       const earlyMs = pay(sender, message);
-      if (earlyMs === 0) return work();
+      if (earlyMs === 0) {
+        work();
+        return true;
+      }
       sender.waiting.push(message);
       sender.timer = after(earlyMs, () => goOn(sender));
+      return false;
     },
     spend: (name, bytes) => {
       forgetQuiet(now());

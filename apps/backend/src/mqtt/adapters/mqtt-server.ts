@@ -135,6 +135,26 @@ async function listen(
   };
 }
 
+/**
+ * Stops reading from a client while messages of it wait. aedes reads on while it handles a packet that came in many pieces. Uses methods of aedes 1.2
+ * that its types do not know.
+ */
+export function createReadingStops() {
+  const waiting = new WeakMap<Client, number>();
+  const methodsOf = (client: Client) => client as unknown as { pause(): void; resume(): void };
+  return {
+    stop: (client: Client): void => {
+      waiting.set(client, (waiting.get(client) ?? 0) + 1);
+      methodsOf(client).pause();
+    },
+    goOn: (client: Client): void => {
+      const left = (waiting.get(client) ?? 1) - 1;
+      waiting.set(client, left);
+      if (left === 0 && !client.closed) methodsOf(client).resume();
+    },
+  };
+}
+
 /** Whether the handshake of TLS failed: the client speaks something else, or does not trust the certificate. */
 export const isHandshakeError = (error: Error): boolean =>
   'code' in error && typeof error.code === 'string' && error.code.startsWith('ERR_SSL_');
