@@ -26,7 +26,7 @@ export type MqttServerOptions = {
   onError: (error: unknown) => void;
 };
 
-export type ControlPacket = { cmd: string; subscriptions?: readonly unknown[]; unsubscriptions?: readonly unknown[] };
+type ControlPacket = { cmd: string; subscriptions?: readonly unknown[]; unsubscriptions?: readonly unknown[] };
 
 /** Disposing stops accepting connections, and resolves when the broker has ended the existing ones. */
 export type MqttServer = AsyncDisposable & {
