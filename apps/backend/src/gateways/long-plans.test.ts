@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../testing/until.ts';
+import { until } from '../../testing/until.ts';
 import { createGatewayStore } from './gateway-store.ts';
-import { openedGateways } from './testing/opened-gateways.ts';
+import { openedGateways } from '../../testing/gateways/opened-gateways.ts';
 
 /** A short message about many values that all have one long topic. */
 function announcement(device: number): { topic: string; payload: Buffer; isRetained: boolean } {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ForeignDevices, ForeignReading } from '../core/foreign-devices-port.ts';
-import { until } from '../testing/until.ts';
-import { openedGateways } from './testing/opened-gateways.ts';
-import { announcement, colourLamp } from './zigbee2mqtt/testing/announcements.ts';
+import { until } from '../../testing/until.ts';
+import { openedGateways } from '../../testing/gateways/opened-gateways.ts';
+import { announcement, colourLamp } from '../../testing/gateways/announcements.ts';
 
 const say = ({ read }: Pick<ForeignDevices, 'read'>, end: string, body: unknown): ForeignReading => {
   const payload = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { connectAsync } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { deviceTopic } from '@station/protocol/topics';
-import { runBackend } from '../testing/running-backend.ts';
-import { addDevice, connectDevice } from '../testing/test-device.ts';
-import { until } from '../testing/until.ts';
+import { runBackend } from '../../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../../testing/test-device.ts';
+import { until } from '../../testing/until.ts';
 
 test('a device that subscribes without a pause is disconnected, and may connect again after a while; others go on', async () => {
   await using running = await runBackend();

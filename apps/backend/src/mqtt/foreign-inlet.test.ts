@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { ForeignReading } from '../core/foreign-devices-port.ts';
-import { recordedLog } from '../testing/recorded-log.ts';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createForeignInlet } from './foreign-inlet.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';

@@ -5,9 +5,9 @@ import { systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import ownPackage from '../../../package.json' with { type: 'json' };
 import { hashToken } from '../../core/secrets.ts';
-import { noForeignDevices } from '../../testing/no-gateways.ts';
-import { recordedLog } from '../../testing/recorded-log.ts';
-import { until } from '../../testing/until.ts';
+import { noForeignDevices } from '../../../testing/no-gateways.ts';
+import { recordedLog } from '../../../testing/recorded-log.ts';
+import { until } from '../../../testing/until.ts';
 import { startBroker } from '../broker.ts';
 import { createDroppedMessages } from '../dropped-messages.ts';
 
