@@ -308,7 +308,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await press('Change zone Study');
     await press('Remove zone');
     const asked = page.getByRole('dialog', { name: 'Remove the zone Study?' });
-    await asked.getByText('These automations stop working then:').waitFor();
+    await asked.getByText('These automations will stop working:').waitFor();
     await asked.getByText('Dusk', { exact: true }).waitFor();
     await asked.getByRole('button', { name: 'Remove zone' }).click();
     await asked.waitFor({ state: 'detached' });

@@ -173,7 +173,7 @@ describe('scenes in the web app, in a real Chromium', { timeout: 600_000 }, () =
       await page.getByRole('link', { name: 'Change scene Night' }).click();
       await press('Remove scene');
       const dialog = page.getByRole('dialog', { name: 'Remove the scene Night?' });
-      await dialog.getByText('This automation stops working then:').waitFor();
+      await dialog.getByText('This automation will stop working:').waitFor();
       await dialog.getByRole('button', { name: 'Remove scene' }).click();
       await headlineIs('Scenes');
       await page.getByText('“Night” was removed.').waitFor();
