@@ -200,6 +200,7 @@ async function tryWholeDuty(): Promise<string[]> {
     checkIntervalMs: 3600_000,
     isUsualAddress: false,
     isClockRight: async () => true,
+    isAutomatic: () => true,
     isLineTaken: () => false,
   });
   const stopping = new AbortController();

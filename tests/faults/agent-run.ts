@@ -204,7 +204,7 @@ function createAgent(
     source: sourceOf(world, options.request),
     stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
     agentVersion: '1.0.0',
-    autoUpdate: options.request.kind === 'automatic',
+    isAutomatic: () => options.request.kind === 'automatic',
     bootstrapOnStart: options.bootstrapOnStart ?? true,
     checkIntervalMs,
     maintenanceWindow: null,

@@ -31,6 +31,30 @@ describe('the hand-over', () => {
     assert.equal(isHandedOver(duty), true);
   });
 
+  it('says at once when a person wants to be asked first, and when no longer', async () => {
+    let isAutomatic = true;
+    await using duty = await createDuty({ isAutomatic: () => isAutomatic });
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    for (const [automatic, needsApproval] of [
+      [false, true],
+      [true, undefined],
+    ]) {
+      const before = duty.events.length;
+      isAutomatic = automatic === true;
+      duty.firmware().handOverAgain();
+      await duty.until('firmware_handed_over', before);
+      assert.equal(duty.backend.accepted.at(-1)?.needsApproval, needsApproval);
+    }
+    // A backend with records of another time learns it again.
+    duty.backend.forget();
+    isAutomatic = false;
+    await duty.checkUntil('firmware_handed_over');
+    assert.equal(duty.backend.accepted.at(-1)?.needsApproval, true);
+    assert.equal(isHandedOver(duty), true);
+  });
+
   it('distinguishes a refused token from a failing backend', async () => {
     for (const [backendToken, isFailing, reason] of [
       ['another-token-0123456789', false, /refuses BACKEND_AGENT_TOKEN/],

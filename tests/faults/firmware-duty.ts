@@ -41,6 +41,7 @@ export type DutyOptions = {
   bytesPerSecond?: number;
   backendToken?: string;
   silenceMs?: number;
+  isAutomatic?: () => boolean;
   isLineTaken?: () => boolean;
   isUsualAddress?: boolean;
   /** FIRMWARE_FOLDER. */
@@ -119,6 +120,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         checkIntervalMs: 3600_000,
         isUsualAddress: options.isUsualAddress ?? false,
         isClockRight: async () => true,
+        isAutomatic: options.isAutomatic ?? (() => true),
         isLineTaken: options.isLineTaken ?? (() => false),
       });
       const stopping = new AbortController();

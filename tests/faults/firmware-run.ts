@@ -107,6 +107,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     checkIntervalMs: 3600_000,
     isUsualAddress: false,
     isClockRight: async () => (options.isClockRight ? options.isClockRight() : true),
+    isAutomatic: () => true,
     isLineTaken: () => false,
   });
   const result = { outcome: 'quiet' as FirmwareRunResult['outcome'], surprise: null as unknown };

@@ -30,14 +30,15 @@ export type OtaBackendDouble = AsyncDisposable & {
 export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): Promise<OtaBackendDouble> {
   const accepted: FirmwareReady[] = [];
   const installed = new Map<string, string[]>();
-  const cached = new Map<string, string>();
+  const cached = new Map<string, Pick<FirmwareReady, 'version' | 'needsApproval'>>();
   let port = 0;
   let server: ReturnType<typeof createServer> | null = null;
   const types = (): OtaDeviceTypes =>
     [...new Set([...installed.keys(), ...cached.keys()])].map((type) => ({
       type,
       installed: installed.get(type) ?? [],
-      cached: cached.get(type) ?? null,
+      cached: cached.get(type)?.version ?? null,
+      needsApproval: cached.get(type)?.needsApproval ?? false,
     }));
   /** Status and body. */
   const answer = (route: string, authorization: string | undefined, text: string): [number, unknown] => {
@@ -53,7 +54,7 @@ export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): 
     if (!Value.Check(FirmwareReady, body)) return [400, [...Value.Errors(FirmwareReady, body)]];
     if (double.refused.has(body.name)) return [409, null];
     accepted.push(body);
-    if (isNewer(body.version, cached.get(body.name) ?? null)) cached.set(body.name, body.version);
+    if (!isNewer(cached.get(body.name)?.version ?? null, body.version)) cached.set(body.name, body);
     return [204, null];
   };
   const start = async (): Promise<void> => {

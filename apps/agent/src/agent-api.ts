@@ -18,7 +18,7 @@ import { agentVersion } from './version.ts';
 
 /** What the agent's API can do, put together from the features. */
 export function createAgentApi(config: Config, features: Features, base: AgentBase): AgentPort {
-  const { stack, firmware, wifi, hostClock } = features;
+  const { autoUpdate, stack, firmware, wifi, hostClock } = features;
   const part = createBackupPart(features);
   return {
     version: () => ({ ...stack.versions(), agentVersion }),
@@ -34,6 +34,10 @@ export function createAgentApi(config: Config, features: Features, base: AgentBa
     setClock: hostClock.set,
     update: stack.update,
     rollback: stack.rollback,
+    chooseAutoUpdate: async (choice) => {
+      await autoUpdate.choose(choice);
+      return { autoUpdate: autoUpdate.isOn() };
+    },
     restartService: stack.restart,
     check: async () => {
       const [answer, firmwareCheck] = await Promise.all([stack.check(), firmware.check()]);
@@ -47,7 +51,7 @@ export function createAgentApi(config: Config, features: Features, base: AgentBa
       stationId: config.stationId,
       startedAt: base.startedAt,
       agentVersion,
-      autoUpdate: config.release.autoUpdate,
+      autoUpdate: features.autoUpdate.isOn(),
       ...(await stack.status()),
       firmware: firmware.status(),
       wifi: wifi.status(),
@@ -59,8 +63,9 @@ export function createAgentApi(config: Config, features: Features, base: AgentBa
   };
 }
 
-const createBackupPart = ({ certificates, wifi, engine, stack }: Features) =>
+const createBackupPart = ({ autoUpdate, certificates, wifi, engine, stack }: Features) =>
   createAgentPart({
+    autoUpdate,
     authority: certificates,
     networks: wifi.saved,
     broker: engine.broker ?? null,

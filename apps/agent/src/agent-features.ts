@@ -8,6 +8,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createSystemTime } from './clock/adapters/timedate.ts';
 import { createHostClock, type HostClock } from './clock/host-clock.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
+import { type AutoUpdate, openAutoUpdate } from './core/auto-update.ts';
 import { fetchSmallFile } from './core/adapters/http-client.ts';
 import { readBootId } from './core/adapters/kernel-files.ts';
 import { createMdnsName, type MdnsName } from './core/adapters/mdns-name.ts';
@@ -65,6 +66,7 @@ export type Simulated = { createEngine?: CreateEngine; createRadio?: CreateRadio
 /** The features of a running agent, and what several of them use. */
 export type Features = {
   engine: StationEngine;
+  autoUpdate: AutoUpdate;
   stack: Stack;
   firmware: Firmware;
   wifi: WifiDuty;
@@ -95,15 +97,21 @@ export async function openFeatures(
   const engine: StationEngine = opened.use(await (simulated.createEngine ?? createDocker)(config, engineParts));
   const hostClock = opened.use(openHostClock(config, { clock, logger, bootId: machineBoot }));
   const trust = { keys: createKeys(config, logger), isClockRight: () => isRight(hostClock) };
-  const stack = createStackDuty(config, { ...common, ...trust, engine, lock, bootId });
+  const { dataDir, release } = config;
+  const autoUpdate = await openAutoUpdate({ disk: nodeDisk, dataDir, configured: release.autoUpdate, logger });
+  const isAutomatic = autoUpdate.isOn;
+  const stack = createStackDuty(config, { ...common, ...trust, isAutomatic, engine, lock, bootId });
   opened.use(progress.subscribe(stack.alive));
   logger.event('agent_started', { agentVersion, bootId });
   const firmware = createFirmwareDuty(config, {
     ...common,
     ...trust,
+    isAutomatic,
     bootId: machineBoot,
     isLineTaken: stack.isFetching,
   });
+  opened.use(autoUpdate.onChange(stack.wake));
+  opened.use(autoUpdate.onChange(firmware.handOverAgain));
   const { createRadio } = simulated;
   const wifi = opened.use(
     createWifiDuty(config, {
@@ -129,7 +137,7 @@ export async function openFeatures(
   });
   // Before the stack starts: its servers read their certificates once.
   await certificates.renew();
-  return { engine, stack, firmware, wifi, hostClock, keys: trust.keys, certificates, mdnsName };
+  return { engine, autoUpdate, stack, firmware, wifi, hostClock, keys: trust.keys, certificates, mdnsName };
 }
 
 async function createDocker(
@@ -181,12 +189,12 @@ function createKeys({ release, dataDir }: Config, logger: AgentLogger): UpdateKe
 
 type StackDutyParts = Pick<
   StackParts,
-  'conditions' | 'clock' | 'logger' | 'random' | 'lock' | 'bootId' | 'isClockRight'
+  'conditions' | 'clock' | 'logger' | 'random' | 'lock' | 'bootId' | 'isClockRight' | 'isAutomatic'
 > & { engine: StationEngine; keys: UpdateKeys | null };
 
 function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts): Stack {
   const { release, health, stationId, dataDir } = config;
-  const { keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
+  const { keepReleases, checkIntervalMs, maintenanceWindow } = release;
   const { stabilizationMs, timeoutMs, devicesMs, probationMs } = health;
   const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, probationMs, stabilizationMs, newId: randomUUID };
   const stackParts: StackParts = {
@@ -204,7 +212,6 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts): St
     }),
     stationId,
     agentVersion,
-    autoUpdate,
     checkIntervalMs,
     maintenanceWindow,
     bootstrapOnStart: config.stack.bootstrapOnStart,
@@ -214,7 +221,7 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts): St
 
 type FirmwareDutyParts = Pick<
   FirmwareParts,
-  'conditions' | 'clock' | 'logger' | 'random' | 'isClockRight' | 'isLineTaken' | 'bootId'
+  'conditions' | 'clock' | 'logger' | 'random' | 'isClockRight' | 'isAutomatic' | 'isLineTaken' | 'bootId'
 > & { keys: UpdateKeys | null };
 
 function createFirmwareDuty(config: Config, { keys, ...parts }: FirmwareDutyParts): Firmware {

@@ -47,7 +47,11 @@ export const agentVariables = {
       help: 'When set, only releases that a manifest signed by one of these keys names are installed. Without it, nothing is installed automatically from an http:// address of another machine.',
     },
     CHECK_INTERVAL_MINUTES: { check: minutes, default: '60', help: 'How often the release manifest is read.' },
-    AUTO_UPDATE: { check: is.boolean, default: 'true', help: 'Whether newer releases are installed automatically.' },
+    AUTO_UPDATE: {
+      check: is.boolean,
+      default: 'true',
+      help: 'Whether newer releases and firmware are installed automatically. What a person chooses in the web app wins.',
+    },
     MAINTENANCE_WINDOW: {
       check: maintenanceWindow,
       otherwise: 'at any time',

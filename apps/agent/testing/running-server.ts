@@ -170,6 +170,10 @@ function scriptedAgent(): ScriptedAgent {
       agent.asked.push(isPrompt ? 'rollback promptly' : 'rollback');
       return agent.answer;
     },
+    chooseAutoUpdate: async (choice) => {
+      agent.asked.push(`auto-update ${choice}`);
+      return { autoUpdate: choice ?? agent.statusNow.autoUpdate };
+    },
     machine: async () => exampleMachine,
     restartMachine: async () => {
       agent.asked.push('restart machine');

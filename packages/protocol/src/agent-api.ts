@@ -186,7 +186,7 @@ export const Status = Type.Object({
   latestNotes: Nullable(Type.String({ description: 'Text or URL from the release manifest.' })),
   updateAvailable: Type.Boolean(),
   updating: Type.Boolean(),
-  autoUpdate: Type.Boolean(),
+  autoUpdate: Type.Boolean({ description: 'What a person chose, else AUTO_UPDATE. Also for firmware of devices.' }),
   lastCheckAt: Nullable(Time),
   lastError: Nullable(Type.Object({ code: Type.String(), message: Type.String(), at: Time })),
   operation: Nullable(Operation),
@@ -252,6 +252,15 @@ export const RollbackResult = Type.Object({
 });
 export const Accepted = Type.Object({ operationId: Type.String() });
 export type Accepted = Static<typeof Accepted>;
+/** POST /auto-update: a person says whether updates are installed automatically: releases, and firmware of devices. */
+export const AutoUpdateRequest = Type.Object(
+  { autoUpdate: Nullable(Type.Boolean({ description: 'Null: the choice is taken back, and AUTO_UPDATE counts.' })) },
+  { additionalProperties: false },
+);
+export type AutoUpdateRequest = Static<typeof AutoUpdateRequest>;
+/** What counts now. */
+export const AutoUpdateResult = Type.Object({ autoUpdate: Type.Boolean() });
+export type AutoUpdateResult = Static<typeof AutoUpdateResult>;
 export const CheckResult = Type.Object({
   release: Type.Object({ ok: Type.Boolean(), latestVersion: Nullable(Type.String()), updateAvailable: Type.Boolean() }),
   firmware: Type.Object({ ok: Type.Boolean() }),

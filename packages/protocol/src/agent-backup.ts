@@ -30,10 +30,10 @@ export type BrokerLogins = Static<typeof BrokerLogins>;
 /** A part that could not be read or written, and why. */
 export const MissingPart = Type.Object(
   {
-    part: Type.Enum(['wifi', 'broker', 'release', 'authority']),
+    part: Type.Enum(['wifi', 'broker', 'release', 'authority', 'auto_update']),
     reason: Type.Enum(['not_managed', 'not_supported', 'unavailable', 'too_large', 'refused'], {
       description:
-        'not_managed: the agent has no such part here. not_supported: some networks have a security that cannot be saved. unavailable: NetworkManager or the container engine does not answer. too_large: the logins exceed 3 MiB. refused: it was not accepted.',
+        'not_managed: the agent has no such part here. not_supported: some networks have a security that cannot be saved. unavailable: NetworkManager or the container engine does not answer, or the disk cannot be written. too_large: the logins exceed 3 MiB. refused: it was not accepted.',
     }),
   },
   closed,
@@ -61,6 +61,9 @@ export const AgentBackup = Type.Object(
             'Certificate and key (PEM) of the authority of the station. Phones that trust it go on doing so. Absent in older backups.',
         }),
       ),
+    ),
+    autoUpdate: Type.Optional(
+      Type.Boolean({ description: 'What a person chose. Absent where nobody chose, and in older backups.' }),
     ),
     missing: Type.Array(MissingPart, { maxItems: 20 }),
   },

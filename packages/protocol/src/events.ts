@@ -41,6 +41,8 @@ export const events = {
   /** A signed manifest named the key that will sign later ones; `version` is the manifest's. */
   update_key_learned: event('info', { keyId: text, version: text }),
   manifest_check_failed: event('warn', { reason: text, retryInMs: maybeMs }),
+  /** A person chose; null: took the choice back. `autoUpdate`: what counts now. */
+  auto_update_changed: event('info', { choice: Type.Union([Type.Boolean(), Type.Null()]), autoUpdate: Type.Boolean() }),
   update_available: event('info', { currentVersion: maybeText, latestVersion: text }),
   update_deferred: event('info', { latestVersion: text, reason: text }),
   update_start: event('info', { currentVersion: maybeText, requestedVersion: maybeText, images, trigger: text }),

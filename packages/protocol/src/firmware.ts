@@ -86,7 +86,7 @@ export const FirmwareReady = Type.Object(
     needsApproval: Type.Optional(
       Type.Boolean({
         description:
-          'Somebody on the network could have changed it: not signed, and from `http://` of another machine. A person must approve its rollout.',
+          'A person must approve its rollout: updates are not installed automatically, or somebody on the network could have changed it (not signed, and from `http://` of another machine).',
       }),
     ),
   },
@@ -107,6 +107,11 @@ export const OtaDeviceTypes = Type.Array(
     }),
     cached: Nullable(
       Type.String({ description: 'Highest version that was handed over and still has its file; null: none.' }),
+    ),
+    needsApproval: Type.Optional(
+      Type.Boolean({
+        description: 'Of `cached`, as it was handed over last. Absent from backends of earlier releases.',
+      }),
     ),
   }),
 );

@@ -113,6 +113,7 @@ describe('a hijacked container of the backend', { timeout: 600_000 }, () => {
       ['POST', '/update', {}],
       ['POST', '/rollback', {}],
       ['POST', '/check', {}],
+      ['POST', '/auto-update', { autoUpdate: true }],
       ['POST', '/clock', { now: '2030-01-01T00:00:00.000Z' }],
       ['POST', '/backup/restore', {}],
       ['POST', '/services/restart', { service: 'backend' }],

@@ -55,6 +55,29 @@ test('with AUTO_UPDATE the station installs new releases automatically', async (
   });
 });
 
+test('a person chooses over AUTO_UPDATE: it is in force at once, also after a restart, until it is taken back', async () => {
+  await using story = await createStory({ env: { ...polling, AUTO_UPDATE: 'false' } });
+  const { rig, agent } = story;
+  const choose = async (autoUpdate: boolean | null): Promise<unknown> =>
+    (await agent.call('POST', '/auto-update', { body: { autoUpdate } })).body;
+  const deferred = (after: number) => agent.event('update_deferred', { after });
+  await rig.release({ version: '1.1.0' });
+  assert.equal((await deferred(0))['reason'], 'manual');
+  await assertRests(story, '1.0.0');
+  assert.deepEqual(await choose(true), { autoUpdate: true });
+  await agent.event('update_completed');
+  await agent.idle();
+  await assertRests(story, '1.1.0');
+  await agent.stop();
+  await agent.start();
+  assert.equal((await agent.status()).autoUpdate, true);
+  const before = agent.events.length;
+  assert.deepEqual(await choose(null), { autoUpdate: false });
+  await rig.release({ version: '1.2.0' });
+  assert.equal((await deferred(before))['reason'], 'manual');
+  await assertRests(story, '1.1.0');
+});
+
 test('automatic updates wait for the maintenance window, the rollout and the agent they need', async () => {
   const now = new Date();
   const clock = (hours: number): string => `${String((now.getHours() + hours) % 24).padStart(2, '0')}:00`;

@@ -14,6 +14,7 @@ function sources(changes: Partial<AgentPartSources> = {}) {
     logins: null as BrokerLogins | null,
     updates: [] as string[],
     authority: null as string | null,
+    autoUpdate: null as boolean | null,
   };
   const parts: AgentPartSources = {
     networks: {
@@ -35,6 +36,7 @@ function sources(changes: Partial<AgentPartSources> = {}) {
         return pem !== 'damaged';
       },
     },
+    autoUpdate: { choice: () => false, choose: async (choice) => void (done.autoUpdate = choice) },
     update: async (version) => {
       done.updates.push(version);
       return { kind: 'started', operationId: 'operation-1', ended: Promise.resolve(null) };
@@ -46,8 +48,9 @@ function sources(changes: Partial<AgentPartSources> = {}) {
 
 test('the part holds networks, logins and release', async () => {
   const { part } = sources();
-  const { wifi, broker, release: read, authority, missing } = await part.read();
+  const { wifi, broker, release: read, authority, autoUpdate, missing } = await part.read();
   assert.deepEqual([wifi, broker?.clients.length, read, authority, missing], [[home], 2, release, 'an authority', []]);
+  assert.equal(autoUpdate, false);
 });
 
 test('what cannot be read is named, and the rest is read', async () => {
@@ -84,6 +87,19 @@ test('a restore adds the networks, and joins the logins with the one of the back
   assert.deepEqual(done.networks, [home]);
   // A backup gives a login to devices alone.
   assert.deepEqual(done.logins?.clients, [{ username: 'backend' }, { username: 'lamp' }]);
+});
+
+test('what a person chose of updates comes back; where nobody chose, the choice here stays', async () => {
+  const { part, done } = sources();
+  await part.restore(nothing);
+  assert.equal(done.autoUpdate, null);
+  await part.restore({ ...nothing, autoUpdate: false });
+  assert.equal(done.autoUpdate, false);
+  const choose = () => Promise.reject(new StationError('disk_space_low', 'the disk is full'));
+  const full = sources({ autoUpdate: { choice: () => null, choose } });
+  assert.ok(!('autoUpdate' in (await full.part.read())));
+  const { missing, wifi } = await full.part.restore({ ...nothing, wifi: [home], autoUpdate: true });
+  assert.deepEqual([missing, wifi.added], [[{ part: 'auto_update', reason: 'unavailable' }], 1]);
 });
 
 test('a release is installed when it is newer than the one that runs', async () => {

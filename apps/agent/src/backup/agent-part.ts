@@ -7,6 +7,7 @@ import type {
 } from '@station/protocol/agent-backup';
 import { StationError } from '@station/kit/station-error';
 import { isNewer, parseVersion } from '@station/protocol/version';
+import type { AutoUpdate } from '../core/auto-update.ts';
 import type { BrokerFile, SavedNetworks } from '../core/backup-ports.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { joinLogins } from './broker-logins-decide.ts';
@@ -17,9 +18,10 @@ export type AgentPartSources = {
   networks: SavedNetworks | null;
   /** Null: the engine has no access to files of its services. */
   broker: BrokerFile | null;
-  /** What runs now; null: nothing is installed. */
+  autoUpdate: Pick<AutoUpdate, 'choice' | 'choose'>;
   /** HTTPS=off: it reads null. */
   authority: { readAuthority(): Promise<string | null>; replaceAuthority(pem: string): Promise<boolean> };
+  /** What runs now; null: nothing is installed. */
   release: () => { version: string | null; images: Record<string, string> } | null;
   update: (version: string) => Promise<StartAnswer>;
 };
@@ -43,13 +45,16 @@ export function createAgentPart(sources: AgentPartSources): AgentPart {
       const authority = await readAuthority(sources, missing);
       const release = sources.release();
       if (release === null) missing.push({ part: 'release', reason: 'not_managed' });
-      return { wifi, broker, release, authority, missing };
+      const autoUpdate = sources.autoUpdate.choice();
+      return { wifi, broker, release, authority, ...(autoUpdate !== null && { autoUpdate }), missing };
     },
     restore: async (backup) => {
       const missing: Missing = [];
       const wifi = await addNetworks(sources, backup.wifi ?? [], missing);
       const broker = backup.broker !== null && (await replaceLogins(sources, backup.broker, missing));
       if (backup.authority != null) await replaceAuthority(sources, backup.authority, missing);
+      // Before the release: somebody may not want the next one by itself.
+      if (backup.autoUpdate !== undefined) await takeChoice(sources, backup.autoUpdate, missing);
       // Last: an update replaces the containers that the steps above need.
       const release = await wantRelease(sources, backup.release?.version ?? null, missing);
       return { wifi, broker, release, missing };
@@ -125,6 +130,15 @@ async function readAuthority({ authority }: AgentPartSources, missing: Missing):
 async function replaceAuthority({ authority }: AgentPartSources, pem: string, missing: Missing): Promise<void> {
   const isTaken = await authority.replaceAuthority(pem).catch(() => null);
   if (isTaken !== true) missing.push({ part: 'authority', reason: isTaken === null ? 'unavailable' : 'refused' });
+}
+
+async function takeChoice({ autoUpdate }: AgentPartSources, choice: boolean, missing: Missing): Promise<void> {
+  try {
+    await autoUpdate.choose(choice);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    missing.push({ part: 'auto_update', reason: 'unavailable' });
+  }
 }
 
 /** Installs the release of the backup when it is newer; an older one is not needed: newer releases read older data. */

@@ -1,4 +1,12 @@
-import type { CheckResult, ClockStatus, HotspotLogin, Status, Version, WifiStatus } from '@station/protocol/agent-api';
+import type {
+  AutoUpdateResult,
+  CheckResult,
+  ClockStatus,
+  HotspotLogin,
+  Status,
+  Version,
+  WifiStatus,
+} from '@station/protocol/agent-api';
 import type { AgentBackup, AgentRestored } from '@station/protocol/agent-backup';
 import type { Machine } from '@station/protocol/agent-machine';
 import type { JoinBlocker, NetworkState } from '@station/protocol/agent-network';
@@ -26,6 +34,11 @@ export type AgentPort = {
   update(version: string | null, options?: { isPrompt: boolean }): Promise<StartAnswer>;
   /** @param options.isPrompt answers within two seconds, though a check of the update server be under way: with an operation that waits for it. */
   rollback(options?: { isPrompt: boolean }): Promise<StartAnswer>;
+  /**
+   * A person says whether updates are installed automatically; null takes the choice back.
+   * @throws (rejects) StationError `disk_space_low`; nothing is changed then.
+   */
+  chooseAutoUpdate(choice: boolean | null): Promise<AutoUpdateResult>;
   /** Checks the station; changes nothing. */
   doctor(): Promise<DoctorReport>;
   /** The last log lines of the agent, oldest first. */

@@ -61,6 +61,7 @@ const atRest: Facts = {
   files: [{ name: 'lamp', version: '1.0.0' }],
   partials: [],
   attempts: new Map(),
+  needsApproval: false,
   handedOver: { lamp: { version: '1.0.0', checksum: sum('a'), path: '/firmware/lamp@1.0.0.bin' } },
   types: [{ type: 'lamp', installed: ['1.0.0'], cached: '1.0.0' }],
   askDueMs: 800,
@@ -97,6 +98,8 @@ describe('the next step', () => {
       { types: [] },
       { types: [{ type: 'lamp', installed: [], cached: null }] },
       { types: [{ type: 'lamp', installed: [], cached: '0.9.0' }] },
+      { types: [{ type: 'lamp', installed: [], cached: '1.0.0', needsApproval: true }] },
+      { types: [{ type: 'lamp', installed: [], cached: '1.0.0', needsApproval: false }], needsApproval: true },
     ] satisfies Partial<Facts>[]) {
       assert.deepEqual(decideWith(changes), { kind: 'hand_over', item: item('1.0.0') }, JSON.stringify(changes));
     }
@@ -104,6 +107,14 @@ describe('the next step', () => {
 
   it('is not to hand over again when the backend knows a newer one', () => {
     assert.equal(decideWith({ types: [{ type: 'lamp', installed: [], cached: '1.1.0' }] }).kind, 'wait');
+    const newer = { type: 'lamp', installed: [], cached: '1.1.0', needsApproval: true };
+    assert.equal(decideWith({ types: [newer] }).kind, 'wait');
+  });
+
+  it('is not to hand over again what the backend knows, nor for a backend that does not say what needs approval', () => {
+    const known = { type: 'lamp', installed: [], cached: '1.0.0' };
+    assert.equal(decideWith({ types: [{ ...known, needsApproval: true }], needsApproval: true }).kind, 'wait');
+    assert.equal(decideWith({ types: [known], needsApproval: true }).kind, 'wait');
   });
 
   it('is to wait with a hand-over that has just failed', () => {

@@ -62,6 +62,8 @@ export type Facts = {
   /** By {@link attemptKey}. */
   attempts: ReadonlyMap<string, Attempt>;
   handedOver: HandedOver;
+  /** Whether a person must approve what is handed over. */
+  needsApproval: boolean;
   /** The last answer of the backend; null before the first. */
   types: OtaDeviceTypes | null;
   /** Monotonic time at which to ask the backend next. */
@@ -118,7 +120,7 @@ function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over'
   const { types, items, nowMs, askDueMs, handOvers } = facts;
   if (items.length === 0 && !facts.describesTypes) return { kind: 'wait', untilMs: Infinity };
   if (askDueMs <= nowMs) return { kind: 'ask_backend' };
-  const missing = types === null ? [] : items.filter((item) => !isHandedOver(item, facts.handedOver, types));
+  const missing = types === null ? [] : items.filter((item) => !isHandedOver(item, { ...facts, types }));
   const dueOf = (item: CachedFirmware): number => handOvers.get(attemptKey(item))?.dueMs ?? -Infinity;
   const failuresOf = (item: CachedFirmware): number => handOvers.get(attemptKey(item))?.failures ?? 0;
   const [next] = missing.filter((item) => dueOf(item) <= nowMs).sort((a, b) => failuresOf(a) - failuresOf(b));
@@ -127,12 +129,17 @@ function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over'
 }
 
 /** Both sides must have the record: the backend, or the agent, may have been restored to an older state. */
-export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types: OtaDeviceTypes): boolean {
+export function isHandedOver(
+  item: CachedFirmware,
+  { handedOver, types, needsApproval }: Pick<Facts, 'handedOver' | 'needsApproval'> & { types: OtaDeviceTypes },
+): boolean {
   const noted = ownValue(handedOver, item.name);
   // With another FIRMWARE_FOLDER the backend has to learn the new path.
   if (noted?.version !== item.version || noted.checksum !== item.checksum || noted.path !== item.path) return false;
-  const cached = types.find(({ type }) => type === item.name)?.cached ?? null;
-  return cached !== null && order(cached, item.version) >= 0;
+  const known = types.find(({ type }) => type === item.name);
+  const cached = known?.cached ?? null;
+  if (cached === null || order(cached, item.version) < 0) return false;
+  return cached !== item.version || (known?.needsApproval ?? needsApproval) === needsApproval;
 }
 
 export type EntryChoice = { kind: 'current' } | { kind: 'fetch' } | { kind: 'refused'; reason: string };

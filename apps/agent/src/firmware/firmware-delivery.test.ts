@@ -21,7 +21,7 @@ const item = {
   minVersion: null,
 };
 
-function createDelivery(backend: Partial<OtaBackend>, isForgeable = false) {
+function createDelivery(backend: Partial<OtaBackend>, needsApproval = false) {
   return createFirmwareDelivery({
     backend: {
       deviceTypes: async () => ({ kind: 'ok', types: [] }),
@@ -29,7 +29,7 @@ function createDelivery(backend: Partial<OtaBackend>, isForgeable = false) {
       announceTypes: async () => ({ kind: 'ok' }),
       ...backend,
     },
-    source: { isForgeable },
+    needsApproval: () => needsApproval,
     clock: systemClock,
     logger: createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined }),
     checkIntervalMs: 60_000,

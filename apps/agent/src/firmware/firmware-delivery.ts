@@ -9,7 +9,6 @@ import {
   type HandedOver,
   type HandOverAttempt,
 } from './firmware-decide.ts';
-import type { FirmwareSource } from './firmware-poll.ts';
 import type { OtaBackend } from './firmware-ports.ts';
 
 /** Keeps the backend's records of the cache up to date: reads them and sends what is missing, repeatedly. */
@@ -38,7 +37,7 @@ const reconcileMs = 5 * 60_000;
 
 type DeliveryParts = {
   backend: OtaBackend;
-  source: Pick<FirmwareSource, 'isForgeable'>;
+  needsApproval: () => boolean;
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;
@@ -67,7 +66,8 @@ export function createFirmwareDelivery(parts: DeliveryParts): FirmwareDelivery {
     isPending: (items, handedOver) =>
       items.some((item) => {
         const unknown = [{ type: item.name, installed: [], cached: item.version }];
-        return !isHandedOver(item, handedOver, delivery.types ?? unknown);
+        const needsApproval = delivery.needsApproval();
+        return !isHandedOver(item, { handedOver, needsApproval, types: delivery.types ?? unknown });
       }),
     hurry: () => {
       hurryAll(delivery);
@@ -136,11 +136,12 @@ function noteAskFailure(
 async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortSignal): Promise<boolean> {
   const { name, version, file, path, checksum, size, chip, minVersion } = item;
   const { hurries } = delivery;
+  const needsApproval = delivery.needsApproval();
   const body = { name, version, file, path, checksum, size };
   const more = {
     ...(chip !== null && { chip }),
     ...(minVersion !== null && { minVersion }),
-    ...(delivery.source.isForgeable && { needsApproval: true }),
+    ...(needsApproval && { needsApproval }),
   };
   const answer = await delivery.backend.firmwareReady({ ...body, ...more }, signal);
   if (answer.kind === 'failed') {
@@ -150,7 +151,8 @@ async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortS
   forget(delivery, name);
   const types = delivery.types ?? [];
   const installed = types.find(({ type }) => type === name)?.installed ?? [];
-  delivery.types = [...types.filter(({ type }) => type !== name), { type: name, installed, cached: version }];
+  const accepted = { type: name, installed, cached: version, needsApproval };
+  delivery.types = [...types.filter(({ type }) => type !== name), accepted];
   return true;
 }
 

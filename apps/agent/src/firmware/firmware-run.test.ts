@@ -38,7 +38,9 @@ it('the files are reported once the cache was read, and not before', async () =>
   const directory = await mkdtemp(`${tmpdir()}/firmware-files-`);
   try {
     const source = { isSigned: false };
-    const parts = { disk: cacheDisk, directory, clock: systemClock, source, random: () => 0.5 } as FirmwareParts;
+    const isAutomatic = (): boolean => true;
+    const given = { disk: cacheDisk, directory, clock: systemClock, source, isAutomatic, random: () => 0.5 };
+    const parts = given as FirmwareParts;
     const run = createRun(parts);
     await writeFile(`${directory}/lamp@1.0.0.bin`, 'x');
     assert.equal(describeFirmware(run, parts).files, undefined);

@@ -41,6 +41,8 @@ export type FirmwareParts = {
   isUsualAddress: boolean;
   /** Whether the wall clock is right; null: nobody knows. */
   isClockRight: () => Promise<boolean | null>;
+  /** Whether updates are installed automatically. */
+  isAutomatic: () => boolean;
   /** True while a release is being fetched: firmware downloads then wait. */
   isLineTaken: () => boolean;
 };
@@ -80,7 +82,7 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     cache,
     attempts,
     fetching: createFetching({ ...parts, cache, attempts, tolerantRead }),
-    handOver: createFirmwareDelivery(parts),
+    handOver: createFirmwareDelivery({ ...parts, needsApproval: () => needsApproval(parts) }),
     contents: { items: [], files: [], damaged: [] },
     isCacheRead: false,
     partials: [],
@@ -95,18 +97,22 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
   };
 }
 
-export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Facts => ({
-  nowMs: clock.monotonic(),
-  wallMs: run.isClockRight ? clock.now() : null,
+/** Somebody decides on updates, or could have changed this one. */
+const needsApproval = ({ isAutomatic, source }: FirmwareParts): boolean => source.isForgeable || !isAutomatic();
+
+export const observe = (run: FirmwareRun, parts: FirmwareParts): Facts => ({
+  nowMs: parts.clock.monotonic(),
+  wallMs: run.isClockRight ? parts.clock.now() : null,
   pollDueMs: run.poll.dueMs(),
   entries: run.entries,
-  signedFloors: source.isSigned ? run.notes.signedFloors : {},
+  signedFloors: parts.source.isSigned ? run.notes.signedFloors : {},
   describesTypes: run.deviceTypes.length > 0,
   items: run.contents.items,
   files: run.contents.files,
   partials: run.partials,
   attempts: run.attempts.all(),
   handedOver: run.notes.handedOver,
+  needsApproval: needsApproval(parts),
   types: run.handOver.types(),
   askDueMs: run.handOver.askDueMs(),
   handOvers: run.handOver.attempts(),

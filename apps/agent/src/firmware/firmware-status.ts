@@ -62,7 +62,7 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
         size,
         downloadedAt,
         ...(chip === null ? {} : { chip }),
-        handedOver: isHandedOver(item, facts.handedOver, types),
+        handedOver: isHandedOver(item, { ...facts, types }),
       };
     }),
     ...(run.isCacheRead ? { files: run.contents.files } : {}),

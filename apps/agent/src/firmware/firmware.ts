@@ -30,6 +30,8 @@ export type Firmware = {
   run(signal: AbortSignal): Promise<void>;
   /** Reads the manifest now and retries waiting work soon. `ok`: it was read, and all of it is valid. */
   check(): Promise<{ ok: boolean }>;
+  /** Hands over now what the backend knows otherwise: approval may be needed, or not any more. */
+  handOverAgain(): void;
   status(): Status['firmware'];
 };
 
@@ -88,6 +90,10 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       } finally {
         wake.abort();
       }
+    },
+    handOverAgain: () => {
+      run.handOver.hurry();
+      wake.abort();
     },
     status: () => describeFirmware(run, parts),
   };

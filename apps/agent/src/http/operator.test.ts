@@ -60,6 +60,31 @@ describe('the agent for people who manage the station', () => {
       assert.equal(outcomeOf(await postJson(tcp, '/services/restart', { service })), '400 validation_failed', service);
   });
 
+  it('takes the choice between automatic updates and being asked first, with the token alone', async () => {
+    await using running = await startServer({ token: 'secret' });
+    const authorization = 'Bearer secret';
+    for (const headers of [{}, { authorization: 'Bearer other' }])
+      assert.equal(
+        outcomeOf(await postJson(running.tcp, '/auto-update', { autoUpdate: false }, headers)),
+        '401 unauthorized',
+      );
+    assert.deepEqual(running.agent.asked, []);
+    const answer = await postJson(running.tcp, '/auto-update', { autoUpdate: false }, { authorization });
+    assert.deepEqual([answer.status, answer.json], [200, { autoUpdate: false }]);
+    assert.equal((await postJson(running.tcp, '/auto-update', { autoUpdate: null }, { authorization })).status, 200);
+    assert.deepEqual(running.agent.asked, ['auto-update false', 'auto-update null']);
+    for (const body of [{}, { autoUpdate: 'no' }, { autoUpdate: 0 }, { autoUpdate: true, devices: false }, null])
+      assert.equal(
+        outcomeOf(await postJson(running.tcp, '/auto-update', body, { authorization })),
+        '400 validation_failed',
+        JSON.stringify(body),
+      );
+    assert.equal(
+      outcomeOf(await call(running.tcp, 'GET', '/auto-update', { headers: { authorization } })),
+      '405 method_not_allowed',
+    );
+  });
+
   it('tells the network, the logs and the join over TCP only with a token', async () => {
     await using running = await startServer();
     for (const path of ['/network', '/logs'])

@@ -4,6 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import {
   Accepted,
+  AutoUpdateRequest,
   ClockRequest,
   Health,
   type HistoryEntry,
@@ -165,6 +166,14 @@ function backupRoutes({ port }: RouteParts, orStop: OrStop): Routes {
 function updateRoutes({ port }: RouteParts, orStop: OrStop): Routes {
   return [
     ['/check', { POST: route(NoKeys, NoKeys, async () => ok(await orStop(port.check()))) }],
+    [
+      '/auto-update',
+      {
+        POST: route(NoKeys, AutoUpdateRequest, async ({ body }) =>
+          ok(await orStop(port.chooseAutoUpdate(body.autoUpdate))),
+        ),
+      },
+    ],
     [
       '/update',
       {

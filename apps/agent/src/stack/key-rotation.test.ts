@@ -95,7 +95,7 @@ async function startStation(
     stationId: 'station',
     agentVersion: '1.0.0',
     random: () => 0.5,
-    autoUpdate: true,
+    isAutomatic: () => true,
     bootstrapOnStart: true,
     checkIntervalMs: 60_000,
     maintenanceWindow: null,

@@ -9,14 +9,14 @@ type Parts = Pick<StepContext, 'keeper' | 'engine' | 'clock' | 'surface'> & {
   stackConditions: Pick<StackConditions, 'fail' | 'noteProbation'>;
   /** PROBATION_MINUTES; 0: no release is watched after its verdict. */
   probationMs: number;
-  autoUpdate: boolean;
+  isAutomatic: () => boolean;
 };
 
 /** Watches a release for some time after its verdict. */
 export type Probation = {
   /** Monotonic time of the next look; null: no release is on probation. */
   dueMs(): number | null;
-  /** Looks, when it is time. @returns the way back, when the release should go and AUTO_UPDATE is on. */
+  /** Looks, when it is time. @returns the way back, when the release should go and updates are automatic. */
   look(signal: AbortSignal): Promise<OperationRequest | null>;
 };
 
@@ -78,8 +78,8 @@ async function lookOnce(
 }
 
 /** A person who decides on updates decides on the way back too: the condition offers it. */
-function wayBack({ autoUpdate }: Parts, journal: Journal, because: Failure): OperationRequest | null {
+function wayBack({ isAutomatic }: Parts, journal: Journal, because: Failure): OperationRequest | null {
   const target = rollbackTarget(journal);
-  if (!autoUpdate || target === null) return null;
+  if (!isAutomatic() || target === null) return null;
   return { kind: 'rollback', trigger: 'automatic', to: target.release, because };
 }

@@ -31,7 +31,7 @@ const journal = (changes: Partial<Journal> = {}): Journal => ({
 const at = (changes: Partial<Circumstances> = {}): Circumstances => ({
   journal: journal(),
   agentVersion: '1.0.0',
-  autoUpdate: true,
+  isAutomatic: true,
   mustInstall: false,
   insideWindow: true,
   takesPart: true,
@@ -61,10 +61,10 @@ for (const [name, given, manifestChanges, expected] of [
   ['a release newer than that one', { journal: journal({ heldBack: '1.1.5' }) }, {}, 'install'],
   ['a release for newer agents', {}, { minAgentVersion: '1.0.1' }, 'agent_too_old'],
   ['a release for this very agent', {}, { minAgentVersion: '1.0.0' }, 'install'],
-  ['a station that updates manually', { autoUpdate: false }, {}, 'manual'],
+  ['a station that updates manually', { isAutomatic: false }, {}, 'manual'],
   [
     'a station that must have a release',
-    { autoUpdate: false, insideWindow: false, takesPart: false, mustInstall: true },
+    { isAutomatic: false, insideWindow: false, takesPart: false, mustInstall: true },
     {},
     'install',
   ],

@@ -9,8 +9,9 @@ import type { ReleaseCheck } from './release-source.ts';
 export type Circumstances = {
   journal: Journal;
   agentVersion: string;
-  autoUpdate: boolean;
-  /** Nothing is installed and the stack must start: the first release is fetched even with AUTO_UPDATE off. */
+  /** Whether newer releases are installed without being asked for. */
+  isAutomatic: boolean;
+  /** Nothing is installed and the stack must start: the first release is fetched even when updates are not automatic. */
   mustInstall: boolean;
   insideWindow: boolean;
   /** Whether this station takes part in the manifest's rollout (per cent of all stations). */
@@ -44,7 +45,7 @@ export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): C
     return deferred('agent_too_old');
   if (at.isForgeable) return deferred('unsigned');
   if (at.mustInstall) return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
-  if (!at.autoUpdate) return deferred('manual');
+  if (!at.isAutomatic) return deferred('manual');
   if (!at.takesPart) return deferred('rollout');
   if (!at.insideWindow) return deferred('maintenance_window');
   return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };

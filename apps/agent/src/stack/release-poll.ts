@@ -20,7 +20,7 @@ export type ReleasePollParts = {
   logger: AgentLogger;
   stationId: string;
   agentVersion: string;
-  autoUpdate: boolean;
+  isAutomatic: () => boolean;
   bootstrapOnStart: boolean;
   checkIntervalMs: number;
   maintenanceWindow: MaintenanceWindow | null;
@@ -131,7 +131,7 @@ function judge(poll: Poll, manifest: ReleaseManifest): Choice {
   return chooseAutomatic(manifest, {
     journal,
     agentVersion: poll.agentVersion,
-    autoUpdate: poll.autoUpdate,
+    isAutomatic: poll.isAutomatic(),
     mustInstall: poll.bootstrapOnStart && journal.installed === null,
     insideWindow: isInsideWindow(poll.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
     takesPart: takesPart(poll.stationId, manifest),
