@@ -9,7 +9,7 @@ export type StationConfig = {
   port: number | null;
   /** Port of the release server; null: 8090, or the next free one. */
   releasePort: number | null;
-  /** Whether the release server has newer firmware for the lamps. They install it in the first minute. */
+  /** Whether the release server has newer firmware for the lamps. A person approves it, or chooses automatic updates. */
   offersFirmware: boolean;
   /** Whether the backend is given the Wi-Fi of the virtual home, as an agent that joined one does. */
   forwardsWifi: boolean;

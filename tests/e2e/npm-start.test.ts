@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Status } from '@station/protocol/agent-api';
-import type { Firmware } from '@station/protocol/firmware-rollouts';
+import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import type { Session } from '@station/protocol/rest';
 import { startReferenceCloud } from '../../simulators/cloud/reference-cloud.ts';
 import { holdMs } from '../../simulators/station/holding-agent.ts';
@@ -164,6 +164,21 @@ describe('npm start', () => {
     );
     assert.equal(back.history[0]?.result, 'rolled_back');
     assert.equal(await health(web), '1.1.0');
+    // A person starts updates here, so firmware waits too.
+    const rollouts = async (): Promise<Rollout[]> => {
+      const response = await fetch(`${web}/api/firmware/rollouts`, { headers: { authorization: `Bearer ${token}` } });
+      return (await response.json()) as Rollout[];
+    };
+    const ofLamps = async (): Promise<string | false> =>
+      (await rollouts()).find(({ type }) => type === 'light')?.state ?? false;
+    assert.equal(await waitFor('the firmware to be offered', ofLamps, patienceMs), 'waiting_approval');
+    const chosen = await fetch(`${web}/api/system/auto-update`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ autoUpdate: true }),
+    });
+    assert.deepEqual([chosen.status, await chosen.json()], [200, { autoUpdate: true }]);
+    assert.equal((await statusOf(web, token)).autoUpdate, true);
     const lamps = await waitFor(
       'the lamps to update their firmware automatically',
       async () => {

@@ -165,6 +165,23 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await page.getByText('The release server cannot be reached').waitFor({ state: 'detached' });
   });
 
+  it('I choose by keyboard that updates are installed automatically; it stays so until I want to be asked first', async () => {
+    const card = page.getByRole('region', { name: 'Automatic updates' });
+    const chosen = (name: RegExp) => card.getByRole('radio', { name, checked: true }).waitFor({ timeout: timeoutMs });
+    await chosen(/^Ask first/);
+    await card.getByRole('radio', { name: /^Ask first/ }).focus();
+    await page.keyboard.press('ArrowUp');
+    await card.getByText('Saved.', { exact: true }).waitFor({ timeout: timeoutMs });
+    await chosen(/^Automatically/);
+    await look(page, '10-automatic-updates');
+    await page.reload();
+    await chosen(/^Automatically/);
+    await card.getByRole('radio', { name: /^Ask first/ }).check();
+    await card.getByText('Saved.', { exact: true }).waitFor({ timeout: timeoutMs });
+    await page.reload();
+    await chosen(/^Ask first/);
+  });
+
   it('the station stops answering: the page dims, says since when, and comes back automatically', async () => {
     // The check of the step before is answered: its button is free again.
     await page.locator('button:not([aria-disabled="true"])', { hasText: 'Check now' }).waitFor();

@@ -73,6 +73,7 @@ export const backendEvents = {
   login_limited: event('warn', { address: text, retryAfterSeconds: count }),
   refresh_token_reused: event('warn', { userId: text, sessionId: text }),
 
+  auto_update_requested: event('warn', { userId: text, autoUpdate: Type.Union([Type.Boolean(), Type.Null()]) }),
   network_join_requested: event('warn', { userId: text }),
   service_restart_requested: event('warn', { userId: text, service: text }),
   machine_restart_requested: event('warn', { userId: text }),

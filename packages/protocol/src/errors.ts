@@ -51,6 +51,8 @@ export const errorCodes = {
   update_rolled_back: 500,
   rollback_failed: 500,
   agent_unreachable: 502,
+  /** The agent is of an earlier release and cannot do this yet. */
+  agent_too_old: 502,
   manifest_unavailable: 502,
   manifest_rejected: 502,
   registry_unavailable: 502,

@@ -27,10 +27,6 @@ export type TargetState = (typeof targetStates)[number];
 const targetPhases = ['offered', 'accepted', 'downloading', 'installing'] as const;
 export type TargetPhase = (typeof targetPhases)[number];
 
-/** A rollout of new firmware starts automatically (canary first), or waits for approval. */
-export const firmwareModes = ['automatic', 'approval'] as const;
-export type FirmwareMode = (typeof firmwareModes)[number];
-
 export const RolloutTarget = Type.Object({
   deviceId: Id,
   state: Type.Enum([...targetStates]),
@@ -85,7 +81,6 @@ export type RolloutAction = (typeof rolloutActions)[number];
 /** GET /api/firmware (user): one entry for each device type that has a firmware or a device. */
 export const Firmware = Type.Object({
   type: DeviceType,
-  mode: Type.Enum([...firmwareModes]),
   images: Type.Array(
     Type.Object({
       version: Version,
@@ -101,9 +96,6 @@ export const Firmware = Type.Object({
 });
 export type Firmware = Static<typeof Firmware>;
 export const FirmwareList = Type.Array(Firmware);
-
-export const FirmwarePatch = Type.Object({ mode: Type.Enum([...firmwareModes]) }, closed);
-export type FirmwarePatch = Static<typeof FirmwarePatch>;
 
 /** A rollout or one of its devices changed. */
 export const FirmwareRolloutMessage = Type.Object({

@@ -1,32 +1,15 @@
-import { Type } from 'typebox';
 import { AnnouncedDeviceTypes, FirmwareReady, OtaCheck, OtaCheckQuery, OtaDeviceTypes, OtaReport } from './firmware.ts';
-import {
-  Firmware,
-  FirmwareList,
-  FirmwarePatch,
-  NewRollout,
-  Rollout,
-  RolloutDetails,
-  Rollouts,
-} from './firmware-rollouts.ts';
+import { FirmwareList, NewRollout, Rollout, RolloutDetails, Rollouts } from './firmware-rollouts.ts';
 import { PageQuery } from './rest.ts';
 import { forAdmins, IdParams as params, noContent, type RouteTable } from './route.ts';
 
 const tags = ['firmware'];
-const TypeParams = Type.Object({ type: Type.String({ minLength: 1, maxLength: 128 }) });
 const act = { access: forAdmins, tags, params, response: { 200: Rollout } };
 const ota = { tags: ['ota'] };
 
 /** Firmware for people, and /api/ota for agent and devices (contracts, section 9). */
 export const firmwareRoutes = {
   'GET /api/firmware': { access: 'user', tags, querystring: PageQuery, response: { 200: FirmwareList } },
-  'PATCH /api/firmware/:type': {
-    access: forAdmins,
-    tags,
-    params: TypeParams,
-    body: FirmwarePatch,
-    response: { 200: Firmware },
-  },
   'GET /api/firmware/rollouts': { access: 'user', tags, querystring: PageQuery, response: { 200: Rollouts } },
   'GET /api/firmware/rollouts/:id': {
     access: 'user',

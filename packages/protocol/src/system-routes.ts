@@ -1,5 +1,14 @@
 import { Type } from 'typebox';
-import { Accepted, CheckResult, HotspotLogin, Status, UpdateResult, Version } from './agent-api.ts';
+import {
+  Accepted,
+  AutoUpdateRequest,
+  AutoUpdateResult,
+  CheckResult,
+  HotspotLogin,
+  Status,
+  UpdateResult,
+  Version,
+} from './agent-api.ts';
 import { LogQuery, Machine, ServiceRestartRequest } from './agent-machine.ts';
 import { NetworkJoinRequest, NetworkState } from './agent-network.ts';
 import { SystemDoctor } from './doctor.ts';
@@ -24,6 +33,12 @@ export const systemRoutes = {
     response: { 200: UpdateResult, 202: Accepted },
   },
   'POST /api/system/rollback': { access: forOperators, tags, response: { 202: Accepted } },
+  'PUT /api/system/auto-update': {
+    access: forOperators,
+    tags,
+    body: AutoUpdateRequest,
+    response: { 200: AutoUpdateResult },
+  },
   'POST /api/agent/restart': { access: 'agent', tags, response: { 202: Type.Null() } },
   'GET /api/system/machine': { access: forOperators, tags, response: { 200: Machine } },
   'POST /api/system/machine/restart': { access: forOperators, tags, response: begun },

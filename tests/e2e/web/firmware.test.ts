@@ -48,13 +48,14 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   const bar = (name: string) => page.getByRole('progressbar', { name: `Update of ${name}` });
 
   /** As the agent hands it over; the file itself is not fetched by these devices. */
-  const publish = async (type: string, version: string): Promise<void> => {
+  const publish = async (type: string, version: string, more: object = {}): Promise<void> => {
     const body = {
       name: type,
       version,
       file: `${type}@${version}.bin`,
       checksum: `sha256:${'5a'.repeat(32)}`,
       size: 1_234_567,
+      ...more,
     };
     const response = await fetch(`${station.url}/api/ota/firmware-ready`, {
       method: 'POST',
@@ -101,22 +102,9 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     await look(page, '70-firmware-nothing');
   });
 
-  it('I want to approve firmware of climate sensors myself, and say so by keyboard alone', async () => {
-    await page.getByRole('button', { name: /how new firmware for Climate sensor/ }).focus();
-    await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'New firmware for Climate sensor' });
-    await dialog.getByRole('radio', { name: /^Automatic/ }).focus();
-    await page.keyboard.press('ArrowDown');
-    await look(page, '71-firmware-mode');
-    await page.keyboard.press('Enter');
-    await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await seeIn('Climate sensor', 'Ask first');
-  });
-
-  it('new firmware comes: home says so, and nothing is installed before I approve', async () => {
+  it('I want to be asked first. New firmware comes: home says so, and nothing is installed before I approve', async () => {
     await go('Home');
-    await publish('climate', '2.0.0');
+    await publish('climate', '2.0.0', { needsApproval: true });
     await attend(page, /New firmware is waiting for approval/);
     await seeIn('Climate sensor: 2.0.0', 'Waiting for approval');
     await seeIn('Climate sensor: 2.0.0', /^0 of 4 updated/);

@@ -47,15 +47,6 @@ describe('firmware for a chip', () => {
     assert.deepEqual(await all.states('2.0.0', 'esp32-light'), { [esp32]: 'waiting' });
   });
 
-  it('has the mode of its type', async () => {
-    await using all = await firmwareStation(0);
-    await all.add('1.0.0', 'online', light('esp32'));
-    await all.images.setMode('light', 'approval');
-    await all.ready('2.0.0', 'esp32-light');
-    assert.equal((await all.rollout('2.0.0', 'esp32-light')).state, 'waiting_approval');
-    assert.deepEqual(all.sent, []);
-  });
-
   it('stays with a type whose own name begins like a chip', async () => {
     await using all = await firmwareStation(0);
     await all.add('1.0.0', 'online', light('esp32', 'esp32-lamp'));

@@ -27,7 +27,6 @@ export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Pro
   serve(app, 'GET /api/firmware', async (request, reply) =>
     pageOf({ request, reply }, await listTypes(parts), ({ type }) => type),
   );
-  serve(app, 'PATCH /api/firmware/:type', (request) => setMode(parts, request));
   serve(app, 'GET /api/firmware/rollouts', async (request, reply) =>
     pageOf({ request, reply }, await listRollouts(parts), ({ id }) => id),
   );
@@ -43,14 +42,11 @@ async function listTypes({ firmware: { images }, agent }: Parts): Promise<Firmwa
   const known = new Set(installed.map(({ type }) => type));
   const typeOf = ({ name }: FirmwareImage): string => (known.has(name) ? name : parseFirmwareName(name).type);
   const types = new Set([...known, ...all.map(typeOf)]);
-  return Promise.all(
-    [...types].sort().map(async (type) => ({
-      type,
-      mode: await images.modeOf(type),
-      images: toVersions(all.filter((image) => typeOf(image) === type && !isGone(image))),
-      installed: countVersions(installed.filter((row) => row.type === type)),
-    })),
-  );
+  return [...types].sort().map((type) => ({
+    type,
+    images: toVersions(all.filter((image) => typeOf(image) === type && !isGone(image))),
+    installed: countVersions(installed.filter((row) => row.type === type)),
+  }));
 }
 
 /** One entry for each version: it may have a file for each chip. */
@@ -73,17 +69,6 @@ function countVersions(rows: readonly { version: string | null; devices: number 
   }));
 }
 
-async function setMode(parts: Parts, request: RequestOf<'PATCH /api/firmware/:type'>): Promise<FirmwareBody> {
-  const { type } = request.params;
-  const find = async (): Promise<FirmwareBody> => {
-    const found = (await listTypes(parts)).find((one) => one.type === type);
-    if (found === undefined) throw new StationError('not_found', 'There is no such device type.');
-    return found;
-  };
-  await find();
-  await parts.firmware.images.setMode(type, request.body.mode);
-  return find();
-}
 const maxListed = 50;
 
 async function listRollouts({ firmware: { store } }: Parts): Promise<Rollout[]> {

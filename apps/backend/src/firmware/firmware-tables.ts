@@ -3,7 +3,6 @@ import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/f
 declare module '../store/schema.ts' {
   interface Schema {
     firmware_images: FirmwareImagesTable;
-    firmware_modes: FirmwareModesTable;
     firmware_rollouts: FirmwareRolloutsTable;
     firmware_targets: FirmwareTargetsTable;
   }
@@ -25,13 +24,10 @@ export type FirmwareImagesTable = {
   chip: string | null;
   /** The oldest version that can take it. */
   min_version: string | null;
-  /** 1: its rollout waits until a person approves it. */
+  /** 1: its rollout waits until a person approves it; else null. */
   needs_approval: number | null;
   ready_at: number;
 };
-
-/** How new firmware reaches the devices of a type; without a row, automatically. */
-type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; updated_at: number };
 
 export type FirmwareRolloutsTable = {
   id: string;

@@ -1,6 +1,4 @@
 import type { Clock } from '@station/kit/clock';
-import { parseFirmwareName } from '@station/protocol/firmware';
-import type { FirmwareMode } from '@station/protocol/firmware-rollouts';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 import { isOwnDevice } from '../store/device-store.ts';
 import type { Database } from '../store/schema.ts';
@@ -16,9 +14,6 @@ export type ImageStore = {
   newest(name: string): Promise<FirmwareImage | null>;
   /** Takes what the agent handed over, once or again. @returns null when this version is known with other content. */
   put(image: Omit<FirmwareImage, 'ready_at'>): Promise<FirmwareImage | null>;
-  /** Of the type that a firmware is for. */
-  modeOf(name: string): Promise<FirmwareMode>;
-  setMode(type: string, mode: FirmwareMode): Promise<void>;
   /** How many devices of each type and chip run which version. */
   installed(): Promise<{ type: string; chip: string | null; version: string | null; devices: number }[]>;
 };
@@ -33,7 +28,7 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
   };
   const find: ImageStore['find'] = async (name, version) =>
     (await list(name)).find((image) => image.version === version) ?? null;
-  /** By now the agent may serve the same file elsewhere, or know it from another source. */
+  /** By now the agent may serve the same file elsewhere, or a person wants to be asked about it, or no longer. */
   const updated = async (known: FirmwareImage, image: Omit<FirmwareImage, 'ready_at'>): Promise<FirmwareImage> => {
     const { path, needs_approval } = image;
     if (known.path === path && known.needs_approval === needs_approval) return known;
@@ -54,20 +49,6 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
         .values({ ...values, type: name })
         .execute();
       return { ...values, name };
-    },
-    modeOf: async (name) => {
-      // A type of Station's first release may itself be named like a chip and a type.
-      const types = [name, parseFirmwareName(name).type];
-      const rows = await db.selectFrom('firmware_modes').select('mode').where('type', 'in', types).execute();
-      return rows.some(({ mode }) => mode === 'approval') ? 'approval' : 'automatic';
-    },
-    setMode: async (type, mode) => {
-      const values = { mode, updated_at: clock.now() };
-      await db
-        .insertInto('firmware_modes')
-        .values({ type, ...values })
-        .onConflict((conflict) => conflict.column('type').doUpdateSet(values))
-        .execute();
     },
     installed: async () => {
       const count = db.fn.countAll<number>().as('devices');

@@ -37,9 +37,9 @@ async function backendWithDevices() {
   return {
     add,
     post,
-    handOver: async (name: string, version: string): Promise<void> => {
+    handOver: async (name: string, version: string, more: object = {}): Promise<void> => {
       const { file, checksum, size } = contentOf(version, name);
-      const ready = await post('/api/ota/firmware-ready', { name, version, file, checksum, size });
+      const ready = await post('/api/ota/firmware-ready', { name, version, file, checksum, size, ...more });
       assert.equal(ready.statusCode, 204, ready.body);
     },
     typesForAgent: async (): Promise<OtaDeviceTypes> =>
@@ -178,16 +178,16 @@ describe('POST /api/ota/report', () => {
 });
 
 describe('the agent', () => {
-  it('learns the versions of each type, and of each chip that has firmware', async () => {
+  it('learns the versions of each type, and of each chip that has firmware, and what needs approval', async () => {
     await using all = await backendWithDevices();
     await all.add('d1', 'light', 'esp32');
     await all.add('d2', 'light', 'esp32c3');
     await all.handOver('esp32-light', '1.1.0');
-    await all.handOver('climate', '1.0.0');
+    await all.handOver('climate', '1.0.0', { needsApproval: true });
     assert.deepEqual(await all.typesForAgent(), [
-      { type: 'climate', installed: [], cached: '1.0.0' },
-      { type: 'esp32-light', installed: ['1.0.0'], cached: '1.1.0' },
-      { type: 'light', installed: ['1.0.0'], cached: null },
+      { type: 'climate', installed: [], cached: '1.0.0', needsApproval: true },
+      { type: 'esp32-light', installed: ['1.0.0'], cached: '1.1.0', needsApproval: false },
+      { type: 'light', installed: ['1.0.0'], cached: null, needsApproval: false },
     ]);
   });
 

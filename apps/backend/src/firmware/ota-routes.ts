@@ -33,11 +33,13 @@ async function listTypes({ firmware: { images } }: Parts): Promise<OtaDeviceType
   const names = new Set([...all.map(({ name }) => name), ...installed.map(({ type }) => type)]);
   return [...names].sort().map((name) => {
     const rows = installed.filter((row) => firmwareNamesOf(row).includes(name));
+    // The newest of each name comes first.
+    const newest = all.find((image) => image.name === name);
     return {
       type: name,
       installed: [...new Set(rows.map(({ version }) => version ?? ''))],
-      // The newest of each name comes first.
-      cached: all.find((image) => image.name === name)?.version ?? null,
+      cached: newest?.version ?? null,
+      needsApproval: newest?.needs_approval === 1,
     };
   });
 }

@@ -45,9 +45,36 @@ const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', chip: 'esp3
 type Given = Partial<Parameters<typeof decide>[0]>;
 function decided(targets: Target[], given: Given = {}, devices: Record<string, Partial<DeviceFacts>> = {}) {
   const facts = new Map(targets.map(({ deviceId }) => [deviceId, { ...old, ...devices[deviceId] }]));
-  return decide({ rollout, targets, devices: facts, busy: new Set(), listeningSince: 0, now, ...given });
+  const usual = {
+    rollout,
+    targets,
+    devices: facts,
+    needsApproval: false,
+    busy: new Set<string>(),
+    listeningSince: 0,
+    now,
+  };
+  return decide({ ...usual, ...given });
 }
 const statesOf = (targets: readonly Target[]): string[] => targets.map(({ state }) => state);
+
+describe('a rollout that waits for approval', () => {
+  const asking: Rollout = { ...rollout, state: 'waiting_approval' };
+
+  it('starts no device while its image needs it', () => {
+    const { rollout: after, offers, targets } = decided([waiting('a')], { rollout: asking, needsApproval: true });
+    assert.deepEqual([after, offers, statesOf(targets)], [asking, [], ['waiting']]);
+  });
+
+  it('starts by itself when its image does not need it any more', () => {
+    const { rollout: after, offers } = decided([waiting('a'), waiting('b')], { rollout: asking });
+    assert.deepEqual([after.state, after.wave, offers.length], ['running', 0, 1]);
+  });
+
+  it('does not wait again when a person wants to be asked later on', () => {
+    assert.equal(decided([waiting('a')], { needsApproval: true }).rollout.state, 'running');
+  });
+});
 
 describe('waves', () => {
   it('are the canary, then growing shares of all devices', () => {

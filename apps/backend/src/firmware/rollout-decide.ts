@@ -59,6 +59,8 @@ export type RolloutFacts = {
   rollout: Rollout;
   targets: readonly Target[];
   devices: ReadonlyMap<string, DeviceFacts>;
+  /** Whether its image may start only when a person has approved it. */
+  needsApproval: boolean;
   /** Devices that another rollout is updating. */
   busy: ReadonlySet<string>;
   /** Since when the station receives messages of its devices: earlier ones may be lost. */
@@ -140,7 +142,8 @@ function silentPhaseOf(
 }
 
 /** Whether the rollout goes on, and in which wave it is. */
-function nextRollout({ rollout, targets, now }: RolloutFacts): Rollout {
+function nextRollout({ rollout, targets, needsApproval, now }: RolloutFacts): Rollout {
+  if (rollout.state === 'waiting_approval' && !needsApproval) return { ...rollout, state: 'running' };
   if (rollout.state !== 'running') return rollout;
   const count = (state: TargetState): number => targets.filter((target) => target.state === state).length;
   const failed = count('failed');

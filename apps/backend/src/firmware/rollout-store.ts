@@ -90,7 +90,7 @@ export function createRolloutStore({
     },
     active: async () => {
       const busy = db.selectFrom('firmware_targets').select('rollout_id').where('state', '=', 'updating');
-      const query = all().where((is) => is.or([is('state', 'in', ['running', 'paused']), is('id', 'in', busy)]));
+      const query = all().where((is) => is.or([is('state', 'in', activeStates), is('id', 'in', busy)]));
       return (await query.orderBy('id').execute()).map(toRollout);
     },
     targets: async (rolloutId) => {

@@ -95,28 +95,45 @@ describe('a new image', () => {
     await assert.rejects(all.rollout('0.9.0'));
   });
 
-  it('waits for approval if the mode of its type says so', async () => {
+  const handOver = async (all: Awaited<ReturnType<typeof station>>, needs_approval: 1 | null): Promise<void> => {
+    const content = { ...contentOf('2.0.0'), needs_approval };
+    await all.rollouts().offer((await all.images.put(content)) ?? assert.fail());
+    await all.rollouts().settled();
+  };
+
+  it('waits for approval if it needs one, and for nothing else after that', async () => {
     await using all = await station(2);
-    await all.images.setMode('climate', 'approval');
-    await all.ready('2.0.0');
-    assert.equal((await all.rollout()).state, 'waiting_approval');
-    assert.deepEqual(all.sent, []);
+    await handOver(all, 1);
+    assert.deepEqual([(await all.rollout()).state, all.sent], ['waiting_approval', []]);
+    await all.restart();
+    await all.pass(60_000);
+    assert.deepEqual([(await all.rollout()).state, all.sent], ['waiting_approval', []]);
     await all.rollouts().act((await all.rollout()).id, 'approve');
     await all.rollouts().settled();
     assert.equal(all.sent.length, 1);
   });
 
-  it('waits for approval if somebody on the network could have changed it, whatever the mode', async () => {
+  it('begins at once when it is handed over again and needs no approval any more; not if it was rejected', async () => {
+    for (const [isRejected, sent] of [
+      [false, 1],
+      [true, 0],
+    ] as const) {
+      await using all = await station(2);
+      await handOver(all, 1);
+      if (isRejected) await all.rollouts().act((await all.rollout()).id, 'abort');
+      await handOver(all, null);
+      assert.equal((await all.rollout()).state, isRejected ? 'aborted' : 'running');
+      assert.equal(all.sent.length, sent);
+    }
+  });
+
+  it('goes on when a person wants to be asked from now on, and asks about the next one', async () => {
     await using all = await station(2);
-    const content = { ...contentOf('2.0.0'), needs_approval: 1 };
-    await all.rollouts().offer((await all.images.put(content)) ?? assert.fail());
-    await all.rollouts().settled();
-    assert.deepEqual([(await all.rollout()).state, all.sent], ['waiting_approval', []]);
-    // The same file from a source that nobody can change: what comes next begins by itself.
-    assert.equal((await all.images.put(contentOf('2.0.0')))?.needs_approval, null);
-    await all.rollouts().act((await all.rollout()).id, 'approve');
-    await all.rollouts().settled();
-    assert.equal(all.sent.length, 1);
+    await handOver(all, null);
+    await handOver(all, 1);
+    assert.deepEqual([(await all.rollout()).state, all.sent.length], ['running', 1]);
+    await all.rollouts().offer((await all.images.put({ ...contentOf('3.0.0'), needs_approval: 1 })) ?? assert.fail());
+    assert.equal((await all.rollout('3.0.0')).state, 'waiting_approval');
   });
 
   it('supersedes an active rollout, whose started devices finish', async () => {

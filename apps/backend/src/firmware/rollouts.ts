@@ -16,7 +16,7 @@ import type { Commands } from '../core/commands.ts';
 export type RolloutChange = { rollout: RolloutRecord; targets: readonly Target[]; changed: readonly Target[] };
 
 export type Rollouts = AsyncDisposable & {
-  /** An image is ready: its rollout begins or waits for approval, by the mode of its type; after a rollout on request it waits. */
+  /** An image is ready: its rollout begins, or waits while the image needs approval; after a rollout on request it waits. */
   offer(image: FirmwareImage): Promise<void>;
   /** A user wants this image on its devices, whatever they run. @returns null when none of them can take it. */
   request(image: FirmwareImage, userId: string): Promise<RolloutRecord | null>;
@@ -129,6 +129,8 @@ async function offer(loop: Loop, image: FirmwareImage): Promise<void> {
   const known = await loop.store.findFor(image.name, image.version);
   const newest = await loop.images.newest(image.name);
   if (known === null && newest?.version === image.version) await begin(loop, image, null);
+  // It may not need approval any more.
+  else loop.waker.wake();
 }
 
 async function act(loop: Loop, id: string, action: RolloutAction): Promise<RolloutRecord | null> {
@@ -241,6 +243,7 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
     rollout,
     targets,
     devices,
+    needsApproval: image === null || image.needs_approval === 1,
     listeningSince,
     asking: asking?.deviceId ?? null,
     busy: isRefused ? new Set([...busy, asking.deviceId]) : busy,
@@ -308,11 +311,9 @@ async function wantedOf(
 }
 
 async function begin(loop: Loop, image: FirmwareImage, requestedBy: string | null): Promise<RolloutRecord | null> {
-  const { store, images, settings } = loop;
+  const { store, settings } = loop;
   const isOnRequest = requestedBy !== null;
-  const isHeld = image.needs_approval === 1 || (await images.modeOf(image.name)) === 'approval';
-  const needsApproval = !isOnRequest && isHeld;
-  const state = needsApproval ? 'waiting_approval' : 'running';
+  const state = !isOnRequest && image.needs_approval === 1 ? 'waiting_approval' : 'running';
   const rollout = await store.create({ image, state, settings, requestedBy, isOnRequest });
   if (rollout !== null) await notify(loop, rollout.id, []);
   loop.waker.wake();

@@ -66,7 +66,6 @@ const times: Partial<Record<keyof Schema, Columns>> = {
   push_subscriptions: { own: ['created_at'] },
   alert_states: { own: ['at'] },
   firmware_images: { own: ['ready_at'] },
-  firmware_modes: { own: ['updated_at'] },
   firmware_rollouts: { own: ['created_at', 'ended_at'] },
   firmware_targets: {
     own: ['started_at', 'changed_at'],

@@ -34,7 +34,7 @@ export const systemModule: Module<SystemNeeds, null> = {
     if (agent.isConfigured) opening.use(startAgentEvents({ client: agent, hub, clock, logger, random }));
     return opened(opening.move(), null, {
       serve: async ({ app, closing }) => {
-        await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });
+        await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart, logger });
         await registerOperatorRoutes(app, { agent, tokens, clock, closing, logger });
         await registerClockRoutes(app, { agent, time, clock, machine });
       },

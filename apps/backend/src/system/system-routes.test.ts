@@ -63,6 +63,64 @@ test('the password of the hotspot is for owners alone, and in no log line', asyn
   assert.ok(!running.logger.lines.some((line) => line.includes(login.password)));
 });
 
+test('owner and administrators choose whether updates are automatic, and the log says who did', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers, running } = all;
+  const choose = (payload: unknown, as: Record<string, string> = headers) =>
+    http.inject({ method: 'PUT', url: '/api/system/auto-update', headers: as, payload: payload as object });
+  agent.answer('/auto-update', 200, { autoUpdate: false });
+  const chosen = await choose({ autoUpdate: false });
+  assert.deepEqual([chosen.statusCode, chosen.json()], [200, { autoUpdate: false }]);
+  assert.equal((await choose({ autoUpdate: null })).statusCode, 200);
+  const lines = running.logger.lines.filter((line) => line.includes('auto_update_requested'));
+  assert.equal(lines.length, 2);
+  assert.match(lines[0] ?? '', /"autoUpdate":false/);
+  for (const payload of [{}, { autoUpdate: 'no' }, { autoUpdate: true, more: 1 }])
+    assert.equal((await choose(payload)).statusCode, 400, JSON.stringify(payload));
+  for (const [role, expected] of [
+    ['admin', 200],
+    ['member', 403],
+  ] as const) {
+    const login = { email: `${role}@example.org`, password: 'a long enough password' };
+    const url = '/api/station/members';
+    await http.inject({ method: 'POST', url, headers, payload: { ...login, name: role, role } });
+    const { accessToken } = (await http.inject({ method: 'POST', url: '/api/auth/login', payload: login })).json();
+    assert.equal((await choose({ autoUpdate: true }, bearer(String(accessToken)))).statusCode, expected, role);
+  }
+  assert.equal((await choose({ autoUpdate: true }, {})).statusCode, 401);
+  const bodies = agent.seen
+    .filter(({ path }) => path === '/auto-update')
+    .map(({ body }) => JSON.parse(body) as unknown);
+  assert.deepEqual(bodies, [{ autoUpdate: false }, { autoUpdate: null }, { autoUpdate: true }]);
+});
+
+test('a choice that the agent cannot keep is told: an older agent, a full disk, no agent', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers, running } = all;
+  const choose = async (from = http, as: Record<string, string> = headers) => {
+    const answer = await from.inject({
+      method: 'PUT',
+      url: '/api/system/auto-update',
+      headers: as,
+      payload: { autoUpdate: false },
+    });
+    return `${answer.statusCode} ${answer.json().code}`;
+  };
+  agent.answer('/auto-update', 404, {
+    statusCode: 404,
+    error: 'Not Found',
+    code: 'not_found',
+    message: 'No such path.',
+  });
+  assert.equal(await choose(), '502 agent_too_old');
+  const full = { statusCode: 507, error: 'Insufficient Storage', code: 'disk_space_low', message: 'The disk is full.' };
+  agent.answer('/auto-update', 507, full);
+  assert.equal(await choose(), '507 disk_space_low');
+  assert.ok(!running.logger.lines.some((line) => line.includes('auto_update_requested')));
+  await using alone = await runBackend();
+  assert.equal(await choose(alone.http, bearer((await alone.setUp()).accessToken)), '502 agent_unreachable');
+});
+
 test('an update is requested without waiting for its end', async () => {
   await using all = await backendWithAgent();
   const { agent, http, headers } = all;

@@ -1,5 +1,8 @@
 import type { FastifyReply } from 'fastify';
+import type { BackendLogger } from '@station/kit/logger';
+import { StationError } from '@station/kit/station-error';
 import type { AgentClient } from '../core/adapters/agent-client.ts';
+import { userOf } from '../http/access.ts';
 import { type ReplyOf, type RequestOf, serve } from '../http/serve.ts';
 import type { HttpServer } from '../http/server.ts';
 import { createAgentStreams, forward, forwarded, type StreamParts } from './forward.ts';
@@ -7,6 +10,7 @@ import { createAgentStreams, forward, forwarded, type StreamParts } from './forw
 type Parts = StreamParts & {
   /** The agent asks this backend to stop, and starts it again. */
   onRestart: () => void;
+  logger: BackendLogger;
 };
 
 /** /api/system: the agent's API for people, forwarded over its socket (contracts, section 9). */
@@ -22,6 +26,7 @@ export async function registerSystemRoutes(app: HttpServer, parts: Parts): Promi
   serve(app, 'POST /api/system/check', (_request, reply) => ask('POST', '/check', reply, checkTimeoutMs), forwarded);
   serve(app, 'POST /api/system/update', (request, reply) => update(agent, request, reply), forwarded);
   serve(app, 'POST /api/system/rollback', (_request, reply) => ask('POST', '/rollback?wait=false', reply), forwarded);
+  serve(app, 'PUT /api/system/auto-update', (request, reply) => chooseAutoUpdate(parts, request, reply), forwarded);
   serve(app, 'POST /api/agent/restart', (_request, reply) => restart(parts, reply));
 }
 
@@ -35,6 +40,23 @@ async function update(agent: AgentClient, request: RequestOf<'POST /api/system/u
   // Never waits for the end: the update replaces this very process.
   const options = { timeoutMs: answerTimeoutMs, body: request.body ?? {} };
   return forward(reply, await agent.call('POST', '/update?wait=false', options));
+}
+
+/** The agent keeps the choice: releases and firmware both come through it. */
+async function chooseAutoUpdate(
+  { agent, logger }: Parts,
+  request: RequestOf<'PUT /api/system/auto-update'>,
+  reply: FastifyReply,
+) {
+  const { body } = request;
+  const answer = await agent.call('POST', '/auto-update', { timeoutMs: answerTimeoutMs, body });
+  if (answer.statusCode === 404) {
+    const help = 'Update the agent with install.sh, or set AUTO_UPDATE in its settings file.';
+    throw new StationError('agent_too_old', `The agent of this station cannot take the choice yet. ${help}`);
+  }
+  const { userId } = userOf(request);
+  if (answer.statusCode === 200) logger.event('auto_update_requested', { userId, autoUpdate: body.autoUpdate });
+  return forward(reply, answer);
 }
 
 async function restart({ onRestart }: Parts, reply: ReplyOf<'POST /api/agent/restart'>) {

@@ -135,16 +135,18 @@ export function Choice<Value extends string>({
   name,
   options,
   value,
+  disabled = false,
   onChange,
 }: {
   legend: string;
   name: string;
   options: readonly { value: Value; label: string; help?: ReactNode }[];
   value: Value;
+  disabled?: boolean;
   onChange: (value: Value) => void;
 }) {
   return (
-    <fieldset>
+    <fieldset disabled={disabled}>
       <legend className="mb-1 font-strong">{legend}</legend>
       <div className="space-y-2">
         {options.map((option) => (

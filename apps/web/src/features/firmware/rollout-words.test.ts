@@ -93,7 +93,6 @@ test('a device shows how far it is, and whether it sleeps', () => {
 test('the most important comes first, and a stopped update only while nothing came after it', () => {
   const type = (version: string): Firmware => ({
     type: 'climate',
-    mode: 'approval',
     images: [{ version: '2.0.0', size: 1, readyAt: at }],
     installed: [
       { version, devices: 3 },

@@ -1,12 +1,6 @@
 import { stoppedLast } from './rollout-words.ts';
 import { useQuery } from '@tanstack/react-query';
-import type {
-  Firmware,
-  FirmwareMode,
-  Rollout,
-  RolloutAction,
-  RolloutDetails,
-} from '@station/protocol/firmware-rollouts';
+import type { Firmware, Rollout, RolloutAction, RolloutDetails } from '@station/protocol/firmware-rollouts';
 import { type Command, useCommand } from '../../api/command.ts';
 import { type Reading, useReading } from '../../api/reading.ts';
 import { isLimited } from '@station/protocol/roles';
@@ -34,14 +28,6 @@ export const useInstall = (type: string): Command<RolloutDetails, string> =>
   useCommand((session, version) => session.call('POST /api/firmware/rollouts', { body: { type, version } }), {
     reads: firmwareKey,
     keep: (queries, made) => queries.setQueryData(rolloutKey(made.id), made),
-  });
-
-export const useChangeMode = (type: string): Command<Firmware, FirmwareMode> =>
-  useCommand((session, mode) => session.call('PATCH /api/firmware/:type', { params: { type }, body: { mode } }), {
-    keep: (queries, changed) =>
-      queries.setQueryData<readonly Firmware[]>(firmwareTypesKey, (all) =>
-        all?.map((one) => (one.type === type ? changed : one)),
-      ),
   });
 
 /**

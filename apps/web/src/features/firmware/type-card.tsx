@@ -1,7 +1,7 @@
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Firmware, firmwareModes, type Rollout } from '@station/protocol/firmware-rollouts';
+import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
 import { formatBytes } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
@@ -14,9 +14,9 @@ import { Choice } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { useChangeMode, useInstall } from './rollouts.ts';
+import { useInstall } from './rollouts.ts';
 
-/** One device type: installed and available firmware, and how new firmware is rolled out. */
+/** One device type: installed and available firmware. */
 export function TypeCard({
   firmware,
   rollouts,
@@ -29,45 +29,27 @@ export function TypeCard({
   usable: boolean;
 }) {
   const { t } = useTranslation();
-  const [open, setOpen] = useState<'mode' | 'install' | null>(null);
-  const { type, mode, images, installed } = firmware;
+  const [isOpen, setOpen] = useState(false);
+  const { type, images, installed } = firmware;
   const name = useTypeName()(type);
-  const close = (): void => setOpen(null);
   return (
     <Card title={name}>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <Installed firmware={firmware} />
         <Available firmware={firmware} />
       </div>
-      <div className="mt-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-t border-line pt-4">
-        <div className="min-w-0 flex-1 basis-56">
-          <h3 className="text-small text-ink-soft">{t('firmware.type.modeTitle')}</h3>
-          <p>{t(`firmware.type.mode.${mode}`)}</p>
-          <p className="text-small text-ink-soft">{t(`firmware.type.modeHelp.${mode}`)}</p>
-        </div>
-        {mayManage && (
-          <Button
-            aria-label={t('firmware.type.changeOf', { type: name })}
-            disabled={!usable}
-            onClick={() => setOpen('mode')}
-          >
-            {t('firmware.type.change')}
-          </Button>
-        )}
-      </div>
       {mayManage && images.length > 0 && installed.length > 0 && (
         <Button
           className="mt-4"
           aria-label={t('firmware.type.installOf', { type: name })}
           disabled={!usable}
-          onClick={() => setOpen('install')}
+          onClick={() => setOpen(true)}
         >
           <Download aria-hidden className="size-5" />
           {t('firmware.type.install')}
         </Button>
       )}
-      {open === 'mode' && <ModeDialog firmware={firmware} name={name} onClose={close} />}
-      {open === 'install' && <InstallDialog firmware={firmware} rollouts={rollouts} name={name} onClose={close} />}
+      {isOpen && <InstallDialog firmware={firmware} rollouts={rollouts} name={name} onClose={() => setOpen(false)} />}
     </Card>
   );
 }
@@ -118,40 +100,6 @@ function Available({ firmware: { images } }: { firmware: Firmware }) {
         </>
       )}
     </div>
-  );
-}
-
-/** Whether new firmware of a type is rolled out automatically. */
-function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: string; onClose: () => void }) {
-  const { t } = useTranslation();
-  const [mode, setMode] = useState(firmware.mode);
-  const change = useChangeMode(firmware.type);
-  return (
-    <Dialog
-      title={t('firmware.type.modeDialog', { type: name })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" busy={change.isPending} onClick={() => change.mutate(mode, { onSuccess: onClose })}>
-            {t('firmware.type.save')}
-          </Button>
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-        </>
-      }
-    >
-      <Choice
-        legend={t('firmware.type.modeTitle')}
-        name="mode"
-        value={mode}
-        onChange={setMode}
-        options={firmwareModes.map((value) => ({
-          value,
-          label: t(`firmware.type.mode.${value}`),
-          help: t(`firmware.type.modeHelp.${value}`),
-        }))}
-      />
-      <ProblemNote error={change.error} />
-    </Dialog>
   );
 }
 

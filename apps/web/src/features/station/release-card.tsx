@@ -63,8 +63,7 @@ function CheckWords({ status, check }: { status: Status; check: ReturnType<typeo
     return t('station.release.availableHeld', { version: latest });
   }
   if (answer && !answer.updateAvailable) return t('station.release.checked.none');
-  const habit = t(status.autoUpdate ? 'station.release.auto' : 'station.release.manual');
-  return current !== null && current === latest ? `${t('station.release.latest')} ${habit}` : habit;
+  return current !== null && current === latest ? t('station.release.latest') : null;
 }
 
 function Offer({ version, notes, manage }: { version: string; notes: string | null; manage: Manage }) {

@@ -14,6 +14,7 @@ import { LinkRow } from '../../ui/links.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { TimelineCard, type TimelineEntry } from '../../ui/timeline.tsx';
+import { AutoUpdateCard } from './auto-update-card.tsx';
 import { HealthLine, HealthSkeleton } from './health-line.tsx';
 import { HeldCard } from './held-card.tsx';
 import { OperationCard, releaseTimeline, ResultCard } from './operation-card.tsx';
@@ -96,6 +97,7 @@ function OfStation({ status, stale }: { status: Status; stale: boolean }) {
       )}
       <ReleaseCard status={status} manage={manage} />
       {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
+      <AutoUpdateCard status={status} mayChange={mayManage} usable={!stale} />
     </>
   );
 }
