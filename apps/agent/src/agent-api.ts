@@ -1,6 +1,6 @@
 import { createRedactor } from '@station/kit/logger';
+import { shareRun } from '@station/kit/shared-run';
 import type { Status } from '@station/protocol/agent-api';
-import type { DoctorReport } from '@station/protocol/doctor';
 import { formatKeyId } from '@station/protocol/signing-key';
 import type { AgentBase, Features } from './agent-features.ts';
 import { createAgentPart } from './backup/agent-part.ts';
@@ -16,7 +16,10 @@ import { createMachinePower } from './machine/adapters/machine-power.ts';
 import { createMachinePort, createNetworkPort } from './machine/machine-port.ts';
 import { agentVersion } from './version.ts';
 
-/** What the agent's API can do, put together from the features. */
+/**
+ * What the agent's API can do, put together from the features. What starts programs, asks other servers or queues up runs once for all who
+ * ask at the same time: a hijacked backend may ask without a pause, on hundreds of connections.
+ */
 export function createAgentApi(config: Config, features: Features, base: AgentBase): AgentPort {
   const { autoUpdate, stack, firmware, wifi, hostClock } = features;
   const part = createBackupPart(features);
@@ -24,10 +27,10 @@ export function createAgentApi(config: Config, features: Features, base: AgentBa
     version: () => ({ ...stack.versions(), agentVersion }),
     wifiStatus: wifi.status,
     hotspot: () => ({ ssid: config.wifi.hotspot.ssid, password: config.wifi.hotspot.password }),
-    readBackup: part.read,
+    readBackup: shareRun(part.read),
     restoreBackup: part.restore,
-    doctor: shareRuns(() => examineStation({ config, warnings: [], envFile: environmentFile(), clock: base.clock })),
-    log: () => readAgentLog(config),
+    doctor: shareRun(() => examineStation({ config, warnings: [], envFile: environmentFile(), clock: base.clock })),
+    log: shareRun(() => readAgentLog(config)),
     openLog: createLogs(config, features, base),
     ...createMachineParts(config, features, base),
     clock: hostClock.status,
@@ -39,14 +42,14 @@ export function createAgentApi(config: Config, features: Features, base: AgentBa
       return { autoUpdate: autoUpdate.isOn() };
     },
     restartService: stack.restart,
-    check: async () => {
+    check: shareRun(async () => {
       const [answer, firmwareCheck] = await Promise.all([stack.check(), firmware.check()]);
       const { latestVersion } = stack.versions();
       return {
         release: { ok: answer.kind === 'ok', latestVersion, updateAvailable: stack.updateAvailable() },
         firmware: firmwareCheck,
       };
-    },
+    }),
     status: async (): Promise<Status> => ({
       stationId: config.stationId,
       startedAt: base.startedAt,
@@ -94,7 +97,7 @@ function createMachineParts(config: Config, { stack, wifi, mdnsName }: Features,
   const folders = ['/', '/var/lib/docker', config.dataDir, config.stack.projectPath, config.firmware.cacheDir];
   return {
     ...createMachinePort({
-      read: () => readMachine(folders, kernelPaths, clock),
+      read: shareRun(() => readMachine(folders, kernelPaths, clock)),
       power: createMachinePower({ clock }),
       operation: stack.operation,
       logger,
@@ -108,15 +111,6 @@ function createMachineParts(config: Config, { stack, wifi, mdnsName }: Features,
       links: () => readLinks(kernelPaths.sys),
     }),
   };
-}
-
-/** Runs at the same time are one: the second caller gets the report of the first. */
-function shareRuns(examine: () => Promise<DoctorReport>): () => Promise<DoctorReport> {
-  let running: Promise<DoctorReport> | null = null;
-  return () =>
-    (running ??= examine().finally(() => {
-      running = null;
-    }));
 }
 
 /** Nothing while the learned keys cannot be read. */

@@ -5,6 +5,7 @@ import type { Disk } from '@station/kit/durable-files';
 import { createJsonFile } from '@station/kit/durable-json';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
+import { shareRun } from '@station/kit/shared-run';
 import { StationError } from '@station/kit/station-error';
 import type { ClockStatus } from '@station/protocol/agent-api';
 import { type ClockTrust, decideClock, isReasonableTime } from './clock-decide.ts';
@@ -62,7 +63,7 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
     return { trusted: trust !== null, source, now: isoTime(clock.now()) };
   };
   return {
-    status: () => runner.run(look),
+    status: shareRun(() => runner.run(look)),
     set: (now) =>
       runner.run(async () => {
         if (!isReasonableTime(now))

@@ -1,3 +1,4 @@
+import { shareRun } from '@station/kit/shared-run';
 import { within } from '@station/kit/within';
 import type { ServiceRestart, ServiceStatus, Status } from '@station/protocol/agent-api';
 import { isNewer } from '@station/protocol/version';
@@ -91,16 +92,7 @@ const usualTimeoutMs = 3000;
 
 /** Lists the services as the engine reports them now; none when it does not answer (that has its own condition). */
 export function createServiceList({ engine, keeper }: ServiceListParts, { timeoutMs = usualTimeoutMs } = {}) {
-  let asking: Promise<ContainerFact[]> | null = null;
-  // One engine call at a time, however many requests wait for it.
-  const ask = (): Promise<ContainerFact[]> =>
-    (asking ??= engine
-      .containers()
-      .catch(() => [])
-      .finally(() => {
-        asking = null;
-      }));
-
+  const ask = shareRun(() => engine.containers().catch((): ContainerFact[] => []));
   return async (): Promise<ServiceStatus[]> => {
     const journal = keeper.isLoaded() ? keeper.journal() : null;
     const kept = (journal?.kept ?? []).map((entry) => entry.release);

@@ -1,5 +1,6 @@
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
+import { shareRun } from '@station/kit/shared-run';
 import type { DoctorReport } from '@station/protocol/doctor';
 import { findBackendProgram, runInProcess } from '../core/adapters/job-process.ts';
 import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';
@@ -23,7 +24,6 @@ export async function runDoctorJob({ config }: DoctorJob): Promise<DoctorOutcome
 
 /** Examines in another process, at most once at a time: who asks meanwhile gets the same report. */
 export function createExaminer(config: DoctorConfig, closing: AbortSignal): () => Promise<DoctorOutcome> {
-  let running: Promise<DoctorOutcome> | null = null;
   const examine = async (): Promise<DoctorOutcome> => {
     const job: DoctorJob = { work: 'examine', config };
     const signal = AbortSignal.any([closing, AbortSignal.timeout(longestMs)]);
@@ -33,8 +33,5 @@ export function createExaminer(config: DoctorConfig, closing: AbortSignal): () =
       signal,
     });
   };
-  return () =>
-    (running ??= examine().finally(() => {
-      running = null;
-    }));
+  return shareRun(examine);
 }
