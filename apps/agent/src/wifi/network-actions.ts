@@ -10,12 +10,9 @@ type Parts = {
   radio: Pick<Radio, 'networks'>;
   clock: Clock;
   wake: () => void;
-  /** Scans now; at most 15 s. */
+  /** Scans unless the last result is fresh; at most 15 s. */
   rescan: () => Promise<void>;
 };
-
-/** A result this fresh is shown instead of a new scan: scans slow down the connection of the radio. */
-const freshMs = 10_000;
 
 /** The network for the web app. As for the setup page, a join is only recorded here; the watchdog does it. */
 export function createNetworkActions(run: WatchdogRun, { radio, clock, wake, rescan }: Parts): NetworkActions {
@@ -36,9 +33,7 @@ export function createNetworkActions(run: WatchdogRun, { radio, clock, wake, res
       };
     },
     rescan: async () => {
-      const endedMs = run.scanner.endedMs();
-      const isFresh = endedMs !== null && clock.monotonic() - endedMs < freshMs;
-      if (blockerOf(run) === null && !isFresh) await rescan();
+      if (blockerOf(run) === null) await rescan();
     },
     join: (request) => {
       const blocker = blockerOf(run);

@@ -159,6 +159,13 @@ const rows: Row[] = [
     'in_use',
   ],
   [
+    'a cable and a hotspot that somebody has used for half an hour',
+    inHotspot({ sinceMs: now - timing.longestUse }),
+    facts(network(usedHotspot, { ethernet: cable }), { ...page, seenMs: now - 10_000 }),
+    'CONNECTED',
+    'close_portal',
+  ],
+  [
     'a cable and a join that failed',
     inHotspot({ state: 'JOINING', lastJoin, proxy: 'stopped' }),
     facts(network(idle, { ethernet: cable }), { seenMs: now - 40_000 }),
@@ -628,6 +635,13 @@ const rows: Row[] = [
     facts(network(usedHotspot), { ...page, networks: [inReach], seenMs: now - 1000 }),
     'HOTSPOT_ACTIVE',
     'wait',
+  ],
+  [
+    'one in reach while somebody has used the page for half an hour',
+    inHotspot({ sinceMs: now - timing.longestUse }),
+    facts(network(usedHotspot), { ...page, networks: [inReach], seenMs: now - 1000 }),
+    'HOTSPOT_ACTIVE',
+    'begin_return',
   ],
   [
     'one in reach while a phone is on its way back',

@@ -172,7 +172,7 @@ function hotspotStep(memory: Memory, facts: Facts): Step | null {
 
 function isReturnDue(memory: Memory, facts: Facts): boolean {
   const { scan } = facts;
-  if (isHotspotUsed(facts) || scan.endedMs === null || scan.endedMs < memory.sinceMs) return false;
+  if (isHotspotUsed(memory, facts) || scan.endedMs === null || scan.endedMs < memory.sinceMs) return false;
   if (isPhoneAwaited(memory, facts)) return false;
   return facts.networks.some(
     ({ ssid, isKnown }) => isKnown && facts.nowMs >= (ownValue(memory.returns, ssid)?.dueMs ?? -Infinity),
@@ -233,6 +233,7 @@ function hotspotTimes(memory: Memory, { nowMs, scan, portal, seenMs }: Facts): n
   const times = Object.values(memory.returns).map(({ dueMs }) => dueMs);
   if (scan.endedMs !== null) times.push(scan.endedMs + timing.scanEvery);
   if (!portal.isListening) times.push(nowMs + timing.portalLook);
-  if (seenMs !== null) times.push(seenMs + timing.use, memory.sinceMs + timing.phoneBack);
+  if (seenMs !== null)
+    times.push(seenMs + timing.use, memory.sinceMs + timing.phoneBack, memory.sinceMs + timing.longestUse);
   return times;
 }

@@ -113,6 +113,8 @@ export const timing = {
   scanEvery: 20_000,
   /** A person who viewed the page this recently may be typing. */
   use: 5 * 60_000,
+  /** Nobody needs longer; a stranger in an open hotspot could keep the station in it for ever by viewing its page. */
+  longestUse: 30 * 60_000,
   phoneBack: 60_000,
   /** Time for the last page to reach the phone before the hotspot ends. */
   lastPage: 2000,
@@ -155,9 +157,11 @@ export function isUsable({ manager, radio }: RadioFacts): boolean {
 /** The page was viewed recently. */
 export const wasSeenLately = ({ nowMs, seenMs }: Facts): boolean => seenMs !== null && nowMs - seenMs < timing.use;
 
-/** A phone is in the hotspot and the page was viewed recently. */
-export const isHotspotUsed = (facts: Facts): boolean =>
-  (facts.network.radio?.hotspot?.clients ?? 0) > 0 && wasSeenLately(facts);
+/** A phone is in the hotspot and the page was viewed recently. Half an hour at most: then another way into the network comes first. */
+export const isHotspotUsed = (memory: Memory, facts: Facts): boolean =>
+  (facts.network.radio?.hotspot?.clients ?? 0) > 0 &&
+  wasSeenLately(facts) &&
+  facts.nowMs - memory.sinceMs < timing.longestUse;
 
 /** In the hotspot: the phone of a join that has just failed is about to come back. */
 export const isPhoneAwaited = (memory: Memory, facts: Facts): boolean =>

@@ -160,6 +160,8 @@ function createScanner(parts: {
 }
 
 const longestRescanMs = 15_000;
+/** A result this fresh is shown instead of a new scan: scans slow down the radio, and anybody near an open hotspot may ask for them. */
+const freshMs = 10_000;
 
 /** The actions of the setup page. A join is only recorded here; the watchdog does it. */
 export function createPortalActions(
@@ -190,6 +192,8 @@ export function createPortalActions(
       };
     },
     rescan: async () => {
+      const endedMs = run.scanner.endedMs();
+      if (endedMs !== null && clock.monotonic() - endedMs < freshMs) return;
       const signal = parts.signal();
       const waited = new AbortController();
       const timeout = clock.sleep(longestRescanMs, AbortSignal.any([signal, waited.signal])).catch(() => undefined);

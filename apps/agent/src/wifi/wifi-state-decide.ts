@@ -40,7 +40,7 @@ export function nextState(memory: Memory, facts: Facts): NextState {
 function withCable(memory: Memory, facts: Facts): NextState {
   const { state, lastJoin } = memory;
   const isHotspot = state === 'HOTSPOT_ACTIVE';
-  if (isHotspot && isHotspotUsed(facts)) return to('HOTSPOT_ACTIVE', 'in_use');
+  if (isHotspot && isHotspotUsed(memory, facts)) return to('HOTSPOT_ACTIVE', 'in_use');
   const isAwaited = lastJoin !== null && (isHotspot ? isPhoneAwaited(memory, facts) : wasSeenLately(facts));
   const stays = (isHotspot || state === 'JOINING') && isAwaited && isUsable(facts.network);
   return stays ? to('HOTSPOT_ACTIVE', 'phone_awaited') : to('CONNECTED', 'ethernet');
