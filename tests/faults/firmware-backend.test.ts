@@ -88,6 +88,25 @@ describe('the hand-over', () => {
     await waitFor('the same once more', () => duty.backend.announced.length > length);
   });
 
+  it('goes on with descriptions of types that are nested ten thousand times', async () => {
+    await using duty = await createDuty();
+    const depth = 10_000;
+    const capabilities: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    const offer = (notes: string): void => duty.server.setManifest({ types: [{ type: 'relay', capabilities }], notes });
+    offer('first');
+    await duty.start();
+    await duty.firmware().check();
+    const { length } = duty.backend.announced;
+    offer('second');
+    await duty.firmware().check();
+    await waitFor('the types once more', () => duty.backend.announced.length > length);
+    assert.ok(
+      !duty.events.some(({ event }) => event === 'unexpected_error'),
+      JSON.stringify(duty.events).slice(0, 500),
+    );
+  });
+
   it("works with a backend of Station's first release, which takes no device types", async () => {
     await using duty = await createDuty();
     duty.backend.isFirstRelease = true;

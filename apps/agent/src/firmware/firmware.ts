@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { makeDirectoryDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff, retry } from '@station/kit/retry';
@@ -108,7 +107,8 @@ async function takeManifest(
   run.entries = entries;
   run.refused = refused;
   run.attempts.keepOnly(entries);
-  if (!isDeepStrictEqual(run.deviceTypes, deviceTypes)) run.handOver.hurry();
+  // As text: what is nested ten thousand times would exhaust the stack of a comparison.
+  if (JSON.stringify(run.deviceTypes) !== JSON.stringify(deviceTypes)) run.handOver.hurry();
   run.deviceTypes = deviceTypes;
 }
 

@@ -1,6 +1,7 @@
 import { runCommand } from '@station/kit/command';
+import { parseAs } from '@station/kit/json';
 import { describeError } from '@station/kit/station-error';
-import type { DoctorReport } from '@station/protocol/doctor';
+import { DoctorReport } from '@station/protocol/doctor';
 
 /** The container of the backend, and the `docker` program that reaches it. */
 export type BackendContainer = { program: string; name: string; env: Readonly<Record<string, string>> };
@@ -32,9 +33,9 @@ export async function readBackendReport(
     const result = await run(container, ['sh', '-c', backendDoctor], doctorTimeoutMs);
     if (result.exitCode === 64) return { failure: 'its release has no doctor' };
     const line = result.stdout.split('\n').find((one) => one.startsWith('{'));
-    return line === undefined
-      ? { failure: result.stderr.trim().split('\n').at(-1) || 'its container does not run' }
-      : { report: JSON.parse(line) as DoctorReport };
+    if (line === undefined) return { failure: result.stderr.trim().split('\n').at(-1) || 'its container does not run' };
+    const report = parseAs(DoctorReport, line);
+    return report === null ? { failure: 'what it says is no report of its doctor' } : { report };
   } catch (error) {
     return { failure: describeError(error) };
   }
