@@ -196,6 +196,7 @@ export const topics: Readonly<Record<string, readonly string[]>> = {
   trust: [
     'wifi/neighbour',
     'network-manager/hotspot',
+    'network-manager/saved-networks',
     'portal',
     'backend/mosquitto',
     'backend/broker-logins',

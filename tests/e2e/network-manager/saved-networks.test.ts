@@ -56,3 +56,13 @@ test('a network that NetworkManager refuses is counted, and the others are added
   const saved = ['One', 'Two'].map((name) => ({ ...network, ssid: ssidFromText(name) }));
   assert.deepEqual(await stage.radio.saved.add(saved), { added: 1, kept: 0, refused: 1 });
 });
+
+test('restores of ever new networks fill no disk, and one that is named twice is added once', async () => {
+  const network = { security: 'wpa2', hidden: false, password: 'a password' } as const;
+  const made = (restore: number) =>
+    Array.from({ length: 60 }, (_, index) => ({ ...network, ssid: ssidFromText(`Net ${restore} ${index % 50}`) }));
+  assert.deepEqual(await stage.radio.saved.add(made(1)), { added: 50, kept: 10, refused: 0 });
+  assert.deepEqual(await stage.radio.saved.add(made(2)), { added: 50, kept: 10, refused: 0 });
+  assert.deepEqual(await stage.radio.saved.add(made(3)), { added: 0, kept: 0, refused: 60 });
+  assert.equal(stage.fake.added.length, 100);
+});

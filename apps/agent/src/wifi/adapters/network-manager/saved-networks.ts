@@ -13,7 +13,7 @@ const securityOf: Readonly<Record<string, SavedNetwork['security']>> = {
   sae: 'wpa3',
 };
 
-/** The most that a backup holds. */
+/** The most that a backup holds, and that restores leave here: a hijacked backend may ask for restores of new ones without an end. */
 const maxNetworks = 100;
 
 /** The networks of the profiles that NetworkManager joins automatically, also those that people made. */
@@ -59,9 +59,14 @@ async function add(
       done.kept += 1;
       continue;
     }
+    if (known.size >= maxNetworks) {
+      done.refused += 1;
+      continue;
+    }
     const profile = { uuid: randomUUID(), ssid, security, password, isHidden: hidden, isPskOnly: false };
     try {
       await client.add(networkSettings(profile));
+      known.add(ssid);
       done.added += 1;
     } catch (error) {
       if (!(error instanceof BusError) || error.isNobodyThere) throw error;
