@@ -225,7 +225,8 @@ async function makeOne(
       }
       // A folder that is not there is the trouble that is noted already.
       const isThere = destination.place !== 'folder' || found.place === 'folder';
-      if (isThere && trustedTime.areAgesTrue()) await removeExpired(target, verified, clock.now());
+      if (isThere && trustedTime.areAgesTrue())
+        await removeExpired(target, verified, { now: clock.now(), signal: cancelling });
     } catch (error) {
       if (!(error instanceof DestinationFault)) throw error;
       if (cancelling.aborted) return { place: null, reason: 'cancelled' };

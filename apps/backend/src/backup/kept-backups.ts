@@ -75,10 +75,10 @@ function destinationOf(place: BackupPlace, target: StorageTarget, storage: Stora
   return {
     place,
     prepare: async () => void (await storage.ask(target, 'prepare', {}, { signal })),
-    list: () => storage.ask(target, 'list', {}, { signal }),
+    list: (ending = signal) => storage.ask(target, 'list', {}, { signal: ending }),
     put: async (path, name, ending) => void (await storage.ask(target, 'put', { path, name }, { signal: ending })),
     read: (name, ending) => storage.read(target, name, { signal: ending }),
-    remove: async (name) => void (await storage.ask(target, 'remove', { name }, { signal })),
+    remove: async (name, ending = signal) => void (await storage.ask(target, 'remove', { name }, { signal: ending })),
     check: async (ending) => void (await storage.ask(target, 'check', {}, { signal: ending })),
     tidy: async (ending) => void (await storage.ask(target, 'tidy', {}, { signal: ending })),
   };
@@ -123,19 +123,23 @@ export async function listBackups(
   return { backups, faults };
 }
 
-/** Removes what is no longer kept (`retention-decide.ts`). @throws DestinationFault. */
+/** At one time. Each is a process and a call, and a hostile server lists a thousand files each time; a backup adds one. */
+const mostRemoved = 20;
+
+/** Removes what is no longer kept (`retention-decide.ts`), the oldest first. @throws DestinationFault. */
 export async function removeExpired(
   { destination, keep }: BackupTarget,
   verified: VerifiedStore,
-  now: number,
+  { now, signal }: { now: number; signal: AbortSignal },
 ): Promise<void> {
   const known = await verified.of(destination.place);
-  const files = (await destination.list()).flatMap(({ name }) => {
+  const files = (await destination.list(signal)).flatMap(({ name }) => {
     const made = readBackupName(name);
     return made === null ? [] : [{ name, madeAt: Date.parse(made.madeAt), isGood: known.has(name) }];
   });
-  for (const name of chooseExpired(files, keep, now)) {
-    await destination.remove(name);
+  const byAge = files.toSorted((a, b) => a.madeAt - b.madeAt);
+  for (const name of chooseExpired(byAge, keep, now).slice(0, mostRemoved)) {
+    await destination.remove(name, signal);
     await verified.remove(destination.place, name);
   }
 }

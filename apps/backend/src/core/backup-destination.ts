@@ -51,10 +51,10 @@ export type Storage = {
 export type BackupDestination = {
   readonly place: BackupPlace;
   prepare(): Promise<void>;
-  list(): Promise<StoredBackup[]>;
+  list(signal?: AbortSignal): Promise<StoredBackup[]>;
   put(path: string, name: string, signal: AbortSignal): Promise<void>;
   read(name: string, signal: AbortSignal): Promise<Readable>;
-  remove(name: string): Promise<void>;
+  remove(name: string, signal?: AbortSignal): Promise<void>;
   check(signal: AbortSignal): Promise<void>;
   tidy(signal: AbortSignal): Promise<void>;
 };
