@@ -32,6 +32,8 @@ const KeptTrust = Type.Object({ bootId: Type.String(), source: Type.Enum(['ntp',
 const writeAfterMs = 10_000;
 /** The clock shows what was set. */
 const setWithinMs = 30_000;
+/** Each setting stops and starts the service of NTP, which systemd gives up after five starts in ten seconds (systemd.unit(5), StartLimitBurst). */
+const betweenSettingsMs = 10_000;
 
 /** Knows whether the clock is right, also when the agent restarts (`clock.json`). */
 export function createHostClock({ system, disk, dataDir, bootId, clock, logger }: Parts): HostClock {
@@ -39,6 +41,8 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
   const runner = createExclusiveRunner();
   let kept: ClockTrust | null | undefined;
   let written: ClockTrust | null = null;
+  /** Monotonic. */
+  let setMs = -Infinity;
 
   const readKept = async (): Promise<ClockTrust | null> => {
     if (kept !== undefined) return kept;
@@ -68,12 +72,16 @@ export function createHostClock({ system, disk, dataDir, bootId, clock, logger }
       runner.run(async () => {
         if (!isReasonableTime(now))
           throw new StationError('bad_request', 'The time must be of the years 2026 to 2055.');
+        if (clock.monotonic() - setMs < betweenSettingsMs)
+          throw new StationError('clock_not_set', 'The clock was set a moment ago. Try again in ten seconds.');
         const before = clock.now();
         const startedMs = clock.monotonic();
         try {
           await system.set(now);
         } catch (error) {
           throw new StationError('clock_not_set', 'The system did not set the clock.', { cause: error });
+        } finally {
+          setMs = clock.monotonic();
         }
         const wanted = now + clock.monotonic() - startedMs;
         if (Math.abs(clock.now() - wanted) > setWithinMs) {
