@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -171,6 +171,38 @@ describe('requests that are wrong', () => {
       outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body: ` ${body}` })),
       '413 payload_too_large',
     );
+  });
+
+  it('of a backend that wait without an end keep out no program of the machine, and the other way round', async () => {
+    await using running = await startServer({ token: 'the-token', socketName: 'agent.sock' });
+    const answered = Promise.withResolvers<never>();
+    running.agent.check = () => {
+      running.agent.asked.push('check');
+      return answered.promise;
+    };
+    const unix = { path: `${running.folder}/agent.sock` };
+    const head =
+      'POST /check HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-token\r\ncontent-length: 0\r\n\r\n';
+    for (const [full, other] of [
+      [unix, running.tcp],
+      [running.tcp, { socketPath: unix.path }],
+    ] as const) {
+      const held: Socket[] = [];
+      let ended = 0;
+      const { length } = running.agent.asked;
+      // More than the budget has room for; few at once, because the queue of a listener is short.
+      while (ended === 0) {
+        const socket = connect(full);
+        socket.on('error', () => undefined).once('close', () => (ended += 1));
+        held.push(socket);
+        await once(socket, 'connect');
+        socket.write(head);
+        if (held.length % 50 === 0) await sleep(20);
+      }
+      assert.ok(running.agent.asked.length - length > 500, `${running.agent.asked.length - length} wait`);
+      assert.equal(outcomeOf(await call(other, 'GET', '/health')), '200');
+      for (const socket of held) socket.destroy();
+    }
   });
 
   it('whose bodies never end take 6 MiB in all; the next is refused, and others are answered', async () => {

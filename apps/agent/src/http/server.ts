@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { boundRequests } from '@station/kit/bounded-requests';
-import { type ByteBudget, createByteBudget } from '@station/kit/byte-budget';
+import { createByteBudget } from '@station/kit/byte-budget';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
@@ -46,7 +46,10 @@ type HttpServerParts = {
   random: () => number;
 };
 
-/** Of connections and of bodies that arrive or are worked on: room for one restore, which has 4 MiB, and for 250 connections. */
+/**
+ * Of connections and of bodies that arrive or are worked on: room for one restore, which has 4 MiB, and for 250 connections. TCP and the
+ * Unix socket have one each: neither the backend nor programs of the machine can keep the other from the agent.
+ */
 const budgetBytes = 6 * 1024 * 1024;
 
 /** Time for running responses after the stop begins. */
@@ -65,7 +68,6 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
   const shared = {
     ...parts,
     metrics,
-    budget: createByteBudget({ all: budgetBytes, client: budgetBytes }),
     startedMs: clock.monotonic(),
     stopping: stopping.signal,
     streams: createEventStreams({ logger, clock, stopping: stopping.signal }),
@@ -113,10 +115,11 @@ const tcpAddress = (host: string, port: number): string => `http://${host.includ
 /** @throws the system's error (EADDRINUSE, …). */
 async function openServer(
   where: ListenAddress,
-  parts: Omit<Parameters<typeof createRequestHandler>[0], 'bounded'> & { listenHttp: ListenHttp; budget: ByteBudget },
+  parts: Omit<Parameters<typeof createRequestHandler>[0], 'bounded'> & { listenHttp: ListenHttp },
 ): Promise<Server> {
   const server = await parts.listenHttp(where);
-  server.on('request', createRequestHandler({ ...parts, bounded: boundRequests(server, parts.budget) }));
+  const bounded = boundRequests(server, createByteBudget({ all: budgetBytes, client: budgetBytes }));
+  server.on('request', createRequestHandler({ ...parts, bounded }));
   server.on('clientError', answerInvalidHttp);
   server.on('error', (error) => parts.logger.failed('http', error));
   return server;
