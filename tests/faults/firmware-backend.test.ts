@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
 import { parseSigningKey } from '@station/protocol/signing-key';
@@ -204,6 +205,18 @@ describe('the manifest', () => {
     await duty.until('firmware_ready');
     assert.deepEqual(await duty.firmware().check(), { ok: true });
     assert.equal(duty.server.requests.at(-1)?.status, 304);
+  });
+
+  it('that is asked for without a pause brings a refused file to the disk twice and no more', async () => {
+    await using duty = await createDuty();
+    const { file } = duty.server.offer('lamp', '1.0.0', Buffer.from('no image'));
+    await duty.start();
+    await duty.until('firmware_refused');
+    for (let check = 0; check < 20; check += 1) {
+      await duty.firmware().check();
+      await sleep(50);
+    }
+    assert.equal(duty.server.requests.filter(({ path }) => path.endsWith(file)).length, 2);
   });
 
   it('that fails is retried three times soon, then at the usual time', async () => {

@@ -34,6 +34,9 @@ export type Firmware = {
   status(): Status['firmware'];
 };
 
+/** A file that was refused is fetched again, to the disk: whoever asks for checks without a pause would wear it out. */
+const betweenHurriesMs = 60_000;
+
 /** The firmware duty of the agent: a loop of observe → decide → apply, separate from the stack's (docs/adr/0013). */
 export function createFirmware(parts: FirmwareParts): Firmware {
   const { clock, logger } = parts;
@@ -42,6 +45,8 @@ export function createFirmware(parts: FirmwareParts): Firmware {
   const pollRunner = createExclusiveRunner();
   let signal = AbortSignal.abort();
   let wake = new AbortController();
+  /** Monotonic. */
+  let hurriedMs = -Infinity;
 
   const checkManifest = (): Promise<boolean> =>
     pollRunner.run(async () => {
@@ -79,7 +84,10 @@ export function createFirmware(parts: FirmwareParts): Firmware {
     },
     check: async () => {
       if (signal.aborted) return { ok: false };
-      run.attempts.hurry();
+      if (clock.monotonic() - hurriedMs >= betweenHurriesMs) {
+        hurriedMs = clock.monotonic();
+        run.attempts.hurry();
+      }
       run.handOver.hurry();
       try {
         return { ok: await checkManifest() };
