@@ -21,6 +21,7 @@ test('a backend that asks without a pause keeps the agent from no other work: th
       updateAvailable: () => false,
       installed: () => null,
     },
+    autoUpdate: { choice: () => null },
     firmware: { check: async () => ({ ok: true }) },
     wifi: { saved: null, network: null },
     engine: { operator: null },
