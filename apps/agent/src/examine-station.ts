@@ -7,7 +7,7 @@ import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@st
 import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine-facts';
 import { describeError } from '@station/kit/station-error';
 import type { DoctorReport } from '@station/protocol/doctor';
-import { agentFindings } from '@station/protocol/doctor-findings';
+import { agentFindings } from '@station/protocol/agent-findings';
 import type { Release } from '@station/protocol/release';
 import { formatKeyId, type SigningKey } from '@station/protocol/signing-key';
 import { maxManifestBytes } from '@station/protocol/release-manifest';

@@ -1,11 +1,7 @@
 import { plainText } from './plain-text.ts';
 import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
-import {
-  consequences,
-  type DoctorCheckId,
-  doctorChecks,
-  type FindingCatalogue,
-} from '@station/protocol/doctor-findings';
+import { consequences } from '@station/protocol/doctor-consequences';
+import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';
 import { ownValue } from '@station/protocol/own-value';
 
 /** Something that a check found; its texts are in the catalogue of the program. */

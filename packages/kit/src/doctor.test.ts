@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  agentFindings,
-  backendFindings,
-  commonFindings,
-  consequences,
-  doctorChecks,
-} from '@station/protocol/doctor-findings';
+import { agentFindings } from '@station/protocol/agent-findings';
+import { backendFindings } from '@station/protocol/backend-findings';
+import { consequences } from '@station/protocol/doctor-consequences';
+import { commonFindings, doctorChecks } from '@station/protocol/doctor-findings';
 import { runChecks } from './doctor.ts';
 import { exitCodeOf, nameCauses, renderReport } from './doctor-decide.ts';
 

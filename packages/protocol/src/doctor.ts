@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Time } from './rest.ts';
 
-/** Report of `doctor`: what the backend and the agent find when they check the station. Texts are in `doctor-findings.ts`. */
+/** Report of `doctor`: what the backend and the agent find when they check the station. Texts are in `*-findings.ts`. */
 
 /** The worst first. `unknown`: the check could not be done. */
 const doctorStatuses = ['fault', 'warning', 'unknown', 'ok'] as const;

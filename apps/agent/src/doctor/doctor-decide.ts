@@ -1,6 +1,6 @@
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
 import { parseObject } from '@station/kit/json';
-import type { AgentFindingCode } from '@station/protocol/doctor-findings';
+import type { AgentFindingCode } from '@station/protocol/agent-findings';
 import type {
   BackendAnswer,
   NeededImage,

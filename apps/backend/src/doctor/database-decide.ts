@@ -1,6 +1,6 @@
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
 import { formatBytes } from '@station/kit/machine-decide';
-import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import type { BackendFindingCode } from '@station/protocol/backend-findings';
 import type { FileFacts, Inspection } from '../core/doctor-facts.ts';
 
 type Outcome = CheckOutcome<BackendFindingCode>;

@@ -9,7 +9,7 @@ import { parseObject } from '@station/kit/json';
 import { decideClock, decideDiskHealth, decideDiskSpace, decideNames } from '@station/kit/machine-decide';
 import { lookUpNames, readDiskHealth, readDiskSpace } from '@station/kit/machine-facts';
 import type { DoctorReport } from '@station/protocol/doctor';
-import { type BackendFindingCode, backendFindings } from '@station/protocol/doctor-findings';
+import { type BackendFindingCode, backendFindings } from '@station/protocol/backend-findings';
 import { type AgentTarget } from '../core/adapters/agent-client.ts';
 import { isWritable, readBackupDisk, readFolder, readTextFile } from './adapters/data-files.ts';
 import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';

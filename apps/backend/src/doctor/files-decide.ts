@@ -1,5 +1,5 @@
 import type { CheckOutcome, Finding } from '@station/kit/doctor-decide';
-import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import type { BackendFindingCode } from '@station/protocol/backend-findings';
 import type { BackupDisk, FileFacts } from '../core/doctor-facts.ts';
 
 type Outcome = CheckOutcome<BackendFindingCode>;

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import type { CheckOutcome } from '@station/kit/doctor-decide';
 import { formatBytes } from '@station/kit/machine-decide';
 import { describeError } from '@station/kit/station-error';
-import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import type { BackendFindingCode } from '@station/protocol/backend-findings';
 import { ownValue } from '@station/protocol/own-value';
 import { type AgentTarget, createAgentClient } from '../core/adapters/agent-client.ts';
 import type { MqttConfig } from '../mqtt/mqtt.ts';

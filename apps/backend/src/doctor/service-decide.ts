@@ -1,5 +1,5 @@
 import type { CheckOutcome } from '@station/kit/doctor-decide';
-import type { BackendFindingCode } from '@station/protocol/doctor-findings';
+import type { BackendFindingCode } from '@station/protocol/backend-findings';
 import { ownValue } from '@station/protocol/own-value';
 import type { BrokerProbe, HttpProbe } from '../core/doctor-facts.ts';
 
