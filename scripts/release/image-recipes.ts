@@ -59,7 +59,8 @@ const backend: ImageRecipe = {
     Entrypoint: null,
     // A small young generation (an even smaller one costs 10 % more time per message) and a garbage collection in idle
     // moments (core/adapters/quiet-collection.ts) keep the heap of an idle backend about 20 MB smaller.
-    Cmd: ['node', '--max-semi-space-size=4', '--expose-gc', '/app/station-backend.mjs'],
+    // Threads that mark garbage would take the processor from the program under a flood (docs/benchmarks.md, strangers).
+    Cmd: ['node', '--max-semi-space-size=4', '--no-concurrent-marking', '--expose-gc', '/app/station-backend.mjs'],
     Labels: labels('station-backend', version),
   }),
 };
