@@ -28,7 +28,6 @@ export function simulateRadio(...seen: Partial<Candidate>[]): SimulatedRadio {
     isPaused: false,
     report: () => report,
     candidates: () => radio.seen,
-    find: (externalId) => radio.seen.filter((candidate) => candidate.externalId === externalId),
     write: (command, { onStart, signal }) => {
       const before = last;
       const writing = (async (): Promise<WriteOutcome> => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAdvertisedName } from './ble-names.ts';
+import { lookOf, looksLike, readAdvertisedName } from './ble-names.ts';
 
 test('reads type and id from the advertised names of the field', () => {
   const cases: [name: string, type: string, externalId: string][] = [
@@ -32,4 +32,12 @@ test('refuses names of other devices', () => {
   ]) {
     assert.equal(readAdvertisedName(name), null, name);
   }
+});
+
+test('ids that a person takes for one another look alike', () => {
+  const alike = (a: string, b: string): boolean => looksLike(lookOf(a), lookOf(b));
+  for (const id of ['lamp7', ' lamp7', 'LAMP 7', 'lamp-7', '1amp7', 'Iamp7', 'lаmp7', '\uff4camp7', 'lamp\u200b7'])
+    assert.ok(alike('lamp7', id) && alike(id, 'lamp7'), id);
+  for (const id of ['lamp8', 'lamp77', 'amp7', 'а7', '']) assert.ok(!alike('lamp7', id), id);
+  assert.ok(alike('sensor0', 'SENS0RO'));
 });

@@ -21,3 +21,25 @@ function namedBy(text: string, separator: string): AdvertisedName | null {
   if (at < 1 || externalId === '' || !isExternalId(externalId) || !isTypeName(type)) return null;
   return { type, externalId };
 }
+
+/** Any letter or digit beyond ASCII: nobody can say what it is mistaken for. */
+const anyCharacter = '?';
+
+/**
+ * How a person reads an id: without case, spaces and signs, and with one of the letters and digits that look the same. For `looksLike`.
+ */
+export const lookOf = (id: string): string =>
+  id
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1')
+    .replace(/[^\0-\x7f]/gu, anyCharacter);
+
+/** Whether a person may mistake one for the other: `lamp7` and `Lamp 7`, or a Cyrillic `а`. @param a, b by `lookOf`. */
+export function looksLike(a: string, b: string): boolean {
+  if (a === b) return true;
+  const isAny = (text: string, index: number): boolean => text[index] === anyCharacter;
+  return a.length === b.length && [...a].every((one, at) => one === b[at] || isAny(a, at) || isAny(b, at));
+}

@@ -90,7 +90,7 @@ test(`${batches * linesABatch} damaged lines of the helper: no crash, no restart
     await until(`the next good frame is read (${trace})`, () => {
       // Again and again, as a device does: of one address only so many are read in a second.
       remote.send(advertisement({ name: `SH_light_batch${batch}`, rssi: -30 }));
-      return radio.find(`batch${batch}`).length > 0;
+      return radio.candidates().some(({ externalId }) => externalId === `batch${batch}`);
     });
     assert.equal(radio.report().state, 'scanning', trace);
     assert.ok(radio.candidates().length <= maxCandidates, trace);

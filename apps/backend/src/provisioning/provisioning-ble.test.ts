@@ -109,6 +109,17 @@ test('of two that say they are one device a person chooses by the address, and o
   assert.equal((await all.write()).command.address, 'AA:AA:AA:AA:AA:01');
 });
 
+test('one whose id looks like that of another is a twin, and only the chosen one gets the password', async () => {
+  const radio = simulateRadio({ address: 'AA:AA:AA:AA:AA:01' }, { address: 'EE:EE:EE:EE:EE:01', externalId: 'Lamp-l' });
+  await using all = await provisioningStation({ radio });
+  const refused = await all.call('POST', '/api/provisioning/add', { externalId: 'lamp-1', wifi });
+  assert.deepEqual([refused.statusCode, refused.json().code], [409, 'candidate_ambiguous']);
+  const other = { externalId: 'lamp-1', address: 'EE:EE:EE:EE:EE:01', wifi };
+  assert.equal((await all.call('POST', '/api/provisioning/add', other)).statusCode, 404);
+  await all.add('lamp-1', { wifi, address: 'AA:AA:AA:AA:AA:01' });
+  assert.equal((await all.write()).command.address, 'AA:AA:AA:AA:AA:01');
+});
+
 test('a twin that comes while the radio is busy gets nothing', async () => {
   await using all = await provisioningStation();
   all.radio.isPaused = true;

@@ -7,6 +7,7 @@ import {
   type Provisioning,
   type ProvisioningView,
 } from '@station/protocol/provisioning';
+import { lookOf, looksLike } from '@station/protocol/ble-names';
 import { AgentSettings, maxAnswerBytes } from '@station/protocol/rest';
 import { isExternalId } from '@station/protocol/topics';
 import { userOf } from '../http/access.ts';
@@ -24,7 +25,7 @@ import type { CheckWifiPassword } from './wifi-password.ts';
 export type ProvisioningRoutesParts = Pick<WriteParts, 'stationId' | 'brokerAddress'> & {
   store: ProvisioningStore;
   provisionings: Provisionings;
-  radio: Pick<Radio, 'report' | 'candidates' | 'find'>;
+  radio: Pick<Radio, 'report' | 'candidates'>;
   settings: Pick<SettingsStore, 'readSecret'>;
   checkPassword: CheckWifiPassword;
   hasZone: (id: string) => Promise<boolean>;
@@ -80,7 +81,7 @@ async function add(
   }
   if (given !== undefined) await parts.checkPassword(given);
   if (radio.report().state === 'unavailable') throw new StationError('unavailable', 'The radio is not available.');
-  const candidate = chosen(radio.find(externalId), request.body.address);
+  const candidate = chosen(radio.candidates(), request.body);
   const wifi = given ?? (await readWifi(parts));
   if (wifi === null) {
     throw new StationError('no_wifi_credentials', 'The agent has forwarded no network. Send its name and password.');
@@ -106,14 +107,21 @@ async function add(
   return reply.code(202).send({ provisioningId: row.id, status: row.status });
 }
 
-/** Anybody can advertise an id: of several candidates with this id nobody but a person knows which is theirs. */
-function chosen(candidates: readonly Candidate[], address: string | undefined): Candidate {
-  const [candidate, ...others] = candidates.filter((one) => address === undefined || one.address === address);
+/** Anybody can advertise an id, and one that looks like it: of several candidates nobody but a person knows which is theirs. */
+function chosen(
+  candidates: readonly Candidate[],
+  { externalId, address }: { externalId: string; address?: string },
+): Candidate {
+  const look = lookOf(externalId);
+  const [candidate] = candidates.filter(
+    (one) => one.externalId === externalId && one.address === (address ?? one.address),
+  );
   if (candidate === undefined) throw new StationError('not_found', 'No device with this id is in range.');
-  if (others.length === 0) return candidate;
+  const alike = candidates.filter((one) => looksLike(lookOf(one.externalId), look));
+  if (address !== undefined || alike.length === 1) return candidate;
   throw new StationError(
     'candidate_ambiguous',
-    'Several devices say that they have this id. Choose one by its address and signal, and send its address.',
+    'Several devices say that they have this id, or one that looks like it. Choose one by its address and signal, and send its address.',
   );
 }
 

@@ -36,8 +36,6 @@ export type Radio = AsyncDisposable & {
   report(): RadioReport;
   /** Those that people see. The same on every replica. */
   candidates(): readonly Candidate[];
-  /** Candidates with this external id: anybody can advertise it. */
-  find(externalId: string): readonly Candidate[];
   /**
    * One write after another; waits while the radio is paused. Resolves exactly once, never rejects; within 45 s of `onStart`.
    * @param options.signal gives up a write that has not started (`stopping`).
@@ -119,7 +117,6 @@ export async function startRadio(options: RadioOptions): Promise<StartedRadio> {
   return {
     report: radio.broadcast.report,
     candidates: radio.broadcast.candidates,
-    find: (externalId) => radio.broadcast.candidates().filter((candidate) => candidate.externalId === externalId),
     write: (command, writeOptions) => write(radio, command, writeOptions),
     recheck: () => recheck(radio),
     [Symbol.asyncDispose]: () => running.disposeAsync(),

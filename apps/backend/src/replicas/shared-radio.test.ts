@@ -108,7 +108,10 @@ test('the leader scans for the clients of every replica, and the next leader con
   assert.deepEqual([...client.names], ['SH_light_3f2a']);
   for (const { radio } of [first, second]) {
     assert.deepEqual(radio.report(), { state: 'scanning', reason: null });
-    assert.equal(radio.find('3f2a')[0]?.deviceType, 'light');
+    assert.deepEqual(
+      radio.candidates().map(({ externalId, deviceType }) => ({ externalId, deviceType })),
+      [{ externalId: '3f2a', deviceType: 'light' }],
+    );
   }
   const late = enter(first);
   assert.deepEqual([...late.names], ['SH_light_3f2a'], 'replayed on the other replica');

@@ -9,7 +9,7 @@ import { dot } from '../../i18n/words.ts';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
 import type { DeviceParts } from './device-parts.ts';
-import { arrange, doubtfulIds, type NearRow, type Signal, signalOf } from './nearby.ts';
+import { arrange, doubtfulAddresses, type NearRow, type Signal, signalOf } from './nearby.ts';
 import { candidateName, radioNote } from './provisioning-words.ts';
 
 /** How long the list is sorted by strength, from the first device on; then every row keeps its place. */
@@ -33,7 +33,7 @@ export function NearCard({
   const { t } = useTranslation();
   const rows = useRows(view.candidates).filter(({ candidate }) => !hidden.has(candidate.externalId));
   const note = radioNote(t, view.radio);
-  const doubtful = doubtfulIds(rows);
+  const doubtful = doubtfulAddresses(rows);
   const near = rows.filter(({ isLost }) => !isLost).length;
   return (
     <Card title={t('provisioning.near.title')}>
@@ -64,7 +64,7 @@ export function NearCard({
             <Row
               key={row.candidate.address}
               row={row}
-              isDoubtful={doubtful.has(row.candidate.externalId)}
+              isDoubtful={doubtful.has(row.candidate.address)}
               Icon={Icon}
               // While the radio is paused, a device waits for its turn.
               usable={usable && !row.isLost && view.radio.state !== 'unavailable'}
@@ -131,7 +131,7 @@ function Row({
   onChoose,
 }: {
   row: NearRow;
-  /** Another one says that it is this device. */
+  /** Another one says that it is this device, or looks like it. */
   isDoubtful: boolean;
   Icon: DeviceParts['Icon'];
   usable: boolean;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate, Provisioning } from '@station/protocol/provisioning';
-import { arrange, doubtfulIds, shownProvisionings, signalOf } from './nearby.ts';
+import { arrange, doubtfulAddresses, shownProvisionings, signalOf } from './nearby.ts';
 
 const near = (externalId: string, rssi: number | null, address = externalId): Candidate => ({
   address,
@@ -33,14 +33,25 @@ test('later nothing moves: new ones come last, and a lost one keeps its place wh
 
 test('two devices that say they are one are two rows, and a stronger one takes the place of no other', () => {
   const first = arrange([], [near('a', -80, '1'), near('b', -70, '3')], true);
-  assert.deepEqual([...doubtfulIds(first)], []);
+  assert.deepEqual([...doubtfulAddresses(first)], []);
   const second = arrange(first, [near('a', -80, '1'), near('a', -30, '2'), near('b', -70, '3')], false);
   assert.deepEqual(
     second.map(({ candidate }) => candidate.address),
     ['3', '1', '2'],
   );
-  assert.deepEqual([...doubtfulIds(second)], ['a']);
-  assert.deepEqual([...doubtfulIds(arrange(second, [near('a', -80, '1')], false))], []);
+  assert.deepEqual([...doubtfulAddresses(second)], ['1', '2']);
+  assert.deepEqual([...doubtfulAddresses(arrange(second, [near('a', -80, '1')], false))], []);
+});
+
+test('an id that a person takes for another one, or the same name, is a doubt as well', () => {
+  const doubtful = (...candidates: Candidate[]) => [...doubtfulAddresses(arrange([], candidates, true))];
+  for (const id of [' lamp7', 'Lamp7', 'lamp-7', 'larnp7', '1amp7', 'lаmp7', 'ｌamp7'])
+    assert.equal(doubtful(near('lamp7', -70), near(id, -30)).length, id === 'larnp7' ? 0 : 2, id);
+  const named = { ...near('9lamp7', -30), defaultName: 'Light AMP7' };
+  assert.equal(doubtful({ ...near('lamp7', -70), defaultName: 'Light AMP7' }, named).length, 2);
+  assert.deepEqual(doubtful(near('lamp7', -70), near('lamp8', -30), near('küche', -50), near('köche2', -50)), []);
+  const plug = { protocol: 'improv', defaultName: 'Plug' } as const;
+  assert.deepEqual(doubtful({ ...near('a1', -70), ...plug }, { ...near('b2', -70), ...plug }), []);
 });
 
 test('the signal in words', () => {

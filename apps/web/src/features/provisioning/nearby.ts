@@ -1,3 +1,4 @@
+import { lookOf, looksLike } from '@station/protocol/ble-names';
 import type { Candidate, Provisioning } from '@station/protocol/provisioning';
 
 /** A row of the list of what is near. */
@@ -25,10 +26,21 @@ const strength = ({ rssi }: Candidate): number => rssi ?? Number.NEGATIVE_INFINI
 const byStrength = (a: Candidate, b: Candidate): number =>
   strength(a) === strength(b) ? 0 : strength(b) > strength(a) ? 1 : -1;
 
-/** External ids that several devices nearby say they have: only a person knows which is theirs. */
-export function doubtfulIds(rows: readonly NearRow[]): ReadonlySet<string> {
-  const near = rows.filter(({ isLost }) => !isLost).map(({ candidate }) => candidate.externalId);
-  return new Set(near.filter((id, index) => near.indexOf(id) !== index));
+/** Addresses of devices nearby that a person may take for one another: only that person knows which is theirs. */
+export function doubtfulAddresses(rows: readonly NearRow[]): ReadonlySet<string> {
+  const near = rows.filter(({ isLost }) => !isLost).map(({ candidate }) => candidate);
+  const looks = near.map(({ externalId, defaultName, protocol }) => ({
+    id: lookOf(externalId),
+    // Devices of one Improv maker may have one name, and their ids are their addresses.
+    name: protocol === 'station' ? lookOf(defaultName) : null,
+  }));
+  const hasTwin = (index: number): boolean =>
+    looks.some((other, at) => {
+      const look = looks[index];
+      if (at === index || look === undefined) return false;
+      return looksLike(look.id, other.id) || (look.name !== null && look.name === other.name);
+    });
+  return new Set(near.filter((_, index) => hasTwin(index)).map(({ address }) => address));
 }
 
 export type Signal = 'strong' | 'good' | 'weak' | 'unknown';
