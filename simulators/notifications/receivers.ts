@@ -63,7 +63,8 @@ export async function startMailbox(login: { username: string; password: string }
   };
 }
 
-async function makeCertificate(): Promise<{ key: string; cert: string }> {
+/** For `localhost`; PEM. */
+export async function makeCertificate(): Promise<{ key: string; cert: string }> {
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
   const hour = 60 * 60 * 1000;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

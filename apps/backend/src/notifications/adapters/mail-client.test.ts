@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { type AddressInfo, createServer } from 'node:net';
-import { type Mailbox, startMailbox } from '@station/simulators/notifications/receivers';
+import type { Duplex } from 'node:stream';
+import { type Mailbox, makeCertificate, startMailbox } from '@station/simulators/notifications/receivers';
 import { createAddressGuard } from '../../core/adapters/guarded-http.ts';
 import { type MailAnswer, type MailServer, sendMail } from './mail-client.ts';
 
@@ -95,6 +96,31 @@ describe('mail by SMTP', () => {
     assert.equal(causeOf(await sendMail(server({ port }), mail, { ...usually, limitMs: 500 })), 'no_answer');
     await closed.promise;
     talking.close();
+  });
+
+  it('a server that sends empty lines, or more than any mail needs, is given up at once, with TLS too', async () => {
+    const flood = (socket: Duplex): void => {
+      socket.on('error', () => undefined);
+      const lines = Buffer.from('\r\n'.repeat(32 * 1024));
+      const write = (): void => {
+        while (!socket.destroyed && socket.write(lines));
+      };
+      socket.on('drain', write);
+      write();
+    };
+    const { key, cert } = await makeCertificate();
+    setDefaultCACertificates([...usual, cert]);
+    const flooding = { none: createServer(flood), tls: createTlsServer({ key, cert }, flood) };
+    for (const [security, listener] of Object.entries(flooding)) {
+      listener.listen(0, '127.0.0.1');
+      await once(listener, 'listening');
+      const { port } = listener.address() as AddressInfo;
+      const answer = await sendMail(server({ port, security: security as 'none' | 'tls' }), mail, usually);
+      assert.equal(causeOf(answer), 'no_answer');
+      assert.doesNotMatch(JSON.stringify(answer), /ETIMEDOUT|EABORT/, security);
+      listener.close();
+    }
+    setDefaultCACertificates([...usual, mailbox.certificate]);
   });
 
   it('a mail to an address with a comma goes to nobody else', async () => {

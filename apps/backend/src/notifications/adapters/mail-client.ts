@@ -1,4 +1,6 @@
-import { isIP } from 'node:net';
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import type { SMTPTransportOptions } from 'nodemailer/lib/smtp-transport';
 import type { AddressGuard } from '../../core/adapters/guarded-http.ts';
 import { isAboutCertificate, NotPublicError } from '../../core/adapters/guarded-http.ts';
@@ -26,6 +28,8 @@ export type MailAnswer =
 const timeoutMs = 15_000;
 /** For the whole exchange: a server that says a little now and then must not hold up the messages behind this one. */
 const wholeMs = 60_000;
+/** All that a server may say, bytes. Nodemailer limits one reply, but neither empty lines nor replies that nobody waits for. */
+const maxHeardBytes = 64 * 1024;
 
 /**
  * Sends one mail by SMTP (RFC 5321) over a connection of its own.
@@ -41,7 +45,9 @@ export async function sendMail(
     if (address === undefined) return { kind: 'failed', cause: 'no_answer', detail: 'The server has no address.' };
     // Loaded only where a mail is sent.
     const { createTransport } = await import('nodemailer');
-    const transport = createTransport(optionsOf(server, address.address));
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+    const connection = await openConnection(address.address, server.port, ends);
+    const transport = createTransport({ ...optionsOf(server, address.address), connection });
     const { id, to, fromName, subject, text } = mail;
     try {
       await transport.sendMail({
@@ -53,8 +59,11 @@ export async function sendMail(
         headers: { 'auto-submitted': 'auto-generated' },
         disableFileAccess: true,
         disableUrlAccess: true,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
+        signal: ends,
       });
+    } catch (error) {
+      connection.destroy();
+      throw error;
     } finally {
       transport.close();
     }
@@ -63,6 +72,48 @@ export async function sendMail(
     signal.throwIfAborted();
     return failureOf(error);
   }
+}
+
+/** @throws the system's error, or the reason of the signal. */
+async function openConnection(host: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return boundedConnection(socket);
+}
+
+/** Breaks when the server has said too much, with TLS too. */
+function boundedConnection(socket: Socket): Socket {
+  let heardBytes = 0;
+  const bounded = new Duplex({
+    read: () => void socket.resume(),
+    write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, done),
+    final: (done) => void socket.end(done),
+    destroy: (error, done) => {
+      if (socket.closed) return done(error);
+      // Not before: what TLS says of a certificate comes first.
+      socket.once('close', () => done(error));
+      socket.destroy();
+    },
+  });
+  socket.on('data', (chunk: Buffer) => {
+    heardBytes += chunk.length;
+    if (heardBytes > maxHeardBytes) bounded.destroy(new Error('the server says too much'));
+    else if (!bounded.push(chunk)) socket.pause();
+  });
+  socket.on('end', () => bounded.push(null));
+  socket.on('timeout', () => bounded.emit('timeout'));
+  socket.on('error', (error) => bounded.destroy(error));
+  socket.on('close', () => bounded.destroy());
+  // It may break before nodemailer listens, which then finds it broken.
+  bounded.on('error', () => undefined);
+  // All that nodemailer and TLS use of a socket.
+  const usedOfSocket = { setTimeout: (ms: number) => socket.setTimeout(ms) };
+  return Object.assign(bounded, usedOfSocket) as Duplex as Socket;
 }
 
 /** @param address checked: the name is not resolved again. */
