@@ -194,3 +194,21 @@ test('disposing ends a helper that ignores its end, and a write under way', asyn
   await helper[Symbol.asyncDispose]();
   assert.deepEqual(await written, { ok: false, error: 'stopping' });
 });
+
+test('a helper that changes its mind about the radio without a pause fills no log', async () => {
+  await using folder = await temporaryFolder();
+  const program = await programOf(
+    folder.path,
+    `const note = (state) => JSON.stringify({ note: 'radio', state });
+    for (let at = 0; at < 2_000; at++) console.error(note(at % 2 === 0 ? 'ready' : 'adapter_off'));
+    console.error(note('adapter_blocked'));
+    console.log('{"event":"ready"}');
+    process.stdin.resume();`,
+  );
+  await using supervised = supervise(program);
+  const { helper, log } = supervised;
+  helper.want(scanning);
+  await until('all notes are read', () => helper.report().radio === 'adapter_blocked');
+  const logged = log.events('ble_radio').length;
+  assert.ok(logged >= 3 && logged < 100, `${logged} lines`);
+});

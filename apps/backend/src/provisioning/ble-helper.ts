@@ -79,6 +79,7 @@ type Supervision = Options & {
   backoff: Backoff;
   badLines: RateLimitedCounter<string, string>;
   notes: RateLimitedCounter<'note', string>;
+  radioStates: RateLimitedCounter<RadioState>;
   desired: DesiredState;
   idleSinceMs: number | null;
   mayStartAtMs: number;
@@ -111,6 +112,11 @@ export function startBleHelper(options: Options): BleHelper {
       clock,
       everyMs: 10_000,
       report: ({ detail: message, total: count }) => logger.event('ble_helper_note', { message, count }),
+    }),
+    radioStates: createRateLimitedCounter<RadioState>({
+      clock,
+      everyMs: 10_000,
+      report: ({ key: state }) => logger.event('ble_radio', { state }),
     }),
     desired: { isNeeded: false, isScanning: false },
     idleSinceMs: clock.monotonic(),
@@ -318,14 +324,14 @@ function onWriteResult(supervision: Supervision, { address, ok, error }: WriteRe
 }
 
 function onNote(supervision: Supervision, session: Session, line: string): void {
-  const { badLines, notes, logger, onChanged } = supervision;
+  const { badLines, notes, radioStates, onChanged } = supervision;
   const note = readHelperNote(line);
   if (note === null) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
   switch (note.note) {
     case 'radio':
       if (note.state === session.radio) return;
       session.radio = note.state;
-      logger.event('ble_radio', { state: note.state });
+      radioStates.count(note.state, undefined);
       return onChanged();
     case 'line_ignored':
       return badLines.count('not a command, says the helper', note.reason);
