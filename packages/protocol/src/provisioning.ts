@@ -110,9 +110,9 @@ export type ProvisioningView = Static<typeof ProvisioningView>;
 
 /**
  * POST /provisioning/add and /api/provisioning/add (station role admin) → 202 ProvisioningStarted. Errors: 404 not_found (no such
- * candidate), 409 candidate_ambiguous (several candidates have this id or one that looks like it, and no
- * address was given), 409 conflict (this device is being
- * added), 409 no_wifi_credentials, 503 unavailable (no radio). What is written goes to the address of the candidate alone.
+ * candidate), 409 candidate_ambiguous (several candidates have this id or one that looks like it, and no address was given), 409 conflict
+ * (this device is being added), 409 no_wifi_credentials, 503 unavailable (no radio). What is written goes to the address of the candidate
+ * alone.
  */
 export const ProvisioningAdd = Type.Object(
   {

@@ -113,9 +113,7 @@ function chosen(
   { externalId, address }: { externalId: string; address?: string },
 ): Candidate {
   const look = lookOf(externalId);
-  const [candidate] = candidates.filter(
-    (one) => one.externalId === externalId && one.address === (address ?? one.address),
-  );
+  const candidate = candidates.find((one) => one.externalId === externalId && one.address === (address ?? one.address));
   if (candidate === undefined) throw new StationError('not_found', 'No device with this id is in range.');
   const alike = candidates.filter((one) => looksLike(lookOf(one.externalId), look));
   if (address !== undefined || alike.length === 1) return candidate;
