@@ -8,7 +8,7 @@ const firstRetryMs = 30_000;
 const longestRetryMs = 60 * minute;
 /** After as many failures in a row people see that a channel does not work. */
 export const failuresUntilFault = 3;
-/** The queue keeps this many messages. */
+/** The queue keeps this many messages, in fair shares. */
 export const mostWaiting = 2_000;
 
 /** @param attempts failed ones, 1 at least. @param askedMs what the service asked for. @param random in [0, 1). */

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUIDv7 } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
 import { noProxy } from '@station/kit/outgoing-proxy';
+import { startPushService } from '@station/simulators/notifications/push-service';
 import { startPostBox } from '@station/simulators/notifications/receivers';
 import { notificationTopics } from '@station/protocol/notifications';
 import { createBackendConditions } from '../core/conditions.ts';
@@ -92,11 +95,15 @@ async function world() {
   };
   let isBrokerReady = true;
   let cloudConditions: { id: string; severity: 'warning' }[] | null = [];
-  /** In steps; at each the loops finish their turns. */
+  const hasDue = async (): Promise<boolean> => {
+    const due = store.db.selectFrom('notification_queue').select('id').where('not_before', '<=', clock.now());
+    return lives > 0 && leadership.isLeader() && (await due.execute()).length > 0;
+  };
+  /** In steps; at each the loops finish their turns, and what is due is sent. */
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 15_000) {
       await clock.advance(Math.min(left, 15_000));
-      await until('both loops wait', () => sleeping.size >= 2 * lives);
+      await until('both loops wait', async () => sleeping.size >= 2 * lives && !(await hasDue()));
     }
   };
   const set = async (id: string, status: 'online' | 'offline', state = {}): Promise<void> => {
@@ -347,6 +354,68 @@ test('in quiet hours a message waits; when its device is back meanwhile nobody h
   station.clock.pass(50 * minute);
   await station.pass(2 * minute);
   assert.match((await waiting())[0] ?? '', /^devices_offline [1-9]$/, 'now it is tried');
+});
+
+/** Takes connections and says nothing. */
+async function startSilentServer() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => sockets.size,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await once(server.close(), 'close');
+    },
+  };
+}
+
+test('a mail server and a browser that never answer delay no other message', async () => {
+  await using silent = await startSilentServer();
+  await using pushService = await startPushService();
+  await using station = await world();
+  // The push service looks at the time of the sender, and at the address of the owner.
+  station.clock.set(Date.now());
+  const { db } = station.store;
+  const userId = await createMember(db, 'olena@example.org');
+  await db.updateTable('station').set({ owner_id: userId }).execute();
+  const times = { created_at: 0, used_at: 0, expires_at: 2 * Date.now(), ends_at: 2 * Date.now() };
+  const session = { id: 'session', user_id: userId, token_hash: '', user_agent: null, address: null };
+  await db
+    .insertInto('sessions')
+    .values({ ...session, ...times })
+    .execute();
+  await using life = station.start();
+  const caller = { userId, sessionId: session.id };
+  await life.service.setPreferences(caller, { email: true, topics, quiet: null, language: 'en' });
+  const mail = {
+    host: '127.0.0.1',
+    port: silent.port,
+    security: 'none' as const,
+    username: '',
+    from: 'station@example.org',
+  };
+  await life.service.changeStation({ rules, mail, ntfy: null, webhook: null });
+  const phone = pushService.subscribe();
+  const { keys, endpoint } = phone.subscription;
+  const dead = `http://127.0.0.1:${silent.port}/`;
+  for (const address of [dead, endpoint])
+    await life.service.subscribe(caller, { endpoint: address, keys, language: 'en' });
+  for (const name of ['Lamp', 'Door']) await station.set(name, 'online', { battery: 80 });
+  await station.pass(minute);
+  for (const name of ['Lamp', 'Door']) {
+    await station.set(name, 'online', { battery: 5 });
+    await until(`the phone hears of ${name}`, async () => {
+      await station.clock.advance(15_000);
+      return JSON.stringify(phone.received).includes(name);
+    });
+    await until('the others are asked', () => silent.connections() === 2);
+  }
+  assert.deepEqual(station.logger.events('notification_failed'), []);
 });
 
 test('somebody who becomes limited to zones is told nothing more, not even what waits', async () => {

@@ -3,7 +3,6 @@ import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { createBackoff } from '@station/kit/retry';
 import { createWaker, type Waker } from '@station/kit/wakeable';
-import type { NotificationChannel } from '@station/protocol/notifications';
 import type { Leadership } from '../core/leadership.ts';
 import type { TrustedTime } from '../core/trusted-time.ts';
 import { type Alert, isUrgent, topicOf } from './alert.ts';
@@ -15,7 +14,7 @@ import { quietFor, retryAfter } from './delivery-decide.ts';
 import type { KeptSettings, NotificationSettings } from './notification-settings.ts';
 import type { NotificationStore, Person, Subscription } from './notification-store.ts';
 import type { Observer } from './observe.ts';
-import type { NotificationQueue, Queued, Receiver } from './queue-store.ts';
+import type { NotificationQueue, Queued, Receiver, Waiting } from './queue-store.ts';
 
 export type NotifierParts = {
   store: NotificationStore;
@@ -48,10 +47,10 @@ const sendEveryMs = 30_000;
 /** Messages of automations that follow one another so fast share a notification. */
 const gatherMs = 5_000;
 const trimEveryMs = 60_000;
-/** Messages that are read at a time. */
-const readAtOnce = 50;
-/** A channel that fails this often in one turn is left until the next one. */
-const failuresAtOnce = 3;
+/** Messages of each receiver that are read at a time. */
+const readAtOnce = 10;
+/** A lane that fails this often has a rest, until the loop looks again. */
+const failuresUntilRest = 3;
 
 /** Two loops: one looks what people must be told and puts it into the queue, the other one sends the queue. Only the leader does either. */
 export function startNotifier(parts: NotifierParts): Notifier {
@@ -67,10 +66,10 @@ export function startNotifier(parts: NotifierParts): Notifier {
       backoff: createBackoff({ initialMs: 1_000, maxMs: 60_000, jitter: 0.2, random }),
       onFailure: ({ error }) => logger.failed(where, error),
     });
-  const sender = createSender(parts);
+  const sender = createSender(parts, sending);
   const running = Promise.all([
     loop('looking for what people must be told', looking, () => look(parts, sending)),
-    loop('sending notifications', sending, sender),
+    loop('sending notifications', sending, sender.turn),
   ]);
   const leading = leadership.subscribe(() => {
     looking.wake();
@@ -82,6 +81,7 @@ export function startNotifier(parts: NotifierParts): Notifier {
     [Symbol.asyncDispose]: async () => {
       leading[Symbol.dispose]();
       await running.catch(() => undefined);
+      await sender.ended();
     },
   };
 }
@@ -152,46 +152,72 @@ function receiversOf(alert: Alert, { people, subscriptions, settings, localMinut
   return [...personal, ...shared];
 }
 
-/** The turn of the sending loop. */
-function createSender(parts: NotifierParts): () => Promise<number> {
-  const { queue, leadership, trustedTime, clock, logger } = parts;
+/** Messages that wait for one another: those of one server, or of one browser. Its push service is the choice of its user. */
+const laneOf = ({ channel, subscriptionId }: Waiting): string => subscriptionId ?? channel;
+
+type Sender = {
+  /** Of the sending loop: begins what is due, in each lane that is free. */
+  turn(): Promise<number>;
+  /** After the loop: what was under way has ended. */
+  ended(): Promise<unknown>;
+};
+
+function createSender(parts: NotifierParts, sending: Waker): Sender {
+  const { queue, leadership, trustedTime, clock, logger, signal } = parts;
+  const busy = new Map<string, Promise<void>>();
   let forwardedMs = -Infinity;
   let trimmedMs = -Infinity;
-  return async () => {
-    if (!leadership.isLeader()) return sendEveryMs;
-    const waitMs = forwardedMs + gatherMs - clock.monotonic();
-    if (waitMs <= 0 && (await queue.forward(await receiversNow(parts)))) forwardedMs = clock.monotonic();
-    if (clock.monotonic() - trimmedMs >= trimEveryMs) {
-      trimmedMs = clock.monotonic();
-      for (const [channel, count] of await queue.trim(trustedTime.areAgesTrue()))
-        logger.event('notification_dropped', {
-          channel,
-          count,
-          reason: 'It was not sent for a day, or too many wait.',
-        });
+  const send = async (lane: string, messages: readonly Waiting[]): Promise<void> => {
+    try {
+      if (await sendAll(parts, messages)) sending.wake();
+    } catch (error) {
+      if (!signal.aborted) logger.failed('sending notifications', error);
+    } finally {
+      busy.delete(lane);
     }
-    const due = await queue.due(readAtOnce);
-    const channels = Map.groupBy(due, ({ channel }) => channel);
-    // Side by side: a mail server that does not answer must not delay the others.
-    await Promise.all([...channels].map(([channel, messages]) => sendAll(parts, channel, messages)));
-    if (due.length === readAtOnce) return 1_000;
-    const nextInMs = (await queue.nextInMs()) ?? sendEveryMs;
-    return Math.max(Math.min(nextInMs, sendEveryMs, waitMs > 0 ? waitMs : Infinity), 1_000);
+  };
+  const trim = async (): Promise<void> => {
+    for (const [channel, count] of await queue.trim(trustedTime.areAgesTrue()))
+      logger.event('notification_dropped', {
+        channel,
+        count,
+        reason: 'It was not sent for a day, or too many wait.',
+      });
+  };
+  return {
+    turn: async () => {
+      if (!leadership.isLeader()) return sendEveryMs;
+      const waitMs = forwardedMs + gatherMs - clock.monotonic();
+      if (waitMs <= 0 && (await queue.forward(await receiversNow(parts)))) forwardedMs = clock.monotonic();
+      if (clock.monotonic() - trimmedMs >= trimEveryMs) {
+        trimmedMs = clock.monotonic();
+        await trim();
+      }
+      for (const [lane, messages] of Map.groupBy(await queue.due(readAtOnce), laneOf))
+        if (!busy.has(lane)) busy.set(lane, send(lane, messages));
+      const nextInMs = (await queue.nextInMs()) ?? sendEveryMs;
+      return Math.max(Math.min(nextInMs, sendEveryMs, waitMs > 0 ? waitMs : Infinity), 1_000);
+    },
+    ended: () => Promise.all(busy.values()),
   };
 }
 
-async function sendAll(parts: NotifierParts, channel: NotificationChannel, messages: readonly Queued[]): Promise<void> {
+/** @returns whether the lane may go on at once with what else is due. */
+async function sendAll(parts: NotifierParts, messages: readonly Waiting[]): Promise<boolean> {
   let failures = 0;
-  for (const message of messages) {
-    if (parts.signal.aborted || failures >= failuresAtOnce || !parts.leadership.isLeader()) return;
-    if (!(await sendOne(parts, channel, message))) failures += 1;
+  for (const { id } of messages) {
+    if (parts.signal.aborted || !parts.leadership.isLeader()) return false;
+    const message = await parts.queue.read(id);
+    if (message !== null && !(await sendOne(parts, message))) failures += 1;
+    if (failures === failuresUntilRest) return false;
   }
+  return true;
 }
 
 /** @returns false when it failed and is tried again later. A crash between sending and removing sends it again, with the same id. */
-async function sendOne(parts: NotifierParts, channel: NotificationChannel, message: Queued): Promise<boolean> {
+async function sendOne(parts: NotifierParts, message: Queued): Promise<boolean> {
   const { queue, deliver, health, logger, random } = parts;
-  const { id, alert } = message;
+  const { id, channel, alert } = message;
   const attempt = message.attempts + 1;
   const outcome = await deliver(message).catch((error: unknown): Outcome => {
     parts.signal.throwIfAborted();

@@ -24,6 +24,8 @@ export type Queued = {
   attempts: number;
 };
 
+export type Waiting = Pick<Queued, 'id' | 'channel' | 'subscriptionId'>;
+
 type NewMessages = { alert: Alert; receivers: readonly Receiver[] };
 
 /** Messages of automations that one notification lists. */
@@ -38,15 +40,17 @@ export type NotificationQueue = {
   ): Promise<void>;
   /** Takes over what automations said. @returns whether there was something. */
   forward(receiversOf: (alert: Alert) => readonly Receiver[]): Promise<boolean>;
-  /** Those that may be sent now, the oldest first. */
-  due(limit: number): Promise<Queued[]>;
-  /** Milliseconds until the next one may be sent; null: none waits. */
+  /** Those that may be sent now, receivers in turn; of each receiver the oldest `each`. */
+  due(each: number): Promise<Waiting[]>;
+  /** @returns null: it is no longer to be sent. */
+  read(id: string): Promise<Queued | null>;
+  /** Milliseconds until one may be sent that may not be sent now; null: there is none. */
   nextInMs(): Promise<number | null>;
   remove(id: string): Promise<void>;
   retry(id: string, attempts: number, inMs: number): Promise<void>;
   /** Every message of a channel may be sent now: its settings changed. */
   hurry(channel: NotificationChannel): Promise<void>;
-  /** Removes what is too old, and the oldest of too many. @returns how many, by channel. */
+  /** Removes what is too old, and of too many the oldest of whoever has most. @returns how many, by channel. */
   trim(areAgesTrue: boolean): Promise<Map<NotificationChannel, number>>;
   /** How many were tried in vain, by channel. */
   retrying(): Promise<Map<NotificationChannel, number>>;
@@ -64,29 +68,44 @@ export function createNotificationQueue({ db, clock }: { db: Database; clock: Cl
         for (const key of forget) await writeTold(transaction, key, null, now);
       }),
     forward: (receiversOf) => forward({ db, clock, newId }, receiversOf),
-    due: async (limit) => {
-      const rows = await db
-        .selectFrom('notification_queue')
-        .selectAll()
-        .where('not_before', '<=', clock.now())
+    due: (each) =>
+      db
+        .with('in_turn', (query) =>
+          query
+            .selectFrom('notification_queue')
+            .selectAll()
+            .select(({ fn }) => {
+              const ofReceiver = ['channel', 'user_id', 'subscription_id'] as const;
+              const place = fn.agg<number>('row_number');
+              return place.over((rows) => rows.partitionBy(ofReceiver).orderBy('not_before').orderBy('id')).as('turn');
+            })
+            .where('not_before', '<=', clock.now()),
+        )
+        .selectFrom('in_turn')
+        .select(['id', 'channel', 'subscription_id as subscriptionId'])
+        .where('turn', '<=', each)
+        .orderBy('turn')
         .orderBy('not_before')
         .orderBy('id')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({
-        id: row.id,
+        .execute(),
+    read: async (id) => {
+      const row = await db.selectFrom('notification_queue').selectAll().where('id', '=', id).executeTakeFirst();
+      if (row === undefined) return null;
+      return {
+        id,
         channel: row.channel,
         userId: row.user_id,
         subscriptionId: row.subscription_id,
         alert: JSON.parse(row.alert) as Alert,
         createdAt: row.created_at,
         attempts: row.attempts,
-      }));
+      };
     },
     nextInMs: async () => {
+      const now = clock.now();
       const next = db.selectFrom('notification_queue').select(({ fn }) => fn.min('not_before').as('at'));
-      const { at } = await next.executeTakeFirstOrThrow();
-      return at === null ? null : Math.max(Number(at) - clock.now(), 0);
+      const { at } = await next.where('not_before', '>', now).executeTakeFirstOrThrow();
+      return at === null ? null : Number(at) - now;
     },
     remove: async (id) => void (await db.deleteFrom('notification_queue').where('id', '=', id).execute()),
     retry: async (id, attempts, inMs) => {
@@ -201,7 +220,11 @@ async function trim(
     const old = db.deleteFrom('notification_queue').where('expires_at', '<=', clock.now());
     note(await old.returning('channel').execute());
   }
-  const newest = db.selectFrom('notification_queue').select('id').orderBy('id', 'desc').limit(mostWaiting);
-  note(await db.deleteFrom('notification_queue').where('id', 'not in', newest).returning('channel').execute());
+  const ranked = db.selectFrom('notification_queue').select(({ fn }) => {
+    const rank = fn.agg<number>('row_number');
+    return ['id', rank.over((rows) => rows.partitionBy(['channel', 'user_id']).orderBy('id', 'desc')).as('rank')];
+  });
+  const kept = db.selectFrom(ranked.as('ranked')).select('id').orderBy('rank').orderBy('id', 'desc').limit(mostWaiting);
+  note(await db.deleteFrom('notification_queue').where('id', 'not in', kept).returning('channel').execute());
   return removed;
 }
