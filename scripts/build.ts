@@ -74,6 +74,7 @@ async function buildBackend(): Promise<void> {
     ['apps/ble-helper/src/main.ts', 'station-ble-helper.mjs'],
     ['apps/backend/src/backup/adapters/database-snapshot-thread.ts', 'station-snapshot.mjs'],
     ['apps/backend/src/large-reads-thread.ts', 'station-large-reads.mjs'],
+    ['apps/backend/src/passwords-thread.ts', 'station-passwords.mjs'],
   ] as const) {
     await using more = await openBundle(entry, smallerBackend);
     await more.write({ ...output, file: join(dir, name), codeSplitting: false });

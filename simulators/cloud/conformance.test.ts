@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createPasswords } from '@station/backend/people/passwords';
+import { createPasswordHashes } from '@station/backend/people/password-hashes';
 import { bearer, owner, runBackend, type RunningBackend } from '@station/backend/testing/running-backend';
 import { addDevice, connectDevice, type TestDevice } from '@station/backend/testing/test-device';
 import { temporaryFolder } from '@station/backend/testing/temporary-folder';
@@ -82,7 +82,7 @@ describe('the conformance checks', () => {
   }
 
   async function knownPasswords(): Promise<KnownPasswords> {
-    const { hash } = createPasswords();
+    const { hash } = createPasswordHashes();
     const texts = ['from the cloud 1', 'from the cloud 2'];
     return Promise.all(texts.map(async (password) => ({ password, hash: await hash(password) })));
   }

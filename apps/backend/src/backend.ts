@@ -54,8 +54,8 @@ export type BackendHooks = BackupHooks & {
   /** The cloud reset the station: stop and start again, unclaimed. */
   onReset(): void;
   cloudTuning?: CloudTuning;
-  /** Answers large reads in a thread of its own, on SQLite. */
-  hasReadThread?: boolean;
+  /** Compares passwords and, on SQLite, answers large reads in threads of their own. */
+  hasThreads?: boolean;
   /** Used by tests only, instead of Bluetooth. */
   radio?: Radio;
   /** Used by tests only. */
@@ -124,7 +124,7 @@ async function openFeatures(
   const household = await add(devicesModule, {
     config: {
       ...config,
-      readThreadOf: hooks.hasReadThread === true ? databaseFile : null,
+      readThreadOf: hooks.hasThreads === true ? databaseFile : null,
       writeAlong: cloudWriteAlong(config.cloud),
     },
     expected: gateways.expected(expecting.expected),
@@ -181,7 +181,7 @@ async function openFeatures(
   const ofBackups = { dataDir, backupDir, databaseFile, version, proxy };
   const lost = openLostDatabase(platform, ofBackups, hooks.storage);
   const { gate } = await add(peopleModule, {
-    config: { stationCode, dataDir, version },
+    config: { stationCode, dataDir, version, hasThreads: hooks.hasThreads === true },
     refreshKey: foundations.refreshKey,
     setupSeed: foundations.setupSeed,
     lost,

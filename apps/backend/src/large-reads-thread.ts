@@ -1,6 +1,6 @@
 import { Kysely } from 'kysely';
 import { systemClock } from '@station/kit/clock';
-import { answerQuestions } from './devices/adapters/asked-thread.ts';
+import { answerQuestions } from './core/adapters/asked-thread.ts';
 import { openSqliteReader } from './core/adapters/sqlite.ts';
 import { createSqliteDialect } from './core/adapters/sqlite-dialect.ts';
 import { createLargeReads, type LargeAnswer } from './devices/large-reads.ts';

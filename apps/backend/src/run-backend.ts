@@ -50,7 +50,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         // The process manager restarts the backend; the station is unclaimed then.
         onReset: () => stop(0),
         onRestart: () => stop(0),
-        hasReadThread: true,
+        hasThreads: true,
       };
       const backend = await startOnStorage(
         () => startBackend(config, host, hooks),

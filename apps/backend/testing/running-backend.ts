@@ -33,7 +33,7 @@ export type BackendOptions = {
   cloudTuning?: CloudTuning;
   radio?: Radio;
   runBackupJob?: RunJob;
-  hasReadThread?: boolean;
+  hasThreads?: boolean;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Data folder that remains after disposal, so that a second backend can start on it; default: a temporary one. */
   dataDir?: string;
@@ -63,10 +63,10 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
-  const { extraRoutes, cloudTuning, radio, runBackupJob, hasReadThread = false } = options;
+  const { extraRoutes, cloudTuning, radio, runBackupJob, hasThreads = false } = options;
   const backend = starting.use(
     await startBackend(config.config, host, {
-      hasReadThread,
+      hasThreads,
       onDamage: () => undefined,
       onReset: options.onReset ?? (() => undefined),
       onRestart: options.onRestart ?? (() => undefined),

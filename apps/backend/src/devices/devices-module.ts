@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
-import { createAskedThread } from './adapters/asked-thread.ts';
+import { createAskedThread } from '../core/adapters/asked-thread.ts';
 import { findThreadProgram } from '../core/adapters/thread-program.ts';
 import type { Commands } from '../core/commands.ts';
 import { readState } from '../core/device-state.ts';

@@ -18,8 +18,8 @@ testOnSqlite(
   'the thread of large reads answers as the backend itself does, and sees what was just written',
   async () => {
     const answers: string[][] = [];
-    for (const hasReadThread of [false, true]) {
-      await using running = await runBackend({ hasReadThread });
+    for (const hasThreads of [false, true]) {
+      await using running = await runBackend({ hasThreads });
       const headers = bearer((await running.setUp()).accessToken);
       const { db } = running.backend;
       const devices = createDeviceStore({ db, clock: systemClock });

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { LoggedReports, Reported } from '../store/logged-reports.ts';
-import type { AskedThread } from './adapters/asked-thread.ts';
+import type { AskedThread } from '../core/adapters/asked-thread.ts';
 import type { LargeAnswer, LargeRead, LargeReads } from './large-reads.ts';
 
 /** `now`: the time of the station, `newer`: what is not in the tables yet. The thread knows neither. */

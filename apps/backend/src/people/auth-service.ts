@@ -17,7 +17,8 @@ import {
 import type { FirstRun } from './first-run.ts';
 import { type Attempt, type LoginLimiter, setupAccount } from './login-limiter.ts';
 import type { LoginMemory } from './login-memory.ts';
-import { isBcrypt, type Passwords } from './passwords.ts';
+import { isBcrypt } from './password-hashes.ts';
+import type { Passwords } from './passwords.ts';
 import type { Client, KnownSession, Sessions } from './sessions.ts';
 import type { SetupCode } from './setup-code.ts';
 

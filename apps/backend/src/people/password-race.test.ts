@@ -12,6 +12,7 @@ import { createFirstRun } from './first-run.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createLoginMemory } from './login-memory.ts';
 import { createMemberService } from './member-service.ts';
+import { createPasswordHashes } from './password-hashes.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions, findSessionHolder, refreshKeyOf } from './sessions.ts';
 import { createSetupCode } from './setup-code.ts';
@@ -35,7 +36,7 @@ async function accounts() {
     findHolder: (sessionId) => findSessionHolder(db, sessionId),
   });
   const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });
-  const passwords = createPasswords();
+  const passwords = createPasswords(createPasswordHashes());
   const memory = createLoginMemory(db, assert.ifError);
   const users = createUserStore(db);
   const between: (() => Promise<unknown>)[] = [];

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPasswords, isBcrypt } from './passwords.ts';
+import { fileURLToPath } from 'node:url';
+import { createAskedThread } from '../core/adapters/asked-thread.ts';
+import { createPasswordHashes, isBcrypt } from './password-hashes.ts';
+import { createPasswords, type PasswordQuestion, threadedHashes } from './passwords.ts';
 
 test('many guesses at once keep nobody who is known from a turn', async () => {
-  const passwords = createPasswords();
+  const passwords = createPasswords(createPasswordHashes());
   const hash = await passwords.hash('the right one');
   let ended = 0;
   const guesses = Array.from({ length: 200 }, () =>
@@ -16,10 +19,10 @@ test('many guesses at once keep nobody who is known from a turn', async () => {
     ),
   );
   assert.equal(await passwords.matches('the right one', hash, { isKnown: true }), true);
-  assert.ok(ended < 52, 'it did not wait for all of them');
+  assert.ok(ended < 51, 'it did not wait for all of them');
   const results = await Promise.all(guesses);
-  assert.equal(results.filter((result) => result === 'busy').length, 148);
-  assert.equal(results.filter((result) => result === 'false').length, 52);
+  assert.equal(results.filter((result) => result === 'busy').length, 149);
+  assert.equal(results.filter((result) => result === 'false').length, 51);
 });
 
 /** Of other implementations: jBCrypt's tests, and Apache's htpasswd (`$2y$`). */
@@ -30,7 +33,7 @@ const foreign = [
 ] as const;
 
 test('hashes of bcrypt are compared, up to a cost of 12', async () => {
-  const passwords = createPasswords();
+  const passwords = createPasswords(createPasswordHashes());
   for (const [password, hash] of foreign) {
     assert.equal(await passwords.matches(password, hash), true, hash);
     assert.equal(await passwords.matches(`${password}x`, hash), false, hash);
@@ -42,4 +45,21 @@ test('hashes of bcrypt are compared, up to a cost of 12', async () => {
     assert.equal(await passwords.matches('a', hash), false, hash);
   }
   assert.equal(isBcrypt(await passwords.hash('a')), false);
+});
+
+test('hashes of both kinds are compared in a thread, while this one does other things', async () => {
+  const program = (): string => fileURLToPath(new URL('../passwords-thread.ts', import.meta.url));
+  await using thread = createAskedThread<PasswordQuestion, string | boolean>({ program, data: null, idleMs: 60_000 });
+  const passwords = createPasswords(threadedHashes(thread));
+  const hash = await passwords.hash('correct horse battery');
+  const [, , [password, bcrypt]] = foreign;
+  const before = { here: process.threadCpuUsage(), all: process.cpuUsage() };
+  for (const phc of [hash, bcrypt]) {
+    assert.equal(await passwords.matches(password, phc), true);
+    assert.equal(await passwords.matches('a guess', phc), false);
+  }
+  assert.equal(await passwords.matches('a guess', null), false);
+  const here = process.threadCpuUsage(before.here).user;
+  const all = process.cpuUsage(before.all).user;
+  assert.ok(here < all / 2, `${here} of ${all} µs`);
 });

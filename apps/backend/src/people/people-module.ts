@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { BackendLogger } from '@station/kit/logger';
+import { createAskedThread } from '../core/adapters/asked-thread.ts';
+import { findThreadProgram } from '../core/adapters/thread-program.ts';
 import { hashToken } from '../core/secrets.ts';
 import type { StationEvents } from '../core/station-events.ts';
 import { type Module, opened } from '../platform/module.ts';
@@ -15,7 +17,8 @@ import { challengeKeyOf, createPasskeyChallenges } from './passkey-challenges.ts
 import { registerPasskeyRoutes } from './passkey-routes.ts';
 import { createPasskeyService } from './passkey-service.ts';
 import { createPasskeyStore } from './passkey-store.ts';
-import { createPasswords } from './passwords.ts';
+import { createPasswordHashes } from './password-hashes.ts';
+import { createPasswords, type PasswordQuestion, type Passwords, threadedHashes } from './passwords.ts';
 import { type Client, createSessions } from './sessions.ts';
 import { createSetupCode, type SetupCode } from './setup-code.ts';
 import { registerStationRoutes } from './station-routes.ts';
@@ -35,7 +38,12 @@ type PeopleConfig = {
   stationCode: string | null;
   dataDir: string;
   version: string;
+  /** Compares passwords in a thread of its own. */
+  hasThreads: boolean;
 };
+
+/** The thread needs some megabytes. Who mistyped tries again within a minute. */
+const idleMs = 60_000;
 
 /** What guards routes of a station without an owner. */
 type PeopleDoor = { gate: SetupGate };
@@ -46,12 +54,13 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
     const { host, store, station, tokens: accessTokens, trustedTime, stationEvents: events } = platform;
     const { clock, disk, logger } = host;
     const { db } = store;
-    const { stationCode, dataDir, version } = config;
+    const { stationCode, dataDir, version, hasThreads } = config;
+    await using opening = new AsyncDisposableStack();
     const users = createUserStore(db);
     const onOpened = (userId: string, client: Client): void => noteLogin(events, userId, client);
     const sessions = createSessions({ db, key: refreshKey, clock, trustedTime, onOpened });
     const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed: setupSeed });
-    const people = { db, users, station, sessions, accessTokens, passwords: createPasswords(), clock };
+    const people = { db, users, station, sessions, accessTokens, passwords: openPasswords(opening, hasThreads), clock };
     const memory = createLoginMemory(db, (error) => logger.failed('limits of log-ins', error));
     const limiter = createLoginLimiter({ clock, memory });
     const firstRun = createFirstRun();
@@ -65,9 +74,9 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
       logger,
     });
     const members = createMemberService(people);
-    const guestEnds = startGuestEnds({ db, accessTokens, clock, trustedTime, logger });
+    opening.use(startGuestEnds({ db, accessTokens, clock, trustedTime, logger }));
     const door = { gate: setupGateOf(auth, firstRun) };
-    return opened(guestEnds, door, {
+    return opened(opening.move(), door, {
       serve: async ({ app }) => {
         registerAuthRoutes(app, { auth, users, station, clock, lost });
         registerPasskeyRoutes(app, { passkeys, clock });
@@ -80,6 +89,14 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
     });
   },
 };
+
+function openPasswords(opening: AsyncDisposableStack, hasThreads: boolean): Passwords {
+  if (!hasThreads) return createPasswords(createPasswordHashes());
+  const source = new URL('../passwords-thread.ts', import.meta.url);
+  const program = (): string => findThreadProgram('station-passwords.mjs', source);
+  const thread = opening.use(createAskedThread<PasswordQuestion, string | boolean>({ program, data: null, idleMs }));
+  return createPasswords(threadedHashes(thread));
+}
 
 /** Kept once for each kind of browser: without its version, which changes with each of its updates. */
 function noteLogin(events: StationEvents, userId: string, { userAgent, address }: Client): void {

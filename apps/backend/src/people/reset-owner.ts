@@ -7,7 +7,7 @@ import type { DatabaseConfig } from '../store/database.ts';
 import { openPostgres } from '../store/postgres.ts';
 import type { Database, Schema } from '../store/schema.ts';
 import { firstPasswordGroups } from './member-service.ts';
-import { createPasswords } from './passwords.ts';
+import { createPasswordHashes } from './password-hashes.ts';
 import { replacePassword } from './sessions.ts';
 
 export type ResetOwnerResult =
@@ -30,7 +30,7 @@ export async function resetOwner(config: DatabaseConfig): Promise<ResetOwnerResu
       .executeTakeFirst();
     if (owner === undefined) return { kind: 'no_owner' };
     const password = newCode(firstPasswordGroups);
-    const hash = await createPasswords().hash(password);
+    const hash = await createPasswordHashes().hash(password);
     return (await replacePassword(db, owner.id, hash))
       ? { kind: 'made', email: owner.email, password }
       : { kind: 'no_owner' };
