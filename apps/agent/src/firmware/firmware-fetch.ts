@@ -168,8 +168,8 @@ export type Attempts = {
   forget(entry: FirmwareEntry): void;
   /** Forgets attempts at entries that are no longer offered. */
   keepOnly(entries: readonly FirmwareEntry[]): void;
-  /** Everything may be tried again now. */
-  hurry(): void;
+  /** All may be tried again now, or only what could not be fetched. */
+  hurry(what: 'all' | 'failed'): void;
 };
 
 const firstRetryMs = 15_000;
@@ -212,8 +212,9 @@ export function createAttempts(parts: { clock: Clock; checkIntervalMs: number; r
       const wanted = new Set(entries.map(attemptKey));
       for (const key of records.keys()) if (!wanted.has(key)) records.delete(key);
     },
-    hurry: () => {
-      for (const record of records.values()) record.attempt = { ...record.attempt, dueMs: -Infinity };
+    hurry: (what) => {
+      for (const record of records.values())
+        if (what === 'all' || record.attempt.kind === what) record.attempt = { ...record.attempt, dueMs: -Infinity };
     },
   };
 }

@@ -34,8 +34,8 @@ export type Firmware = {
   status(): Status['firmware'];
 };
 
-/** A file that was refused is fetched again, to the disk: whoever asks for checks without a pause would wear it out. */
-const betweenHurriesMs = 60_000;
+/** A file that was refused is fetched again as a whole, to the disk: whoever asks for checks without a pause would wear it out. */
+const betweenRefetchesMs = 60_000;
 
 /** The firmware duty of the agent: a loop of observe → decide → apply, separate from the stack's (docs/adr/0013). */
 export function createFirmware(parts: FirmwareParts): Firmware {
@@ -46,7 +46,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
   let signal = AbortSignal.abort();
   let wake = new AbortController();
   /** Monotonic. */
-  let hurriedMs = -Infinity;
+  let refetchedMs = -Infinity;
 
   const checkManifest = (): Promise<boolean> =>
     pollRunner.run(async () => {
@@ -84,10 +84,9 @@ export function createFirmware(parts: FirmwareParts): Firmware {
     },
     check: async () => {
       if (signal.aborted) return { ok: false };
-      if (clock.monotonic() - hurriedMs >= betweenHurriesMs) {
-        hurriedMs = clock.monotonic();
-        run.attempts.hurry();
-      }
+      const isRefetch = clock.monotonic() - refetchedMs >= betweenRefetchesMs;
+      if (isRefetch) refetchedMs = clock.monotonic();
+      run.attempts.hurry(isRefetch ? 'all' : 'failed');
       run.handOver.hurry();
       try {
         return { ok: await checkManifest() };
