@@ -10,7 +10,7 @@ import {
   type DeviceFacts,
   type ImageFacts,
 } from './rollout-decide.ts';
-import { applyReport, maxHandshakes, type Rollout, type Target } from './target-decide.ts';
+import { applyReport, maxHandshakes, newTarget, type Rollout, type Target } from './target-decide.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const rollout: Rollout = {
@@ -23,21 +23,7 @@ const rollout: Rollout = {
   reason: null,
 };
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `device-${index}`);
-const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
-  deviceId,
-  state: 'waiting',
-  phase: null,
-  percent: null,
-  wave: null,
-  failures: 0,
-  interruptions: 0,
-  handshakes: 0,
-  reason: null,
-  notBefore: 0,
-  startedAt: null,
-  changedAt: now,
-  ...more,
-});
+const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({ ...newTarget(deviceId, now), ...more });
 const updating = (deviceId: string, more: Partial<Target> = {}): Target =>
   waiting(deviceId, { state: 'updating', phase: 'downloading', percent: 40, wave: 0, startedAt: now, ...more });
 const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', chip: 'esp32', lastSeenAt: now, isServed: true };

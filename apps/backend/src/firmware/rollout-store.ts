@@ -7,7 +7,7 @@ import { isOwnDevice } from '../store/device-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import type { FirmwareRolloutsTable, FirmwareTargetsTable } from './firmware-tables.ts';
 import { isWanted, type DeviceFacts, type ImageFacts } from './rollout-decide.ts';
-import type { Rollout, RolloutSettings, Target } from './target-decide.ts';
+import { newTarget, type Rollout, type RolloutSettings, type Target } from './target-decide.ts';
 
 export type RolloutRecord = Rollout & {
   /** Null when the station started it automatically. */
@@ -297,21 +297,6 @@ async function skipWaiting(transaction: DatabaseTransaction, ids: readonly strin
 
 const endOf = (state: RolloutState, now: number): { ended_at?: number } =>
   endings.includes(state) ? { ended_at: now } : {};
-
-const newTarget = (deviceId: string, now: number): Target => ({
-  deviceId,
-  state: 'waiting',
-  phase: null,
-  percent: null,
-  wave: null,
-  failures: 0,
-  interruptions: 0,
-  handshakes: 0,
-  reason: null,
-  notBefore: 0,
-  startedAt: null,
-  changedAt: now,
-});
 
 function toRollout(row: FirmwareRolloutsTable): RolloutRecord {
   const { id, type: name, version, state, wave, reason } = row;

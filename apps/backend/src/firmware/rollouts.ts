@@ -4,12 +4,13 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import { firmwareNamesOf } from '@station/protocol/firmware';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
-import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
+import type { DeviceEvent, DeviceEvents } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
 import { decide, defaultSettings, isWanted } from './rollout-decide.ts';
 import { applyReport, type RolloutSettings, type Target, type UpdateReport } from './target-decide.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
+import { updateReportsOf } from './update-reports-decide.ts';
 import type { Commands } from '../core/commands.ts';
 
 /** What changed, once it is on disk. */
@@ -332,32 +333,3 @@ const isVisibleChange = (target: Target, before: Target | undefined): boolean =>
 /** Handshakes that waited at the broker arrive together: they do not show a restart loop. */
 const isRepeated = (last: UpdateReport | undefined, report: UpdateReport): boolean =>
   last?.kind === 'handshake' && report.kind === 'handshake' && last.firmwareVersion === report.firmwareVersion;
-
-/** Facts about device updates in an event. */
-function updateReportsOf(event: DeviceEvent): [deviceId: string, report: UpdateReport][] {
-  if (event.kind === 'command') return acceptanceOf(event.command);
-  if (event.kind !== 'reports') return [];
-  return event.reports.flatMap((report) => {
-    const own = updateReportOf(report);
-    return own === null ? [] : [[report.deviceId, own]];
-  });
-}
-
-const acceptanceOf = ({ action, status, deviceId, at }: CommandChange): [string, UpdateReport][] =>
-  action === 'ota_update' && status === 'confirmed' ? [[deviceId, { kind: 'accepted', at }]] : [];
-
-function updateReportOf(report: DeviceReport): UpdateReport | null {
-  const { at } = report;
-  if (report.kind === 'handshake') return { kind: 'handshake', firmwareVersion: report.firmwareVersion, at };
-  if (report.kind !== 'event') return null;
-  const { action, percent, reason } = report.data;
-  if (action === 'ota_progress' && typeof percent === 'number') {
-    return { kind: 'progress', percent: Math.round(Math.min(100, Math.max(0, percent))), at };
-  }
-  if (action !== 'ota_failed') return null;
-  return {
-    kind: 'error',
-    reason: typeof reason === 'string' ? reason.slice(0, 200) : 'The device gave no reason.',
-    at,
-  };
-}

@@ -55,6 +55,21 @@ export type Target = {
   changedAt: number;
 };
 
+export const newTarget = (deviceId: string, now: number): Target => ({
+  deviceId,
+  state: 'waiting',
+  phase: null,
+  percent: null,
+  wave: null,
+  failures: 0,
+  interruptions: 0,
+  handshakes: 0,
+  reason: null,
+  notBefore: 0,
+  startedAt: null,
+  changedAt: now,
+});
+
 export const firstPauseMs = 5_000;
 const longestPauseMs = 600_000;
 /** More handshakes during the soak time mean that the firmware restarts in a loop. */
