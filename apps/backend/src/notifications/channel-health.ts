@@ -6,7 +6,11 @@ import type { NotificationStore, Told } from './notification-store.ts';
 /** How each channel does, for people. Kept with what was told: a fault stays visible after a restart and on every replica. */
 export type ChannelHealth = {
   sent(channel: NotificationChannel): Promise<void>;
-  failed(channel: NotificationChannel, fault: ChannelFault): Promise<void>;
+  /**
+   * @param createdAt of the message, milliseconds since the epoch. What was sent later shows that the channel works: it is this receiver
+   * who cannot be reached.
+   */
+  failed(channel: NotificationChannel, fault: ChannelFault, createdAt: number): Promise<void>;
   /** The channel was changed or turned off: what was wrong may no longer be. */
   clear(channel: NotificationChannel): Promise<void>;
   /** Raises or clears the condition. */
@@ -40,7 +44,9 @@ export function createChannelHealth(parts: {
       await store.setTold(sentKey(channel), '');
       await clear(channel);
     },
-    failed: async (channel, fault) => {
+    failed: async (channel, fault, createdAt) => {
+      const facts = channelsOf(await store.told()).find((one) => one.channel === channel);
+      if ((facts?.sentAt ?? -Infinity) >= createdAt) return;
       const count = (failures.get(channel) ?? 0) + 1;
       failures.set(channel, count);
       // The first moment of a fault stays.

@@ -217,7 +217,7 @@ async function sendAll(parts: NotifierParts, messages: readonly Waiting[]): Prom
 /** @returns false when it failed and is tried again later. A crash between sending and removing sends it again, with the same id. */
 async function sendOne(parts: NotifierParts, message: Queued): Promise<boolean> {
   const { queue, deliver, health, logger, random } = parts;
-  const { id, channel, alert } = message;
+  const { id, channel, alert, createdAt } = message;
   const attempt = message.attempts + 1;
   const outcome = await deliver(message).catch((error: unknown): Outcome => {
     parts.signal.throwIfAborted();
@@ -237,7 +237,7 @@ async function sendOne(parts: NotifierParts, message: Queued): Promise<boolean> 
   }
   const retryInMs = retryAfter(attempt, outcome.retryAfterMs, random());
   await queue.retry(id, attempt, retryInMs);
-  await health.failed(channel, outcome.fault);
+  await health.failed(channel, outcome.fault, createdAt);
   logger.event('notification_failed', {
     id,
     channel,
