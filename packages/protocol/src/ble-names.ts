@@ -26,13 +26,16 @@ function namedBy(text: string, separator: string): AdvertisedName | null {
 const anyCharacter = '?';
 
 /**
- * How a person reads an id: without case, spaces and signs, and with one of the letters and digits that look the same. For `looksLike`.
+ * How a person reads an id: without case, spaces and signs, and with one of the letters, pairs of letters and digits that look the same. For `looksLike`.
  */
 export const lookOf = (id: string): string =>
   id
     .normalize('NFKC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+    .replaceAll('cl', 'd')
     .replaceAll('o', '0')
     .replace(/[il]/g, '1')
     .replace(/[^\0-\x7f]/gu, anyCharacter);
