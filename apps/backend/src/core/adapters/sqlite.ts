@@ -1,4 +1,5 @@
 import { backup, DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** An open database file. */
 export type SqliteDatabase = DatabaseSync;
@@ -105,8 +106,21 @@ export async function copySqliteFile(from: string, to: string): Promise<void> {
 
 /** Copies an open database while it is in use. Durable once `to` is synced. */
 export async function copyOpenDatabase(database: SqliteDatabase, to: string): Promise<void> {
-  await backup(database, to);
+  for (const end = performance.now() + busyTimeoutMs; ; await sleep(betweenTriesMs)) {
+    try {
+      await backup(database, to);
+      return;
+    } catch (error) {
+      if (!isWriting(error) || performance.now() > end) throw error;
+    }
+  }
 }
+
+const betweenTriesMs = 20;
+
+/** Node gives up when a transaction is writing in the moment in which it begins; the error has no code of SQLite. */
+const isWriting = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'not an error' && 'errcode' in error && error.errcode === 0;
 
 /** Rows of a query on a file, whose columns are all texts. */
 export function readTexts(file: string, sql: string): Record<string, string>[] {
