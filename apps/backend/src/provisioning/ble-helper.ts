@@ -1,6 +1,5 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { createRateLimitedCounter, type RateLimitedCounter } from '@station/kit/rate-limited-counter';
 import { type Backoff, createBackoff } from '@station/kit/retry';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import {
@@ -16,6 +15,8 @@ import type { ProvisioningError } from '@station/protocol/provisioning';
 import type { HelperListener, HelperProcess } from './adapters/ble-helper-process.ts';
 import { addressInLine, readHelperFrame, readHelperNote } from './helper-frame.ts';
 import { decideHelper, type HelperStep } from './helper-decide.ts';
+import { createHelperLog, type HelperLog } from './helper-log.ts';
+import { createSpellings, type Spellings } from './helper-spellings.ts';
 
 export type WriteOutcome = { ok: true } | { ok: false; error: ProvisioningError };
 export type WriteOptions = { onStart: () => void; signal: AbortSignal };
@@ -60,8 +61,7 @@ type Session = {
   /** Whether it was told to scan. */
   isAskedToScan: boolean;
   radio: RadioState | null;
-  /** Addresses that this helper spells in another way, as it does. */
-  spellings: Map<string, string>;
+  spellings: Spellings;
   /** It knows secrets: what it writes that is not a note is not logged. */
   hasSecrets: boolean;
 };
@@ -77,9 +77,7 @@ type PendingWrite = {
 type Supervision = Options & {
   waker: Waker;
   backoff: Backoff;
-  badLines: RateLimitedCounter<string, string>;
-  notes: RateLimitedCounter<'note', string>;
-  radioStates: RateLimitedCounter<RadioState>;
+  said: HelperLog;
   desired: DesiredState;
   idleSinceMs: number | null;
   mayStartAtMs: number;
@@ -89,7 +87,6 @@ type Supervision = Options & {
   isClosing: boolean;
 };
 
-const restartDelays = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
 /** A helper that was ready for this long is good: the next restart is quick again. */
 const stableMs = 60_000;
 
@@ -102,22 +99,8 @@ export function startBleHelper(options: Options): BleHelper {
   const supervision: Supervision = {
     ...options,
     waker: createWaker(clock),
-    backoff: createBackoff({ ...restartDelays, random }),
-    badLines: createRateLimitedCounter<string, string>({
-      clock,
-      report: ({ key, total, detail }) =>
-        logger.event('ble_helper_line_ignored', { reason: key, text: detail, count: total }),
-    }),
-    notes: createRateLimitedCounter<'note', string>({
-      clock,
-      everyMs: 10_000,
-      report: ({ detail: message, total: count }) => logger.event('ble_helper_note', { message, count }),
-    }),
-    radioStates: createRateLimitedCounter<RadioState>({
-      clock,
-      everyMs: 10_000,
-      report: ({ key: state }) => logger.event('ble_radio', { state }),
-    }),
+    backoff: createBackoff({ initialMs: 500, maxMs: 30_000, jitter: 0.2, random }),
+    said: createHelperLog({ clock, logger }),
     desired: { isNeeded: false, isScanning: false },
     idleSinceMs: clock.monotonic(),
     mayStartAtMs: 0,
@@ -218,23 +201,17 @@ function killSession({ session }: Supervision): void {
 }
 
 function startSession(supervision: Supervision): void {
-  const { clock, badLines, logger } = supervision;
-  let started: Session | null = null;
-  /** The session of this process, while it is the current one. */
-  const current = (): Session | null => (supervision.session === started ? started : null);
-  const process = supervision.start({
-    onLine: (line) => {
-      const session = current();
-      if (session !== null) onLine(supervision, session, line);
-    },
-    onNote: (line) => {
-      const session = current();
-      if (session !== null) onNote(supervision, session, line);
-    },
-    onTooLong: () => badLines.count('too long', ''),
-  });
+  const { clock, said, logger } = supervision;
+  /** What comes when another process runs already is not read. */
+  const whileCurrent = (read: typeof onLine) => (line: string) => {
+    if (supervision.session === session) read(supervision, session, line);
+  };
   const session: Session = {
-    process,
+    process: supervision.start({
+      onLine: whileCurrent(onLine),
+      onNote: whileCurrent(onNote),
+      onTooLong: () => said.badLine('too long'),
+    }),
     startedAtMs: clock.monotonic(),
     readyAtMs: null,
     ending: null,
@@ -242,11 +219,10 @@ function startSession(supervision: Supervision): void {
     isAskedToScan: false,
     radio: null,
     hasSecrets: false,
-    spellings: new Map(),
+    spellings: createSpellings(),
   };
-  started = session;
   supervision.session = session;
-  void process.ended.then((how) => endSession(supervision, session, how));
+  void session.process.ended.then((how) => endSession(supervision, session, how));
   logger.event('ble_helper_started', {});
 }
 
@@ -270,11 +246,10 @@ function endSession(supervision: Supervision, session: Session, how: string): vo
 }
 
 function onLine(supervision: Supervision, session: Session, line: string): void {
-  const { badLines } = supervision;
   const address = addressInLine(line);
   if (address !== null && !supervision.admits(address)) return;
   const frame = readHelperFrame(line);
-  if (frame === null) return badLines.count('not a frame', '');
+  if (frame === null) return supervision.said.badLine('not a frame');
   const { event, writtenAs } = frame;
   switch (event.event) {
     case 'ready':
@@ -286,26 +261,16 @@ function onLine(supervision: Supervision, session: Session, line: string): void 
       return supervision.onChanged();
     case 'discovered':
       if (address === null && !supervision.admits(event.address)) return;
-      if (writtenAs !== null) keepSpelling(session, event.address, writtenAs);
+      if (writtenAs !== null) session.spellings.keep(event.address, writtenAs);
       return supervision.onDiscovered(event);
     case 'write_result':
       return onWriteResult(supervision, event);
   }
 }
 
-/** More than there can be candidates; the oldest goes first. */
-const mostSpellings = 1_000;
-
-function keepSpelling({ spellings }: Session, address: string, writtenAs: string): void {
-  spellings.delete(address);
-  spellings.set(address, writtenAs);
-  const [oldest] = spellings.keys();
-  if (spellings.size > mostSpellings && oldest !== undefined) spellings.delete(oldest);
-}
-
 function onReady(supervision: Supervision, session: Session): void {
-  const { clock, badLines, waker, onChanged } = supervision;
-  if (session.readyAtMs !== null) return badLines.count('ready twice', '');
+  const { clock, said, waker, onChanged } = supervision;
+  if (session.readyAtMs !== null) return said.badLine('ready twice');
   session.readyAtMs = clock.monotonic();
   supervision.isFailing = false;
   sendDesired(supervision);
@@ -315,28 +280,28 @@ function onReady(supervision: Supervision, session: Session): void {
 }
 
 function onWriteResult(supervision: Supervision, { address, ok, error }: WriteResult): void {
-  const { write, badLines } = supervision;
+  const { write, said } = supervision;
   if (write === null || write.startedAtMs === null || write.command.address !== address) {
-    return badLines.count('write_result without a write', '');
+    return said.badLine('write_result without a write');
   }
   const code = bleErrors.find((known) => known === error) ?? ('write_failed' satisfies BleError);
   settleWrite(supervision, ok ? { ok } : { ok, error: code });
 }
 
 function onNote(supervision: Supervision, session: Session, line: string): void {
-  const { badLines, notes, radioStates, onChanged } = supervision;
+  const { said, onChanged } = supervision;
   const note = readHelperNote(line);
-  if (note === null) return badLines.count('not a note', session.hasSecrets ? '' : line.slice(0, 200));
+  if (note === null) return said.badLine('not a note', session.hasSecrets ? '' : line);
   switch (note.note) {
     case 'radio':
       if (note.state === session.radio) return;
       session.radio = note.state;
-      radioStates.count(note.state, undefined);
+      said.radioState(note.state);
       return onChanged();
     case 'line_ignored':
-      return badLines.count('not a command, says the helper', note.reason);
+      return said.badLine('not a command, says the helper', note.reason);
     case 'log':
-      return notes.count('note', note.message.slice(0, 200));
+      return said.note(note.message);
   }
 }
 
@@ -370,7 +335,7 @@ function startWrite(supervision: Supervision): void {
   session.hasSecrets = true;
   write.onStart();
   const { command } = write;
-  send(supervision, { ...command, address: session.spellings.get(command.address) ?? command.address });
+  send(supervision, { ...command, address: session.spellings.of(command.address) });
 }
 
 function settleStartedWrite(supervision: Supervision, outcome: WriteOutcome): void {

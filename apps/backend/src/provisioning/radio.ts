@@ -4,6 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { createRepeatFilter } from '@station/kit/repeat-filter';
 import { constantBackoff } from '@station/kit/retry';
+import { createTokenBucket, type TokenBucket } from '@station/kit/token-bucket';
 import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { ConnectAndWrite, Discovered } from '@station/protocol/ble-frames';
 import type { Candidate, RadioReport } from '@station/protocol/provisioning';
@@ -79,6 +80,9 @@ type RunningRadio = RadioOptions & {
   decision: ScanDecision | null;
   /** What this replica sent while it leads. */
   sentReport: RadioReport | null;
+  /** How many reports may be sent: each is a message to every browser. */
+  reports: TokenBucket;
+  isReportWaiting: boolean;
   askedAtMs: number;
   /** Null: it does not listen for advertisements. */
   listeningSinceMs: number | null;
@@ -154,6 +158,8 @@ function createRadio(options: RadioOptions): RunningRadio {
     isWriting: false,
     decision: null,
     sentReport: null,
+    reports: createTokenBucket({ burst: 20, perSecond: 1 }, () => clock.monotonic()),
+    isReportWaiting: false,
     askedAtMs: -Infinity,
     listeningSinceMs: null,
     stopping: new AbortController(),
@@ -182,7 +188,8 @@ async function loop(radio: RunningRadio): Promise<void> {
   const { clock, waker, candidates, logger, stopping } = radio;
   await runLoop({
     turn: async () => {
-      if (radio.decision?.isAsking !== true) return Infinity;
+      update(radio);
+      if (radio.decision?.isAsking !== true) return radio.isReportWaiting ? sweepEveryMs.idle : Infinity;
       if (clock.monotonic() - radio.askedAtMs >= askEveryMs) await ask(radio);
       const isWaiting = radio.decision.isKeeping && candidates.sweep(radio.listeningSinceMs);
       return isWaiting ? sweepEveryMs.busy : sweepEveryMs.idle;
@@ -259,11 +266,14 @@ function seed({ broadcast, candidates, clock }: RunningRadio): void {
   for (const candidate of broadcast.all()) candidates.seed(candidate, clock.now() - Date.parse(candidate.lastSeenAt));
 }
 
-/** The leader tells the replicas, each of which tells its clients. */
+/** The leader tells the replicas, each of which tells its clients. What changes without a pause waits for the next turn. */
 function sendReport(radio: RunningRadio, report: RadioReport, isLeader: boolean): void {
   const known = radio.sentReport ?? radio.broadcast.report();
+  const isNews = isLeader && (known.state !== report.state || known.reason !== report.reason);
+  radio.isReportWaiting = isNews && !radio.reports.take();
+  if (radio.isReportWaiting) return;
   radio.sentReport = isLeader ? report : null;
-  if (isLeader && (known.state !== report.state || known.reason !== report.reason)) radio.broadcast.sendReport(report);
+  if (isNews) radio.broadcast.sendReport(report);
 }
 
 function write(radio: RunningRadio, command: Write, { onStart, signal }: WriteOptions): Promise<WriteOutcome> {

@@ -87,22 +87,28 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Lines that are processed in one slice of time: a flood must not take the backend's time. The pipe then fills up. */
+/** What is read in one slice of time: a flood must not take the backend's time. The pipe then fills up. */
 const maxLinesPerSlice = 1_000;
+/** More than as many lines of advertisements have. */
+const maxBytesPerSlice = 256 * 1024;
 const sliceMs = 50;
-/** Bytes between two looks at the number of lines. */
+/** Bytes between two looks at what was read. */
 const stepBytes = 4 * 1024;
 
 async function readPaced(stream: AsyncIterable<Buffer>, reader: LineReader): Promise<void> {
   let lines = 0;
+  let bytes = 0;
   let sinceMs = performance.now();
   for await (const chunk of stream) {
     for (let at = 0; at < chunk.length; at += stepBytes) {
-      lines += reader.push(chunk.subarray(at, at + stepBytes));
-      if (lines < maxLinesPerSlice) continue;
+      const step = chunk.subarray(at, at + stepBytes);
+      lines += reader.push(step);
+      bytes += step.length;
+      if (lines < maxLinesPerSlice && bytes < maxBytesPerSlice) continue;
       const leftMs = sinceMs + sliceMs - performance.now();
       if (leftMs > 0) await sleep(leftMs);
       lines = 0;
+      bytes = 0;
       sinceMs = performance.now();
     }
   }
