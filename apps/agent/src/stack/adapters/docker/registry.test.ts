@@ -52,6 +52,34 @@ test('a registry that redirects to its storage is followed, without the credenti
   assert.deepEqual(seen, [undefined]);
 });
 
+test('a server that a registry redirects to gets no password, whatever it asks for', async () => {
+  for (const way of ['Basic realm="x"', 'Bearer realm="http://HOST/token",service="s"']) {
+    const seen: string[] = [];
+    await using other = await serve((request, response) => {
+      seen.push(`${request.url} ${request.headers.authorization ?? 'nothing'}`);
+      if (request.url?.startsWith('/token')) return response.end(JSON.stringify({ token: 't' }));
+      const challenge = way.replace('HOST', request.headers.host ?? '');
+      response.writeHead(401, { ...inJson, 'www-authenticate': challenge }).end('{}');
+    });
+    await using registry = await serve((_, response) =>
+      response.writeHead(307, { location: `http://${other.address}/manifest` }).end(),
+    );
+    const answer = await readFrom(registry.address);
+    assert.ok(answer.kind === 'failed' && answer.code === 'registry_auth_failed');
+    assert.deepEqual(seen, ['/manifest nothing'], way);
+  }
+});
+
+test('a long challenge without a meaning takes no time', async () => {
+  await using registry = await serve((_, response) =>
+    response.writeHead(401, { ...inJson, 'www-authenticate': `Bearer ${'a'.repeat(15_000)}` }).end('{}'),
+  );
+  const before = process.cpuUsage();
+  assert.deepEqual(await readFrom(registry.address), { kind: 'unknown' });
+  const { user } = process.cpuUsage(before);
+  assert.ok(user < 200_000, `${user} µs`);
+});
+
 test('a registry that asks for a token gets one from its realm, for the platform of the machine', async () => {
   const asked: string[] = [];
   await using registry = await serve((request, response) => {

@@ -4,7 +4,7 @@ import { readRetryAfter } from '@station/kit/retry-after';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LayersAnswer } from '../../stack-ports.ts';
-import { followRedirects, type HttpResponse, readBody } from '../../../core/adapters/http-request.ts';
+import { type Followed, followRedirects, type HttpResponse, readBody } from '../../../core/adapters/http-request.ts';
 
 export type RegistryCredentials = { registry: string; username: string; password: string };
 
@@ -147,10 +147,10 @@ async function getManifest(
   const host = image.registry === 'docker.io' ? 'registry-1.docker.io' : image.registry;
   const insecure = await parts.isInsecure(image.registry);
   const path = `/v2/${image.repository}/manifests/${at}`;
-  const ask = (base: string, authorization: string | null): Promise<HttpResponse> =>
+  const ask = (base: string, authorization: string | null): Promise<Answered> =>
     get(new URL(base + path), { accept: accepted, ...(authorization ? { authorization } : {}) }, signal);
   let base = `https://${host}`;
-  let first: HttpResponse;
+  let first: Answered;
   try {
     first = await ask(base, null);
   } catch (error) {
@@ -158,29 +158,31 @@ async function getManifest(
     base = `http://${host}`;
     first = await ask(base, null);
   }
-  if (first.status !== 401) return first;
-  const authorization = await authorize(first.headers['www-authenticate'] ?? '', image, parts, {
-    insecure,
-    signal,
-  });
-  if (authorization.kind === 'refused') return first;
-  first.body.destroy();
-  return authorization.kind === 'granted' ? ask(base, authorization.header) : authorization;
+  const { response, url } = first;
+  // A server that the registry redirects to is asked for no token: it would get the password (as in CVE-2020-15157).
+  if (response.status !== 401 || url.origin !== new URL(base).origin) return response;
+  const authorization = await authorize(url, response.headers['www-authenticate'] ?? '', image, { ...parts, signal });
+  if (authorization.kind === 'refused') return response;
+  response.body.destroy();
+  return authorization.kind === 'granted' ? (await ask(base, authorization.header)).response : authorization;
 }
+
+/** `url`: where it came from, behind all redirects. */
+type Answered = Extract<Followed, { kind: 'response' }>;
 
 type Authorization = { kind: 'granted'; header: string } | { kind: 'refused' } | LayersAnswer;
 
 const refused: Authorization = { kind: 'refused' };
 
 /**
- * Answers a challenge (RFC 9110 section 11; distribution "token authentication"). `refused`: it cannot be answered. What the server of tokens
- * answers else is no statement about credentials.
+ * Answers a challenge of the registry (RFC 9110 section 11; distribution "token authentication"). `refused`: it cannot be answered. What the
+ * server of tokens answers else is no statement about credentials.
  */
 async function authorize(
+  asked: URL,
   challenge: string,
   image: ImageReference,
-  parts: RegistryParts,
-  options: { insecure: boolean; signal: AbortSignal },
+  parts: RegistryParts & { signal: AbortSignal },
 ): Promise<Authorization> {
   const own = ownCredentials(image, parts);
   const basic = own && `Basic ${Buffer.from(`${own.username}:${own.password}`).toString('base64')}`;
@@ -190,13 +192,13 @@ async function authorize(
     return isBasic && basic !== null ? { kind: 'granted', header: basic } : refused;
   }
   // Another way may follow, with a realm of its own: the first one counts.
-  const named = [...bearer.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value] as const);
+  const named = [...bearer.matchAll(/\b(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value] as const);
   const parameters: Partial<Record<string, string>> = Object.fromEntries(named.toReversed());
   const realm = new URL(parameters['realm'] ?? '');
-  if (realm.protocol !== 'https:' && !options.insecure) return refused;
+  if (realm.protocol !== 'https:' && realm.protocol !== asked.protocol) return refused;
   if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
   realm.searchParams.set('scope', parameters['scope'] ?? `repository:${image.repository}:pull`);
-  const response = await get(realm, basic ? { authorization: basic } : {}, options.signal);
+  const { response } = await get(realm, basic ? { authorization: basic } : {}, parts.signal);
   if (isPage(response)) return notAnswered(response, `the server of tokens ${realm.host}`);
   if (response.status === 401 || response.status === 403) {
     response.body.destroy();
@@ -209,10 +211,10 @@ async function authorize(
 }
 
 /** @throws when the registry redirects to another scheme or too often, or cannot be reached. */
-async function get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<HttpResponse> {
+async function get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Answered> {
   const followed = await followRedirects(url, { headers, signal });
   if (followed.kind === 'rejected') throw new Error(`the registry ${followed.reason}`);
-  return followed.response;
+  return followed;
 }
 
 async function readManifestBody(response: HttpResponse): Promise<{ body: unknown; digest: string }> {
