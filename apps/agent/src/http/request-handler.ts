@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { type BoundedRequests, strangerBodyBytes } from '@station/kit/bounded-requests';
 import { errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
@@ -110,14 +111,9 @@ async function readJson(request: IncomingMessage, maxBytes: number): Promise<unk
 
 /** The rest of a body that is too large is discarded with its refusal. */
 async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await collectBytes(request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, maxBytes);
+  if (bytes === null) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
+  return bytes.toString();
 }
 
 function parseBody(text: string): unknown {

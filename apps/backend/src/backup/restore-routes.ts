@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { StationError } from '@station/kit/station-error';
 import type { BackupInspection, RestoreDoubt } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
@@ -98,14 +99,9 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
 }
 
 async function readPiece(request: FastifyRequest): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > uploadPieceBytes) throw new StationError('payload_too_large', 'A piece has at most 1 MiB.');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const bytes = await collectBytes(request.raw as AsyncIterable<Buffer>, uploadPieceBytes);
+  if (bytes === null) throw new StationError('payload_too_large', 'A piece has at most 1 MiB.');
+  return bytes;
 }
 
 /** A file of this machine. `own`: id of this station; null: it has no owner yet. */

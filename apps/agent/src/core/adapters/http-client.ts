@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { readRetryAfter } from '@station/kit/retry-after';
 import type { Fetched } from '../signature.ts';
-import { collect, faultOf, followRedirects, type HttpResponse, readBody, webPageReason } from './http-request.ts';
+import { faultOf, followRedirects, type HttpResponse, readBody, webPageReason } from './http-request.ts';
 
 const totalTimeoutMs = 30_000;
 
@@ -51,7 +52,7 @@ const isWebPage = (bytes: Uint8Array): boolean => /^\s*</.test(new TextDecoder()
 
 async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
   try {
-    const bytes = await collect(createReadStream(address) as AsyncIterable<Uint8Array>, maxBytes);
+    const bytes = await collectBytes(createReadStream(address) as AsyncIterable<Uint8Array>, maxBytes);
     if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
     return { kind: 'ok', bytes, etag: null, url: address.href };
   } catch (error) {

@@ -6,7 +6,8 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { collect, faultOf, followRedirects, readBody, sendRequest } from './http-request.ts';
+import { collectBytes } from '@station/kit/collect-bytes';
+import { faultOf, followRedirects, readBody, sendRequest } from './http-request.ts';
 
 const never = new AbortController().signal;
 
@@ -103,7 +104,7 @@ describe('a request', () => {
   test('names the program, accepts plain content only and announces the length of its body', async () => {
     await using server = await serve((request, response) => {
       const { method, headers } = request;
-      void collect(request, 1000).then((bytes) =>
+      void collectBytes(request, 1000).then((bytes) =>
         response.end(JSON.stringify({ method, headers, text: Buffer.from(bytes ?? []).toString() })),
       );
     });
@@ -118,6 +119,8 @@ describe('a request', () => {
     ['nothing', '', 'ECONNRESET'],
     ['something else than HTTP', 'SSH-2.0-OpenSSH\r\n\r\n', 'HPE_INVALID_CONSTANT'],
     ['a head without an end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`, 'HPE_HEADER_OVERFLOW'],
+    ['interim answers without an end', 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(100_000), 'the server sends no answer'],
+    ['empty lines without an end', '\r\n'.repeat(1_000_000), 'the server sends no answer'],
     [
       'another protocol',
       'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',

@@ -1,5 +1,6 @@
+import { collectBytes } from '@station/kit/collect-bytes';
 import { ownValue } from '@station/protocol/own-value';
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 export type HttpRequest = {
@@ -18,6 +19,8 @@ export type HttpRequest = {
 export type HttpResponse = { status: number; headers: IncomingHttpHeaders; body: IncomingMessage };
 
 const usualConnectMs = 10_000;
+/** A server may send a few interim answers (RFC 9110, section 15.2) before its own, whose head has 16 KiB at most. */
+const mostBytesBeforeAnswer = 64 * 1024;
 
 /**
  * Sends one request by http or https. Follows no redirect. Each request opens its own connection: the agent asks seldom, and a server
@@ -39,6 +42,7 @@ export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpR
   outgoing.once('finish', () => clearTimeout(limits[0]));
   if (headMs !== undefined) limits.push(limit(() => outgoing.destroy(new Error('no answer in time')), headMs));
   outgoing.once('close', () => signal.removeEventListener('abort', onAbort));
+  limitHead(outgoing);
   try {
     response = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve);
@@ -56,6 +60,21 @@ export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpR
     for (const timer of limits) clearTimeout(timer);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: response };
+}
+
+/** Interim answers and empty lines without an end would take the processor until the time is over. */
+function limitHead(outgoing: ClientRequest): void {
+  let bytes = 0;
+  let isAnswered = false;
+  outgoing.once('response', () => (isAnswered = true));
+  outgoing.once('socket', (socket) => {
+    const count = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      if (!isAnswered && bytes > mostBytesBeforeAnswer) outgoing.destroy(new Error('the server sends no answer'));
+      if (isAnswered) socket.off('data', count);
+    };
+    socket.on('data', count);
+  });
 }
 
 /** Some servers refuse requests that do not name their program. */
@@ -112,7 +131,7 @@ export async function readBody({ headers, body }: HttpResponse, maxBytes: number
     body.destroy();
     throw new Error(`the server sends the content compressed (${encoding.slice(0, 20)})`);
   }
-  const bytes = await collect(body, maxBytes);
+  const bytes = await collectBytes(body, maxBytes);
   return bytes === null || encoding === 'identity' ? bytes : unpack(bytes, maxBytes);
 }
 
@@ -124,18 +143,6 @@ async function unpack(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array |
     if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return null;
     throw error;
   }
-}
-
-/** All bytes of a source; null when there are more than `maxBytes`. */
-export async function collect(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of source) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Faults that a person can mend, by the error codes of Node and OpenSSL (X509_V_ERR_…). */

@@ -1,9 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '@station/kit/command';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { exists } from '@station/kit/durable-files';
 import type { BackendAnswer, ProjectFacts, ServiceFact, UnitFacts } from '../doctor-ports.ts';
-import { collect, faultOf, followRedirects } from '../../core/adapters/http-request.ts';
+import { faultOf, followRedirects } from '../../core/adapters/http-request.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -102,7 +103,7 @@ export async function askBackend(url: URL, signal: AbortSignal): Promise<Backend
     const followed = await followRedirects(url, { signal, headers: { accept: 'application/json' } });
     if (followed.kind === 'rejected') return { kind: 'failed', reason: followed.reason };
     const { status, body } = followed.response;
-    const bytes = await collect(body, mostHealthBytes);
+    const bytes = await collectBytes(body, mostHealthBytes);
     return { kind: 'answer', status, body: bytes === null ? '' : Buffer.from(bytes).toString('utf8') };
   } catch (error) {
     const reason = faultOf(error);

@@ -9,6 +9,9 @@ import { faultOf, followRedirects, webPageReason } from '../../core/adapters/htt
 const usualSilenceMs = 20_000;
 /** Limit of received but unread bytes; more stays in the kernel. */
 const mostWaitingBytes = 128 * 1024;
+/** Pieces of a few bytes take the processor for as long as they come. No network has so small ones, but for a few. */
+const leastPieceBytes = 16;
+const mostTinyPieces = 1_000;
 
 export type DownloadRequest = {
   offset: number;
@@ -91,7 +94,13 @@ function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: numb
     arriving.end ??= { error };
     arriving.wake();
   };
+  let pieces = 0;
+  let bytes = 0;
   response.on('data', (chunk: Buffer) => {
+    pieces += 1;
+    bytes += chunk.length;
+    if (pieces > mostTinyPieces + bytes / leastPieceBytes) finish(new Error('the server sends tiny pieces'));
+    if (arriving.end !== null) return;
     arriving.waiting.push(chunk);
     arriving.waitingBytes += chunk.length;
     if (arriving.waitingBytes > mostWaitingBytes) response.pause();
@@ -125,11 +134,12 @@ async function* readArriving(
 ): AsyncGenerator<Uint8Array> {
   try {
     for (;;) {
-      const chunk = arriving.waiting.shift();
-      if (chunk) {
-        arriving.waitingBytes -= chunk.length;
-        if (arriving.waiting.length === 0) response.resume();
-        yield chunk;
+      if (arriving.waiting.length > 0) {
+        const arrivedBytes = Buffer.concat(arriving.waiting);
+        arriving.waiting = [];
+        arriving.waitingBytes = 0;
+        response.resume();
+        yield arrivedBytes;
       } else if (arriving.end === null) {
         await news();
       } else if (arriving.end.error === null) {

@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { ownValue } from '@station/protocol/own-value';
-import { collect, followRedirects } from '../../core/adapters/http-request.ts';
+import { followRedirects } from '../../core/adapters/http-request.ts';
 import type { PageKind, PageReading } from '../surface-ports.ts';
 import { findBrokenScript, type PageScript } from './script-check.ts';
 
@@ -63,7 +64,7 @@ async function get(address: URL, signal: AbortSignal): Promise<Got | null> {
     const followed = await followRedirects(address, { signal: bounded, headers });
     if (followed.kind === 'rejected') return null;
     const { response, url } = followed;
-    const sent = await collect(response.body, maxFileBytes);
+    const sent = await collectBytes(response.body, maxFileBytes);
     response.body.destroy();
     if (sent === null) return null;
     const unpack = ownValue(unpackers, response.headers['content-encoding'] ?? '') ?? (() => sent);

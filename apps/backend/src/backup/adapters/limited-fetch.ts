@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { within } from '@station/kit/within';
 
 /** Of each answer that is no file. Ten thousand files of a folder fit. */
@@ -39,14 +40,9 @@ async function readAnswer(response: Response): Promise<Response> {
     await response.body?.cancel();
     return new Response(null, { status, headers });
   }
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > mostAnswerBytes) throw new AnswerRefusedError('The answer of the server is too large');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const bytes = await collectBytes((response.body ?? []) as AsyncIterable<Uint8Array>, mostAnswerBytes);
+  if (bytes === null) throw new AnswerRefusedError('The answer of the server is too large');
+  const text = bytes.toString('utf8');
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw new AnswerRefusedError('The answer of the server defines entities');
   const entries = text.match(/<([\w-]+:)?response[\s>]/gi)?.length ?? 0;
   if (entries > mostEntries) throw new AnswerRefusedError('The folder of the server has too many files');

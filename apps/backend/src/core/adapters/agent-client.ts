@@ -1,5 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { collectBytes } from '@station/kit/collect-bytes';
 import { StationError } from '@station/kit/station-error';
 
 /** An answer of the agent, whatever its status: refusals are answers too. */
@@ -99,14 +100,9 @@ function headOf(request: ClientRequest, body: string | undefined): Promise<Incom
 }
 
 async function readText(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxAnswerBytes) throw new Error('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = await collectBytes(response, maxAnswerBytes);
+  if (bytes === null) throw new Error('the answer is too long');
+  return bytes.toString('utf8');
 }
 
 const unreachable = (message: string, cause?: unknown): StationError =>

@@ -1,3 +1,4 @@
+import { collectBytes } from '@station/kit/collect-bytes';
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -204,18 +205,11 @@ async function readLines(
 
 /** Null when the response is longer than `maxBytes`; the rest is not read. */
 async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Uint8Array | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > maxBytes) return null;
-      chunks.push(chunk);
-    }
+    return await collectBytes(response, maxBytes);
   } catch (error) {
     throw brokenOff(error);
   }
-  return Buffer.concat(chunks);
 }
 
 async function readJson(response: IncomingMessage): Promise<unknown> {
