@@ -123,6 +123,42 @@ describe('mail by SMTP', () => {
     setDefaultCACertificates([...usual, mailbox.certificate]);
   });
 
+  it('says nothing of what a server answers to the log-in, whatever that is', async () => {
+    const { key, cert } = await makeCertificate();
+    setDefaultCACertificates([...usual, cert]);
+    const pin = '12345678';
+    for (const [reply, expected] of [
+      [(line: string) => `535 \u001B[31m you said ${line}`, 'The log-in was refused: SMTP 535.'],
+      [(line: string) => `535-${line}\r\n535 CERT_HAS_EXPIRED`, 'The log-in was refused: SMTP 535.'],
+      [() => 'certificate', 'The log-in was refused: EAUTH.'],
+      [() => `${pin} ${pin}`, 'The log-in was refused: EAUTH.'],
+      [() => '334 \u0000\u001B!', null],
+      [() => `334 ${'QUFB'.repeat(20_000)}`, null],
+    ] as const) {
+      for (const way of ['PLAIN', 'LOGIN', 'CRAM-MD5']) {
+        let isLogin = false;
+        const answering = createTlsServer({ key, cert }, (socket) => {
+          socket.on('error', () => undefined);
+          socket.on('data', (data) => {
+            const line = data.toString().trim();
+            isLogin ||= line.startsWith('AUTH');
+            socket.write(isLogin ? `${reply(line)}\r\n` : `250-localhost\r\n250 AUTH ${way}\r\n`);
+          });
+          socket.write('220 hello\r\n');
+        }).listen(0, '127.0.0.1');
+        await once(answering, 'listening');
+        const { port } = answering.address() as AddressInfo;
+        const secret = server({ port, security: 'tls', password: pin });
+        const answer = await sendMail(secret, mail, { ...usually, limitMs: 500 });
+        answering.close();
+        const detail = answer.kind === 'failed' ? answer.detail : 'sent';
+        if (expected !== null) assert.equal(detail, expected, way);
+        assert.match(detail, /^The (log-in was refused|server does not take mail now): (SMTP \d{3}|E[A-Z]+)\.$/, way);
+      }
+    }
+    setDefaultCACertificates([...usual, mailbox.certificate]);
+  });
+
   it('a mail to an address with a comma goes to nobody else', async () => {
     await sendMail(server(), { ...mail, to: 'olena,eve@example.org' }, usually);
     assert.doesNotMatch(JSON.stringify(mailbox.mails.map(({ to }) => to)), /"eve@example\.org"/);

@@ -136,11 +136,13 @@ function optionsOf(server: MailServer, address: string): SMTPTransportOptions {
 
 function failureOf(error: unknown): Extract<MailAnswer, { kind: 'failed' }> {
   if (error instanceof NotPublicError) return { kind: 'failed', cause: 'not_allowed', detail: error.message };
-  const { code, responseCode, message } = error as { code?: unknown; responseCode?: unknown; message?: unknown };
+  const { code, responseCode, message, response } = error as Record<string, unknown>;
   const name = typeof code === 'string' ? code : '';
-  const status = typeof responseCode === 'number' ? responseCode : 0;
+  // Of three digits (RFC 5321, section 4.2): a longer number may be anything that the server got.
+  const status = typeof responseCode === 'number' && responseCode >= 200 && responseCode < 600 ? responseCode : 0;
   const known = `${name} ${String(message)} ${causeCode(error)}`;
-  if (isAboutCertificate(known) || /certificate/i.test(known))
+  // What the server says of certificates is not about its own.
+  if (response === undefined && (isAboutCertificate(known) || /certificate/i.test(known)))
     return { kind: 'failed', cause: 'certificate', detail: 'Its certificate is not trusted.' };
   // The texts of a server may repeat what it got, so only its numbers are kept.
   const answered = status === 0 ? name || 'no answer' : `SMTP ${status}`;
