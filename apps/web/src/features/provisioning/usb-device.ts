@@ -1,4 +1,5 @@
 import { ImprovSerial } from 'improv-wifi-serial-sdk/dist/serial.js';
+import { deviceName, networkNames } from './usb-names.ts';
 
 /** Why a device on the cable could not be used. `refused`: it could not join the network. */
 export type UsbFault = 'busy' | 'not_improv' | 'refused' | 'lost';
@@ -50,10 +51,10 @@ export async function connectUsbDevice(): Promise<UsbDevice | UsbFault | null> {
   }
   const lost = new Promise<'lost'>((resolve) => improv.addEventListener('disconnect', () => resolve('lost')));
   return {
-    name: improv.info?.name ?? '',
+    name: deviceName(improv.info?.name ?? ''),
     networks: async () => {
       const found = await improv.scan().catch(() => []);
-      return [...new Set(found.map(({ name }) => name))];
+      return networkNames(found.map(({ name }) => name));
     },
     join: ({ ssid, password }) =>
       Promise.race([
