@@ -7,14 +7,14 @@ import { chain, node } from '../../testing/automation-world.ts';
 import { bearer, runBackend } from '../../testing/running-backend.ts';
 import { until } from '../../testing/until.ts';
 
-/** Takes connections and says nothing, or `greeting` and then nothing. */
-async function hang(greeting = ''): Promise<AsyncDisposable & { port: number; heard: () => number }> {
+/** Takes connections and says nothing, or `firstLine` and then nothing. */
+async function hang(firstLine = ''): Promise<AsyncDisposable & { port: number; heard: () => number }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.resume();
-    socket.write(greeting);
+    socket.write(firstLine);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
