@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { noProxy } from '@station/kit/outgoing-proxy';
 import { createAddressGuard, createGuardedHttp, homeNetworks, NotPublicError } from './guarded-http.ts';
@@ -34,6 +34,32 @@ test('a request to an address that is not allowed is never made, and says so', a
   const request = { method: 'POST', headers: {}, body: 'x', signal: new AbortController().signal } as const;
   for (const url of ['http://127.0.0.1:1/a', 'http://192.168.1.1/', 'https://[::1]/', 'ftp://example.org/'])
     assert.partialDeepStrictEqual(await http.send({ ...request, url }), { kind: 'failed', cause: 'not_allowed' }, url);
+});
+
+test('a server whose answer never begins, however much it sends, is left', async () => {
+  await using http = createGuardedHttp({ allow: ['127.0.0.1'], proxy: noProxy });
+  for (const text of ['HTTP/1.1 103 Early Hints\r\n\r\n', '\r\n']) {
+    const piece = text.repeat(10_000);
+    const server = createTcpServer((socket: Socket) => {
+      const send = (): void => {
+        while (!socket.destroyed && socket.write(piece));
+      };
+      socket.on('error', () => undefined).on('drain', send);
+      socket.once('data', send);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const answer = await http.send({
+      url,
+      method: 'POST',
+      headers: {},
+      body: 'x',
+      signal: new AbortController().signal,
+    });
+    server.close();
+    assert.deepEqual(answer, { kind: 'failed', cause: 'no_answer', reason: 'The request failed: no answer.' });
+  }
 });
 
 /** A proxy that refuses, and so resolves nothing. */

@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { directHosts, type OutgoingProxy } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
 import { within } from '@station/kit/within';
-import type { Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 
 type GuardedRequest = {
   url: string;
@@ -32,6 +32,8 @@ export type GuardedHttpOptions = { allow: readonly string[]; proxy: OutgoingProx
 const timeoutMs = 10_000;
 /** Limit of an answer: its content is not used and must not fill memory. */
 const maxAnswerBytes = 64 * 1024;
+/** Of a connection, with its handshake: interim answers without an end would take the processor until the time is over. */
+const maxConnectionBytes = 256 * 1024;
 
 /**
  * HTTP to addresses that people entered, without opening a way into the station's network (SSRF). It resolves a name once, checks every
@@ -43,14 +45,15 @@ const maxAnswerBytes = 64 * 1024;
 export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
   const guard = createAddressGuard(options);
   const dispatchers = new Map<string | null, Dispatcher>();
-  const dispatcherFor = ({ Agent, EnvHttpProxyAgent }: typeof import('undici'), proxy: string | null): Dispatcher => {
+  const dispatcherFor = (undici: typeof import('undici'), proxy: string | null): Dispatcher => {
+    const { Agent, EnvHttpProxyAgent } = undici;
     const known = dispatchers.get(proxy);
     if (known !== undefined) return known;
     const usual = {
       connections: 4,
-      pipelining: 1,
-      keepAliveTimeout: 1_000,
-      connect: { lookup: checkedLookup(guard), timeout: timeoutMs },
+      // A connection for each request.
+      pipelining: 0,
+      connect: boundedConnector(undici, { lookup: checkedLookup(guard), timeout: timeoutMs }),
     };
     const noProxy = directHosts(options.proxy);
     const made =
@@ -98,6 +101,21 @@ export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+function boundedConnector(
+  undici: typeof import('undici'),
+  options: buildConnector.BuildOptions,
+): buildConnector.connector {
+  const connect = undici.buildConnector(options);
+  return (target, callback) =>
+    connect(target, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      socket.on('readable', () => {
+        if (socket.bytesRead > maxConnectionBytes) socket.destroy(new Error('The server sends no end'));
+      });
+      callback(null, socket);
+    });
 }
 
 /** Whether an entry of the allow list is valid. */
