@@ -1,6 +1,6 @@
 /**
  * Loaded with `node --import` before a program: its clocks and its timers follow the time of a house (`house-time.ts`), which advances in
- * steps. A delay of up to a second stays real: it is not a part of the calendar but of the work.
+ * steps. While the station works, a delay of up to a second stays real: it is not a part of the calendar but of the work.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,10 @@ const realUpToMs = 1_000;
 /** A request that is open longer is a stream, or waits for something that needs time. */
 const openRequestMs = 1_000;
 /** The station takes a pause of ten seconds for one in which its machine slept. */
-const sliceMs = 5_000;
+const sliceMs = 9_000;
+/** In a longer step the station does not work: what looks more often than each minute, but not in each slice, looks once a minute. */
+const quietMs = 60_000;
+let isQuiet = false;
 const longestHoldMs = 60_000;
 /** Turns of the event loop in which most files are read. */
 const shortTurns = 10;
@@ -118,7 +121,9 @@ function installTimers(): void {
   Object.assign(globalThis, fakes);
   Object.assign(timers, fakes);
   promises.setTimeout = (<T>(ms = 1, value?: T, options: { signal?: AbortSignal; ref?: boolean } = {}): Promise<T> =>
-    ms > realUpToMs ? sleep(ms, value as T, options) : real.sleep(ms, value, options)) as typeof real.sleep;
+    ms > realUpToMs || (isQuiet && ms > 0)
+      ? sleep(ms, value as T, options)
+      : real.sleep(ms, value, options)) as typeof real.sleep;
   syncBuiltinESMExports();
   AbortSignal.timeout = (ms) => {
     if (ms <= realUpToMs) return real.timeout(ms);
@@ -174,10 +179,16 @@ function isBusy(): boolean {
 
 /** Slice after slice; timers end in their order, each at most once in a slice, and what they began comes to its end before the next. */
 async function advance(to: Time): Promise<void> {
+  isQuiet = to.steady - time.steady > quietMs;
+  let nextMinute = time.steady + quietMs;
   while (time.steady < to.steady) {
     const ms = Math.min(sliceMs, to.steady - time.steady);
     time = { wall: time.wall + ms, steady: time.steady + ms };
-    const due = [...waiting].filter(({ at }) => at <= time.steady).sort((one, other) => one.at - other.at);
+    const areAllDue = !isQuiet || time.steady >= nextMinute || time.steady >= to.steady;
+    if (areAllDue) nextMinute = time.steady + quietMs;
+    const due = [...waiting]
+      .filter((timer) => timer.at <= time.steady && (areAllDue || timer.ms <= sliceMs))
+      .sort((one, other) => one.at - other.at);
     for (const timer of due) {
       // One that ended before may have ended this one.
       if (!waiting.delete(timer)) continue;

@@ -19,7 +19,7 @@ import { createPublisher, type Publisher } from './publisher.ts';
 const second = 1_000;
 const minute = 60 * second;
 /** Devices are offline after three minutes of silence (contracts, section 8). */
-const stepMs = 2 * minute;
+const stepMs = 2.5 * minute;
 const heartbeatMs = stepMs;
 const reportMs = 30 * minute;
 const countMs = 6 * 60 * minute;
