@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { useOutgoingProxy } from '@station/kit/outgoing-proxy';
-import { plainJson, plainText } from '@station/kit/plain-text';
+import { plainJson, plainText } from '@station/protocol/plain-text';
 import { nodeDisk } from '@station/kit/durable-files';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { createRunningAgent } from './commands/adapters/agent-client.ts';

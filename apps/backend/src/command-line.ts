@@ -2,7 +2,7 @@ import { systemClock } from '@station/kit/clock';
 import { exitCodeOf, renderReport } from '@station/kit/doctor-decide';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
-import { plainJson } from '@station/kit/plain-text';
+import { plainJson } from '@station/protocol/plain-text';
 import { createAgentClient } from './core/adapters/agent-client.ts';
 import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './core/adapters/job-process.ts';
 import { readAgentPart } from './backup/agent-part.ts';

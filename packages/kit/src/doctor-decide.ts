@@ -1,4 +1,4 @@
-import { plainText } from './plain-text.ts';
+import { plainText } from '@station/protocol/plain-text';
 import type { DoctorCheck, DoctorReport, DoctorStatus } from '@station/protocol/doctor';
 import { consequences } from '@station/protocol/doctor-consequences';
 import { type DoctorCheckId, doctorChecks, type FindingCatalogue } from '@station/protocol/doctor-findings';

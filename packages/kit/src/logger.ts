@@ -4,7 +4,7 @@ import { ownValue } from '@station/protocol/own-value';
 import { pino } from 'pino';
 import type { Static, TObject } from 'typebox';
 import { isoTime, type Clock } from './clock.ts';
-import { plainJson } from './plain-text.ts';
+import { plainJson } from '@station/protocol/plain-text';
 import { describeError } from './station-error.ts';
 
 /** The log of one program. `Catalogue` names its events, with the level and the fields of each. */

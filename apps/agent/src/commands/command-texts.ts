@@ -1,6 +1,6 @@
 import type { CheckResult, HistoryEntry, Operation, OperationPhase, Status } from '@station/protocol/agent-api';
 import { formatBytes } from '@station/kit/machine-decide';
-import { plainText } from '@station/kit/plain-text';
+import { plainText } from '@station/protocol/plain-text';
 import type { Static } from 'typebox';
 
 const named = (version: string | null): string => version ?? 'an unknown release';

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@station/kit/clock';
-import { plainJson, plainText } from '@station/kit/plain-text';
+import { plainJson, plainText } from '@station/protocol/plain-text';
 import { clearLine, progressBar } from '@station/kit/progress-bar';
 import type { HistoryEntry, Operation } from '@station/protocol/agent-api';
 import { AgentRefusal, AgentSilent, type Begun, type RunningAgent } from './commands-ports.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import { plainJson, plainText } from '@station/kit/plain-text';
+import { plainJson, plainText } from '@station/protocol/plain-text';
 import {
   type BackupProgress,
   passphraseMaxLength,

@@ -3,7 +3,7 @@ const commands = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]`;
 const anyCommand = new RegExp(commands, 'gu');
 const anyButLineFeed = new RegExp(`(?!\\n)${commands}`, 'gu');
 
-/** One line for a terminal, of a text that others may have written. */
+/** One line for a terminal or a page, of a text that others may have written. */
 export const plainText = (text: string): string => text.replaceAll(anyCommand, ' ');
 
 /** Lines of JSON that mean the same and have no character that a terminal obeys. JSON itself leaves those from U+007F on. */
