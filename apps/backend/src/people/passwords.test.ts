@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { recordedLog } from '../../testing/recorded-log.ts';
 import { createAskedThread } from '../core/adapters/asked-thread.ts';
 import { createPasswordHashes, isBcrypt } from './password-hashes.ts';
 import { createPasswords, type PasswordQuestion, threadedHashes } from './passwords.ts';
@@ -50,7 +51,8 @@ test('hashes of bcrypt are compared, up to a cost of 12', async () => {
 test('hashes of both kinds are compared in a thread, while this one does other things', async () => {
   const program = (): string => fileURLToPath(new URL('../passwords-thread.ts', import.meta.url));
   await using thread = createAskedThread<PasswordQuestion, string | boolean>({ program, data: null, idleMs: 60_000 });
-  const passwords = createPasswords(threadedHashes(thread));
+  const logger = recordedLog();
+  const passwords = createPasswords(threadedHashes({ thread, hashes: createPasswordHashes(), logger }));
   const hash = await passwords.hash('correct horse battery');
   const [, , [password, bcrypt]] = foreign;
   const before = { here: process.threadCpuUsage(), all: process.cpuUsage() };
@@ -59,7 +61,19 @@ test('hashes of both kinds are compared in a thread, while this one does other t
     assert.equal(await passwords.matches('a guess', phc), false);
   }
   assert.equal(await passwords.matches('a guess', null), false);
+  assert.deepEqual(logger.events('unexpected_error'), []);
   const here = process.threadCpuUsage(before.here).user;
   const all = process.cpuUsage(before.all).user;
   assert.ok(here < all / 2, `${here} of ${all} µs`);
+});
+
+test('where the thread cannot run, people log in all the same', async () => {
+  const program = (): string => '/nowhere/passwords.mjs';
+  await using thread = createAskedThread<PasswordQuestion, string | boolean>({ program, data: null, idleMs: 60_000 });
+  const logger = recordedLog();
+  const passwords = createPasswords(threadedHashes({ thread, hashes: createPasswordHashes(), logger }));
+  const hash = await passwords.hash('correct horse battery');
+  assert.equal(await passwords.matches('correct horse battery', hash), true);
+  assert.equal(await passwords.matches('a guess', hash), false);
+  assert.equal(logger.events('unexpected_error').length, 3);
 });

@@ -1,3 +1,4 @@
+import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import type { AskedThread } from '../core/adapters/asked-thread.ts';
 import type { PasswordHashes } from './password-hashes.ts';
@@ -27,11 +28,30 @@ export function createPasswords(hashes: PasswordHashes): Passwords {
   };
 }
 
-/** In a thread of low priority, which the requests of everybody else do not wait for. */
-export const threadedHashes = (thread: AskedThread<PasswordQuestion, string | boolean>): PasswordHashes => ({
-  hash: async (password) => String(await thread.ask({ password })),
-  matches: async (password, phc) => (await thread.ask({ password, compareWith: phc })) === true,
-});
+/**
+ * In a thread of low priority, which the requests of everybody else do not wait for. Where it cannot run, as without memory for it, the hashes
+ * are made here: people must be able to log in.
+ */
+export function threadedHashes(parts: {
+  thread: AskedThread<PasswordQuestion, string | boolean>;
+  hashes: PasswordHashes;
+  logger: BackendLogger;
+}): PasswordHashes {
+  const { thread, hashes, logger } = parts;
+  const answerHere = answerPasswordQuestion(hashes);
+  const ask = async (question: PasswordQuestion): Promise<string | boolean> => {
+    try {
+      return await thread.ask(question);
+    } catch (error) {
+      logger.failed('thread of passwords', error);
+      return answerHere(question);
+    }
+  };
+  return {
+    hash: async (password) => String(await ask({ password })),
+    matches: async (password, phc) => (await ask({ password, compareWith: phc })) === true,
+  };
+}
 
 /** What the thread does. */
 export const answerPasswordQuestion =

@@ -60,7 +60,15 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
     const onOpened = (userId: string, client: Client): void => noteLogin(events, userId, client);
     const sessions = createSessions({ db, key: refreshKey, clock, trustedTime, onOpened });
     const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), stationCode, seed: setupSeed });
-    const people = { db, users, station, sessions, accessTokens, passwords: openPasswords(opening, hasThreads), clock };
+    const people = {
+      db,
+      users,
+      station,
+      sessions,
+      accessTokens,
+      passwords: openPasswords(opening, hasThreads, logger),
+      clock,
+    };
     const memory = createLoginMemory(db, (error) => logger.failed('limits of log-ins', error));
     const limiter = createLoginLimiter({ clock, memory });
     const firstRun = createFirstRun();
@@ -90,12 +98,13 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
   },
 };
 
-function openPasswords(opening: AsyncDisposableStack, hasThreads: boolean): Passwords {
-  if (!hasThreads) return createPasswords(createPasswordHashes());
+function openPasswords(opening: AsyncDisposableStack, hasThreads: boolean, logger: BackendLogger): Passwords {
+  const hashes = createPasswordHashes();
+  if (!hasThreads) return createPasswords(hashes);
   const source = new URL('../passwords-thread.ts', import.meta.url);
   const program = (): string => findThreadProgram('station-passwords.mjs', source);
   const thread = opening.use(createAskedThread<PasswordQuestion, string | boolean>({ program, data: null, idleMs }));
-  return createPasswords(threadedHashes(thread));
+  return createPasswords(threadedHashes({ thread, hashes, logger }));
 }
 
 /** Kept once for each kind of browser: without its version, which changes with each of its updates. */

@@ -106,13 +106,15 @@ export async function copySqliteFile(from: string, to: string): Promise<void> {
 
 /** Copies an open database while it is in use. Durable once `to` is synced. */
 export async function copyOpenDatabase(database: SqliteDatabase, to: string): Promise<void> {
-  for (const end = performance.now() + busyTimeoutMs; ; await sleep(betweenTriesMs)) {
+  const end = performance.now() + busyTimeoutMs;
+  for (;;) {
     try {
       await backup(database, to);
       return;
     } catch (error) {
       if (!isWriting(error) || performance.now() > end) throw error;
     }
+    await sleep(betweenTriesMs);
   }
 }
 
