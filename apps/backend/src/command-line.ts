@@ -4,14 +4,11 @@ import { nodeDisk } from '@station/kit/durable-files';
 import type { Environment } from '@station/kit/env-config';
 import { plainJson } from '@station/protocol/plain-text';
 import { createAgentClient } from './core/adapters/agent-client.ts';
-import { jobArgument, lowerPriority, serveJob, urgentJobArgument } from './core/adapters/job-process.ts';
+import { lowerPriority } from './core/adapters/job-process.ts';
 import { readAgentPart } from './backup/agent-part.ts';
 import { type BackupCommand, isBackupCommand, runBackupCommand } from './backup/backup-command.ts';
-import type { BackupJob, JobOptions } from './backup/backup-job.ts';
-import { runBackupJob } from './backup/run-backup-job.ts';
 import { runBackupProcess } from './backup/run-backup-process.ts';
 import { envToConfig, versionOf } from './config.ts';
-import type { DoctorJob } from './doctor/doctor-job.ts';
 
 /** EX_CONFIG of sysexits.h. */
 const exitConfigInvalid = 78;
@@ -45,9 +42,6 @@ Commands:
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   const [command, ...options] = args;
   if (command === '--help' && options.length === 0) return print(help, 0);
-  // Started by the backend itself; the job comes over standard input.
-  if (command === jobArgument && options.length === 0) return serveJob(runJob, { isUrgent: false }).then(() => 0);
-  if (command === urgentJobArgument && options.length === 0) return serveUrgentJob();
   if (command === 'doctor' && options.every((option) => option === '--json' || option === '--quick')) {
     return examine(env, { isJson: options.includes('--json'), isQuick: options.includes('--quick') });
   }
@@ -58,18 +52,6 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
   process.stderr.write(`station-backend: unknown arguments: ${args.join(' ')}\n\n${help}`);
   return exitUsage;
-}
-
-async function serveUrgentJob(): Promise<number> {
-  const { runStorageJob } = await import('./backup/adapters/storage-process.ts');
-  await serveJob(runStorageJob, { isUrgent: true });
-  return 0;
-}
-
-/** A job of the backend that runs in a process of its own. */
-async function runJob(job: BackupJob | DoctorJob, options: JobOptions): Promise<unknown> {
-  if (job.work !== 'examine') return runBackupJob(job, options);
-  return (await import('./doctor/doctor-job.ts')).runDoctorJob(job);
 }
 
 async function resetOwnersPassword(env: Environment): Promise<number> {
