@@ -13,6 +13,9 @@ const roomBytes = 1024 ** 3;
 /** A process that does not end, such as after a failed test that left a server open, is ended then, and its output is shown. */
 const limitMinutes = 8;
 
+/** Most of what tests make is gone a moment later: collecting it less often takes a tenth less of the processor. */
+const semiSpace = '--max-semi-space-size=32';
+
 /** In memory, because databases wait for the disk at every commit. */
 async function temporaryFolder(): Promise<string> {
   const room = await statfs(memoryFolder).catch(() => null);
@@ -28,7 +31,7 @@ async function main(files: readonly string[]): Promise<number> {
   const parts = files.length > 0 ? 1 : 3 * lanes;
   const folder = await temporaryFolder();
   const runPart = async (part: number): Promise<TestRun> => {
-    const options = ['--test-isolation=none', '--test-timeout=180000', `--test-shard=${part}/${parts}`];
+    const options = [semiSpace, '--test-isolation=none', '--test-timeout=180000', `--test-shard=${part}/${parts}`];
     const run = await runTests([...options, ...patterns], { TMPDIR: folder }, { limitMinutes });
     const { pass, fail, cancelled } = run.totals;
     const isGood = fail + cancelled === 0;

@@ -22,6 +22,7 @@ import type { DescribedRoute } from './http/docs.ts';
 import { guardHost } from './http/host-guard.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { notificationsModule } from './notifications/notifications-module.ts';
+import type { PasswordHashes } from './people/password-hashes.ts';
 import { peopleModule } from './people/people-module.ts';
 import type { Module, Opened } from './platform/module.ts';
 import { expectedDevicesModule, provisioningModule } from './provisioning/provisioning-module.ts';
@@ -58,6 +59,8 @@ export type BackendHooks = BackupHooks & {
   hasThreads?: boolean;
   /** Used by tests only, instead of Bluetooth. */
   radio?: Radio;
+  /** Used by tests only, of a lower cost. */
+  passwordHashes?: PasswordHashes;
   /** Used by tests only. */
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };
@@ -181,7 +184,13 @@ async function openFeatures(
   const ofBackups = { dataDir, backupDir, databaseFile, version, proxy };
   const lost = openLostDatabase(platform, ofBackups, hooks.storage);
   const { gate } = await add(peopleModule, {
-    config: { stationCode, dataDir, version, hasThreads: hooks.hasThreads === true },
+    config: {
+      stationCode,
+      dataDir,
+      version,
+      hasThreads: hooks.hasThreads === true,
+      passwordHashes: hooks.passwordHashes,
+    },
     refreshKey: foundations.refreshKey,
     setupSeed: foundations.setupSeed,
     lost,

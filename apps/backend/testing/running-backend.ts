@@ -9,6 +9,7 @@ import type { CloudTuning } from '../src/cloud/cloud.ts';
 import { envToConfig, secretsOf } from '../src/config.ts';
 import type { Radio } from '../src/provisioning/radio.ts';
 import type { HttpServer } from '../src/http/server.ts';
+import { createPasswordHashes } from '../src/people/password-hashes.ts';
 import { recordedLog } from './recorded-log.ts';
 import { postgresDatabase, postgresUrl } from './test-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -24,6 +25,9 @@ export type RunningBackend = AsyncDisposable & {
 };
 
 export const owner = { email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
+
+/** Real ones, which take a hundredth of the usual time. */
+const cheapHashes = createPasswordHashes({ memory: 128, passes: 1, parallelism: 1 });
 
 export type BackendOptions = {
   env?: Record<string, string>;
@@ -67,6 +71,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
   const backend = starting.use(
     await startBackend(config.config, host, {
       hasThreads,
+      passwordHashes: cheapHashes,
       onDamage: () => undefined,
       onReset: options.onReset ?? (() => undefined),
       onRestart: options.onRestart ?? (() => undefined),

@@ -14,17 +14,22 @@ const bcryptPattern = /^\$2[aby]\$(0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/;
 /** Whether a log-in replaces it by a hash of our own. */
 export const isBcrypt = (hash: string): boolean => bcryptPattern.test(hash);
 
-type Parameters = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
+/** Of argon2id. `memory`: KiB. */
+type Cost = { memory: number; passes: number; parallelism: number };
+type Parameters = Cost & { nonce: Buffer; tag: Buffer };
 
-/** OWASP Password Storage Cheat Sheet: argon2id with 19 MiB, 2 passes, 1 lane. Memory in KiB. */
-const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+/** OWASP Password Storage Cheat Sheet: argon2id with 19 MiB, 2 passes, 1 lane. */
+const usualCost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const saltBytes = 16;
 const tagBytes = 32;
 /** Above our own cost, for hashes from the cloud; one of these fits into the memory of a container. */
-const highest = { memory: 262_144, passes: 10, parallelism: 4 } as const;
+const highest: Cost = { memory: 262_144, passes: 10, parallelism: 4 };
 
-/** Argon2id (RFC 9106) by Node's crypto. It occupies the thread that it runs in. */
-export function createPasswordHashes(): PasswordHashes {
+/**
+ * Argon2id (RFC 9106) by Node's crypto. It occupies the thread that it runs in.
+ * @param cost of new hashes, and of those of users that do not exist.
+ */
+export function createPasswordHashes(cost = usualCost): PasswordHashes {
   const tagOf = (password: string, from: Omit<Parameters, 'tag'>, tagLength: number): Buffer =>
     argon2Sync('argon2id', { message: password, tagLength, ...from });
   const noUser: Parameters = { ...cost, nonce: randomBytes(saltBytes), tag: randomBytes(tagBytes) };

@@ -17,7 +17,7 @@ import { challengeKeyOf, createPasskeyChallenges } from './passkey-challenges.ts
 import { registerPasskeyRoutes } from './passkey-routes.ts';
 import { createPasskeyService } from './passkey-service.ts';
 import { createPasskeyStore } from './passkey-store.ts';
-import { createPasswordHashes } from './password-hashes.ts';
+import { createPasswordHashes, type PasswordHashes } from './password-hashes.ts';
 import { createPasswords, type PasswordQuestion, type Passwords, threadedHashes } from './passwords.ts';
 import { type Client, createSessions } from './sessions.ts';
 import { createSetupCode, type SetupCode } from './setup-code.ts';
@@ -40,6 +40,8 @@ type PeopleConfig = {
   version: string;
   /** Compares passwords in a thread of its own. */
   hasThreads: boolean;
+  /** Undefined: the usual ones. */
+  passwordHashes: PasswordHashes | undefined;
 };
 
 /** The thread needs some megabytes. Who mistyped tries again within a minute. */
@@ -54,7 +56,7 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
     const { host, store, station, tokens: accessTokens, trustedTime, stationEvents: events } = platform;
     const { clock, disk, logger } = host;
     const { db } = store;
-    const { stationCode, dataDir, version, hasThreads } = config;
+    const { stationCode, dataDir, version } = config;
     await using opening = new AsyncDisposableStack();
     const users = createUserStore(db);
     const onOpened = (userId: string, client: Client): void => noteLogin(events, userId, client);
@@ -66,7 +68,7 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
       station,
       sessions,
       accessTokens,
-      passwords: openPasswords(opening, hasThreads, logger),
+      passwords: openPasswords(opening, config, logger),
       clock,
     };
     const memory = createLoginMemory(db, (error) => logger.failed('limits of log-ins', error));
@@ -98,8 +100,11 @@ export const peopleModule: Module<PeopleNeeds, PeopleDoor> = {
   },
 };
 
-function openPasswords(opening: AsyncDisposableStack, hasThreads: boolean, logger: BackendLogger): Passwords {
-  const hashes = createPasswordHashes();
+function openPasswords(
+  opening: AsyncDisposableStack,
+  { hasThreads, passwordHashes: hashes = createPasswordHashes() }: PeopleConfig,
+  logger: BackendLogger,
+): Passwords {
   if (!hasThreads) return createPasswords(hashes);
   const source = new URL('../passwords-thread.ts', import.meta.url);
   const program = (): string => findThreadProgram('station-passwords.mjs', source);
