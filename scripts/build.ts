@@ -72,7 +72,7 @@ async function buildBackend(): Promise<void> {
   await build.write({ ...output, dir, entryFileNames: 'station-backend.mjs', chunkFileNames });
   for (const [entry, name] of [
     ['apps/ble-helper/src/main.ts', 'station-ble-helper.mjs'],
-    ['apps/backend/src/backup/adapters/database-snapshot-thread.ts', 'station-snapshot.mjs'],
+    ['apps/backend/src/core/adapters/database-snapshot-thread.ts', 'station-snapshot.mjs'],
     ['apps/backend/src/large-reads-thread.ts', 'station-large-reads.mjs'],
     ['apps/backend/src/passwords-thread.ts', 'station-passwords.mjs'],
   ] as const) {

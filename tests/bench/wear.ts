@@ -8,12 +8,13 @@
  *
  * The run is short (10 minutes), and a day is counted from it. What is written less often is measured once and counted as often as it comes
  * with this run's length: moving the log into its tables (at home only each half hour, so this is more than a day has), and the same again
- * for the checkpoint. The daily copy of a database that has run for a week is calculated from the size of its rows.
+ * for the checkpoint. The daily copy is that of a database with the samples of a week.
  */
 import { cp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { copyDatabase } from '../../apps/backend/src/store/copy-job.ts';
 import { connectDevice, type TestDevice } from '../../apps/backend/testing/test-device.ts';
 import { install, stationId } from '../e2e/backend/installation.ts';
 import { run, waitFor } from '../rig/program.ts';
@@ -28,9 +29,6 @@ const wholeLogBytes = 16_000_000;
 const dayMs = 86_400_000;
 const healthMs = 30_000;
 const daysOfSamples = 7;
-/** Of a row of samples with its entries in the indices (`history/device-storage.ts`). */
-const sampleBytes = 160 + 2 * 'temperature'.length;
-const values = 2;
 
 const flag = (name: string, otherwise: number): number => {
   const at = process.argv.indexOf(name);
@@ -79,6 +77,30 @@ async function fillLog(): Promise<void> {
   database.exec('pragma wal_autocheckpoint = 0');
   database.exec('create table filler (content blob); insert into filler values (zeroblob(1000000))');
   while ((await stat(log)).size < wholeLogBytes) database.exec('update filler set content = randomblob(1000000)');
+}
+
+/** Size of the daily copy of this station after a week: two values of each device, with noise, as they come at home. */
+async function copyOfAWeek(): Promise<number> {
+  const file = join(station.folder, 'week.sqlite');
+  await cp(join(station.dataDir, 'station.sqlite'), file);
+  const samples = (daysOfSamples * dayMs) / everyMs;
+  using database = new DatabaseSync(file);
+  database.exec(`
+    drop table filler;
+    delete from device_samples;
+    begin;
+    with recursive turns(turn) as (select 0 union all select turn + 1 from turns where turn < ${samples - 1})
+    insert into device_samples (device_id, capability, at, value)
+    select devices.id, given.capability, ${Date.now()} + turn * ${everyMs} + devices.rowid * 500 + abs(random() % 2000),
+      round(given.usual + 3 * sin(turn / 458.0) + abs(random() % 5) / 10.0, 1)
+    from turns cross join devices
+    cross join (select 'temperature' as capability, 20 as usual union all select 'humidity', 45) as given;
+    commit;
+    vacuum;
+  `);
+  const copy = join(station.folder, 'week.zst');
+  await copyDatabase(file, copy, new AbortController().signal);
+  return (await stat(copy)).size;
 }
 
 /** Moves the log of reports into the tables, as each half hour does. */
@@ -144,7 +166,7 @@ const commits = commitsOf(after.journal) - commitsOf(before.journal);
 const ofWrites = after.device - before.device;
 const ofTables = 2 * (settled.device - after.device);
 const dayOfPayload = payloadBytes * toDay;
-const dailyCopy = ((count * values * dayMs) / everyMs) * daysOfSamples * sampleBytes;
+const dailyCopy = await copyOfAWeek();
 const bytesPerDay = (ofWrites + ofTables) * toDay + dailyCopy;
 const ratio = (bytes: number): number => Math.round((10 * bytes) / dayOfPayload) / 10;
 const result = {

@@ -2,8 +2,9 @@ import type { StorageJob } from './backup/adapters/storage-process.ts';
 import type { BackupJob } from './backup/backup-job.ts';
 import { serveJob } from './core/adapters/job-process.ts';
 import type { DoctorJob } from './doctor/doctor-job.ts';
+import type { CopyJob } from './store/copy-job.ts';
 
-type Job = StorageJob | BackupJob | DoctorJob;
+type Job = StorageJob | BackupJob | DoctorJob | CopyJob;
 type Options = { onProgress: (progress: unknown) => void; signal: AbortSignal };
 
 /**
@@ -18,6 +19,7 @@ export async function serveBackendJob({ isUrgent }: { isUrgent: boolean }): Prom
 /** Loads only what the job needs: each look at a storage starts a process. */
 async function doJob(job: Job, options: Options): Promise<unknown> {
   if (job.work === 'storage') return (await import('./backup/adapters/storage-process.ts')).runStorageJob(job, options);
+  if (job.work === 'copy') return (await import('./store/copy-job.ts')).runCopyJob(job, options);
   if (job.work === 'examine') return (await import('./doctor/doctor-job.ts')).runDoctorJob(job);
   return (await import('./backup/run-backup-job.ts')).runBackupJob(job, options);
 }

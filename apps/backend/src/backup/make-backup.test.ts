@@ -8,7 +8,7 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { readChunks } from './adapters/backup-files.ts';
-import { takeSnapshot } from './adapters/database-snapshot.ts';
+import { takeSnapshot } from '../core/adapters/database-snapshot.ts';
 import { decryptAge, encryptAge } from './age.ts';
 import { runBackupCommand } from './backup-command.ts';
 import { runBackupJob } from './run-backup-job.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants, createZstdCompress } from 'node:zlib';
+import { createZstdCompress } from 'node:zlib';
 import { isoTime } from '@station/kit/clock';
 import { nodeDisk, temporaryPath } from '@station/kit/durable-files';
 import {
@@ -12,16 +12,10 @@ import {
   type BackupManifest,
 } from '@station/protocol/backups';
 import { maxDeviceTypeBytes } from '@station/protocol/device-types';
-import {
-  fileBytes,
-  freeBytes,
-  isOnOneDisk,
-  move,
-  readChunks,
-  removeTree,
-  writeChunks,
-} from './adapters/backup-files.ts';
-import { type DatabaseSnapshot, takeSnapshot } from './adapters/database-snapshot.ts';
+import { fileBytes, freeBytes, isOnOneDisk, move, readChunks, removeTree } from './adapters/backup-files.ts';
+import { type DatabaseSnapshot, takeSnapshot } from '../core/adapters/database-snapshot.ts';
+import { writeChunks } from '../core/adapters/new-file.ts';
+import { compression } from '../core/adapters/zstd.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { encryptAge } from './age.ts';
 import type { BackupJob, BackupResult, JobContext } from './backup-job.ts';
@@ -118,15 +112,6 @@ async function describe(
     missing,
   };
 }
-
-const compression = {
-  /** Of each piece of output: each costs a turn of the thread pool. */
-  chunkSize: 512 * 1024,
-  /** What waits for the compression, which has a thread of its own: the sum of the next piece is made meanwhile. */
-  writableHighWaterMark: 4 * 1024 * 1024,
-  /** Makes samples as small as the default level does, in less time. */
-  params: { [constants.ZSTD_c_compressionLevel]: 1 },
-};
 
 /** The file gets its name when the database has no damage. */
 async function pack(

@@ -5,7 +5,9 @@ import { constants, createZstdDecompress } from 'node:zlib';
 import { parseJson } from '@station/kit/json';
 import { Value } from 'typebox/value';
 import { backupFormat, backupManifestName, BackupManifest, backupSumsName } from '@station/protocol/backups';
-import { freeBytes, fileBytes, makeFolder, readChunks, writeChunks } from './adapters/backup-files.ts';
+import { freeBytes, fileBytes, makeFolder, readChunks } from './adapters/backup-files.ts';
+import { writeChunks } from '../core/adapters/new-file.ts';
+import { isBadCompression } from '../core/adapters/zstd.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { decryptAge } from './age.ts';
 import type { BackupResult, JobContext } from './backup-job.ts';
@@ -122,10 +124,6 @@ async function readArchive(
 }
 
 const totalOf = ({ files }: BackupManifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** Errors of zlib have codes such as `ZSTD_error_prefix_unknown` and `Z_DATA_ERROR`. */
-const isBadCompression = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^(ZSTD_|Z_|ERR_BROTLI)/.test(String(error.code));
 
 type Entry = { name: string; bytes: number };
 

@@ -69,7 +69,7 @@ const oldAfterDays = 3;
 
 export type CopiesFacts = {
   /** Newest first. */
-  copies: readonly { name: string; takenAt: string; inspection: Inspection | null }[];
+  copies: readonly { name: string; takenAt: string; /** Null: none was found. */ damage: string | null }[];
   now: number;
   /** When the database was created or first written; a new one has no copy yet. Null: unknown. */
   databaseSince: number | null;
@@ -77,10 +77,8 @@ export type CopiesFacts = {
 
 export function decideCopies({ copies, now, databaseSince }: CopiesFacts): Outcome {
   const [newest] = copies;
-  const damaged = copies.flatMap(({ name, inspection }): Found[] =>
-    inspection !== null && (inspection.kind === 'damaged' || inspection.kind === 'unreadable')
-      ? [{ code: 'copy_damaged', values: { file: name, reason: inspection.reason } }]
-      : [],
+  const damaged = copies.flatMap(({ name, damage }): Found[] =>
+    damage === null ? [] : [{ code: 'copy_damaged', values: { file: name, reason: damage } }],
   );
   if (newest === undefined) {
     const isNew = databaseSince === null || now - databaseSince < dayMs;

@@ -5,9 +5,11 @@ import { chmod, chown, mkdir, readdir, readFile, rename, stat, truncate, writeFi
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { findFreePort } from '@station/kit/free-port';
+import { compression } from '../core/adapters/zstd.ts';
 import { envToConfig } from '../config.ts';
 import { runBackend } from '../../testing/running-backend.ts';
 import { simulateAgent } from '../../testing/simulated-agent.ts';
@@ -100,8 +102,9 @@ testOnSqlite('finds old and damaged copies, and that there is none', async () =>
   assert.deepEqual((await examine({ DATA_DIR: used.dataDir }, inDays(2)))['database_copies'], ['copies_missing']);
   const copies = join(used.dataDir, 'station-copies');
   await mkdir(copies, { mode: 0o700 });
-  const name = `station-${new Date().toISOString().replaceAll(/[-:.]/g, '')}-daily.sqlite`;
-  await writeFile(join(copies, name), await readFile(used.database), { mode: 0o600 });
+  const name = `station-${new Date().toISOString().replaceAll(/[-:.]/g, '')}-daily.sqlite.zst`;
+  const content = zstdCompressSync(await readFile(used.database), compression);
+  await writeFile(join(copies, name), content, { mode: 0o600 });
   assert.deepEqual((await examine({ DATA_DIR: used.dataDir }, inDays(2)))['database_copies'], []);
   assert.deepEqual((await examine({ DATA_DIR: used.dataDir }, inDays(4)))['database_copies'], ['copies_old']);
   await truncate(join(copies, name), 9_000);

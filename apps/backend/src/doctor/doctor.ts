@@ -13,12 +13,13 @@ import { type BackendFindingCode, backendFindings } from '@station/protocol/back
 import { type AgentTarget } from '../core/adapters/agent-client.ts';
 import { isWritable, readBackupDisk, readFolder, readTextFile } from './adapters/data-files.ts';
 import { inspectSqliteFile } from './adapters/sqlite-inspection.ts';
+import { findDamageInCompressed } from '../core/adapters/zstd.ts';
 import { backupMarkName } from '../core/backup-destination.ts';
 import type { FileFacts } from '../core/doctor-facts.ts';
 import type { DatabaseConfig } from '../store/database.ts';
 import { copiesDirectory, createDatabaseCopies } from '../store/database-copies.ts';
 import { migrations } from '../store/migrations/all.ts';
-import { decideCopies, decideDatabase } from './database-decide.ts';
+import { type CopiesFacts, decideCopies, decideDatabase } from './database-decide.ts';
 import { decideBackupDisk, decideDataFolder, decideFiles, type KeyFile } from './files-decide.ts';
 import {
   checkAgent,
@@ -214,13 +215,13 @@ async function checkCopies(
   files: readonly FileFacts[],
 ): Promise<Outcome> {
   const directory = copiesDirectory(path);
-  const copies = await createDatabaseCopies({ directory, disk, clock }).list();
+  const copies = await createDatabaseCopies({ file: path, disk, clock }).list();
   let left = mostBytes;
-  const inspected = copies.map(({ name, takenAt, path: copy }) => {
-    const bytes = files.find((file) => file.name === join(basename(directory), name))?.bytes ?? 0;
-    left -= bytes;
-    return { name, takenAt, inspection: left >= 0 ? inspectSqliteFile(copy) : null };
-  });
+  const inspected: CopiesFacts['copies'][number][] = [];
+  for (const { name, takenAt, path: copy } of copies) {
+    left -= files.find((file) => file.name === join(basename(directory), name))?.bytes ?? 0;
+    inspected.push({ name, takenAt, damage: left >= 0 ? await findDamageInCompressed(copy) : null });
+  }
   const secret = files.find(({ name }) => name === 'settings-key');
   return decideCopies({ copies: inspected, now: clock.now(), databaseSince: secret?.changedAt ?? null });
 }

@@ -1,27 +1,36 @@
 import { basename, dirname, join } from 'node:path';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { temporaryPath, type Disk } from '@station/kit/durable-files';
-import { findDamageInCopy, type SqliteDatabase, copyOpenDatabase } from '../core/adapters/sqlite.ts';
+import { findDamageInCopy } from '../core/adapters/sqlite.ts';
+import { isBadCompression, unpackFile } from '../core/adapters/zstd.ts';
+import { copyDatabase } from './copy-job.ts';
 
 /** Why a copy was taken. Each kind has its own limit of copies. */
 export type CopyKind = 'migration' | 'daily';
-export type DatabaseCopy = { path: string; name: string; kind: CopyKind; takenAt: string };
+type DatabaseCopy = { path: string; name: string; kind: CopyKind; takenAt: string };
 
 export type DatabaseCopies = {
-  /** Copies the open database while it is in use. Resolved means checked and on disk. */
-  take(database: SqliteDatabase, kind: CopyKind): Promise<DatabaseCopy>;
+  /** Copies the database while it is in use. Resolved means checked and on disk. */
+  take(kind: CopyKind, signal?: AbortSignal): Promise<DatabaseCopy>;
   /** Newest first. */
   list(): Promise<DatabaseCopy[]>;
-  /** The newest undamaged copy; null when there is none. */
-  newestGood(): Promise<DatabaseCopy | null>;
+  /**
+   * Writes the newest undamaged copy to a new file. Null: there is none, and the file may be there all the same.
+   * @throws the file system's error.
+   */
+  unpackNewest(to: string): Promise<DatabaseCopy | null>;
 };
 
 const keptOfEachKind = 3;
-const copyName = /^station-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-(migration|daily)\.sqlite$/;
+const copyName = /^station-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-(migration|daily)\.sqlite\.zst$/;
 
-/** Copies of the SQLite file, in a directory beside it. They hold the same secrets, so only the owner may read them. */
-export function createDatabaseCopies(options: { directory: string; disk: Disk; clock: Clock }): DatabaseCopies {
-  const { directory, disk, clock } = options;
+/**
+ * Copies of the SQLite file, compressed, in a directory beside it. They hold the same secrets, so only the owner may read them.
+ * @param options.file the database.
+ */
+export function createDatabaseCopies(options: { file: string; disk: Disk; clock: Clock }): DatabaseCopies {
+  const { file, disk, clock } = options;
+  const directory = copiesDirectory(file);
 
   const list = async (): Promise<DatabaseCopy[]> => {
     const copies = (await disk.list(directory)).map((name) => parse(directory, name)).filter((copy) => copy !== null);
@@ -39,32 +48,39 @@ export function createDatabaseCopies(options: { directory: string; disk: Disk; c
 
   return {
     list,
-    take: async (database, kind) => {
+    take: async (kind, signal = new AbortController().signal) => {
       const takenAt = isoTime(clock.now());
-      const name = `station-${takenAt.replaceAll(/[-:.]/g, '')}-${kind}.sqlite`;
+      const name = `station-${takenAt.replaceAll(/[-:.]/g, '')}-${kind}.sqlite.zst`;
       const path = join(directory, name);
       const temporary = temporaryPath(path);
       await disk.makeDirectory(directory, 0o700);
-      await disk.write(temporary, new Uint8Array(), 0o600);
       try {
-        await copyOpenDatabase(database, temporary);
-        const damage = findDamageInCopy(temporary);
-        if (damage !== null) throw new Error(`The copy of the database is damaged: ${damage}`);
-        await disk.sync(temporary);
+        await copyDatabase(file, temporary, signal);
         await disk.rename(temporary, path);
       } catch (error) {
-        await removeWithSides(disk, temporary);
+        await disk.remove(temporary);
         throw error;
       }
       await disk.sync(directory);
       await removeOld(kind);
       return { path, name, kind, takenAt };
     },
-    newestGood: async () => {
-      for (const copy of await list()) if (findDamageInCopy(copy.path) === null) return copy;
+    unpackNewest: async (to) => {
+      for (const copy of await list()) if (await isUnpacked(copy.path, to)) return copy;
       return null;
     },
   };
+}
+
+/** @returns false when the copy is damaged. @throws the file system's error. */
+async function isUnpacked(copy: string, to: string): Promise<boolean> {
+  try {
+    await unpackFile(copy, to);
+  } catch (error) {
+    if (isBadCompression(error)) return false;
+    throw error;
+  }
+  return findDamageInCopy(to) === null;
 }
 
 /** Removes a database file together with its write-ahead log and index. */

@@ -9,6 +9,7 @@ import { nodeDisk } from '@station/kit/durable-files';
 import { openStore, type Store } from './database.ts';
 import type { StationMigration } from './migrate.ts';
 import { migrations } from './migrations/all.ts';
+import { unpackFile } from '../core/adapters/zstd.ts';
 import { recordedLog } from '../../testing/recorded-log.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 
@@ -70,8 +71,10 @@ test('a copy is taken before a pending migration, and an older release starts on
   assert.equal(logger.events('database_copied').length, 1);
   assert.deepEqual(logger.events('database_migrated')[0]?.['migrations'], ['9000-newer']);
   const [copy] = await filesIn(join(folder.path, 'station-copies'));
-  assert.match(copy ?? '', /^station-\d{8}T\d{9}Z-migration\.sqlite$/);
-  using opened = new DatabaseSync(join(folder.path, 'station-copies', copy ?? ''));
+  assert.match(copy ?? '', /^station-\d{8}T\d{9}Z-migration\.sqlite\.zst$/);
+  const unpacked = join(folder.path, 'unpacked.sqlite');
+  await unpackFile(join(folder.path, 'station-copies', copy ?? ''), unpacked);
+  using opened = new DatabaseSync(unpacked);
   assert.deepEqual({ ...opened.prepare('select count(*) as n from settings').get() }, { n: 1 });
 
   const olderLog = recordedLog();
@@ -87,7 +90,7 @@ test('only the last three copies are kept, and remains of an interrupted copy ar
   for (let round = 0; round < 6; round++) {
     await using _store = await open(file, recordedLog(), known);
     known.push({ name: `9${round}00-empty`, up: async () => undefined });
-    if (round === 3) await writeFile(join(folder.path, 'station-copies', '.station-x-migration.sqlite.tmp'), 'cut');
+    if (round === 3) await writeFile(join(folder.path, 'station-copies', '.station-x-migration.sqlite.zst.tmp'), 'cut');
   }
   const copies = await filesIn(join(folder.path, 'station-copies'));
   assert.equal(copies.length, 3, copies.join(' '));
@@ -131,7 +134,7 @@ for (const { what, break: damage } of damages) {
     assert.equal(logger.events('database_damaged')[0]?.level, 'error');
     const restored = logger.events('database_restored')[0];
     assert.equal(restored?.level, 'error');
-    assert.match(String(restored?.['copy']), /migration\.sqlite$/);
+    assert.match(String(restored?.['copy']), /migration\.sqlite\.zst$/);
     const aside = join(folder.path, String(restored?.['damaged']));
     // SQLite writes a header to an empty file as soon as it opens it.
     if (damagedContent.length > 0) assert.deepEqual(await readFile(aside), damagedContent);

@@ -6,7 +6,7 @@ import { createEmitter } from '@station/kit/emitter';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import { within } from '@station/kit/within';
-import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
+import { createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { type DatabaseSpace, spaceOfSqlite } from './database-space.ts';
 import { createLoggedReports, type LoggedReportsHolder } from './logged-reports.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
@@ -81,8 +81,9 @@ export async function openStore(options: {
   };
 }
 
+type TakeCopy = (kind: CopyKind, signal?: AbortSignal) => Promise<void>;
 type Opened =
-  | { db: Database; copy: (kind: CopyKind) => Promise<void>; copies: DatabaseCopies; space: DatabaseSpace }
+  | { db: Database; copy: TakeCopy; copies: DatabaseCopies; space: DatabaseSpace }
   | { db: Database; copy: null; copies: null; space: null };
 
 async function openSqlite(
@@ -97,7 +98,7 @@ async function openSqlite(
 ): Promise<Opened> {
   const { clock, disk, logger } = options;
   await disk.makeDirectory(dirname(file), 0o700);
-  const copies = createDatabaseCopies({ directory: copiesDirectory(file), disk, clock });
+  const copies = createDatabaseCopies({ file, disk, clock });
   const database = await openOrRestore({ file, disk, clock, copies, logger });
   let suspected = false;
   const onError = (error: unknown): void => {
@@ -114,8 +115,8 @@ async function openSqlite(
     db,
     copies,
     space: spaceOfSqlite(db, file, copies, disk),
-    copy: async (kind) => {
-      const { name } = await copies.take(database, kind);
+    copy: async (kind, signal) => {
+      const { name } = await copies.take(kind, signal);
       logger.event('database_copied', { copy: name, reason: kind });
     },
   };
@@ -123,7 +124,7 @@ async function openSqlite(
 
 /** One copy a day, counted from the newest copy, so that restarts cause no further copies. */
 function startDailyCopies(
-  copy: (kind: CopyKind) => Promise<void>,
+  copy: TakeCopy,
   copies: DatabaseCopies,
   { clock, logger }: { clock: Clock; logger: BackendLogger },
 ): AsyncDisposable {
@@ -135,9 +136,10 @@ function startDailyCopies(
       // A clock that was set back must not postpone the next copy without limit.
       const untilNext = Math.min(copyEveryMs, copyEveryMs - age);
       await clock.sleep(Math.max(firstCopyAfterMs, untilNext), stopping.signal);
-      await copy('daily').catch((error: unknown) =>
-        logger.event('database_copy_failed', { reason: 'daily', message: describeError(error) }),
-      );
+      await copy('daily', stopping.signal).catch((error: unknown) => {
+        stopping.signal.throwIfAborted();
+        logger.event('database_copy_failed', { reason: 'daily', message: describeError(error) });
+      });
     }
   };
   const running = run().catch((error: unknown) => {

@@ -4,15 +4,8 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import { parseAs } from '@station/kit/json';
 import type { BackendLogger } from '@station/kit/logger';
-import {
-  copySqliteFile,
-  findDamage,
-  isDamage,
-  isEmpty,
-  openSqliteFile,
-  type SqliteDatabase,
-} from '../core/adapters/sqlite.ts';
-import { type DatabaseCopies, type DatabaseCopy, databaseSuffixes, removeWithSides } from './database-copies.ts';
+import { findDamage, isDamage, isEmpty, openSqliteFile, type SqliteDatabase } from '../core/adapters/sqlite.ts';
+import { type DatabaseCopies, databaseSuffixes, removeWithSides } from './database-copies.ts';
 
 type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; logger: BackendLogger };
 
@@ -36,7 +29,7 @@ export async function openOrRestore(dependencies: Dependencies): Promise<SqliteD
     file: basename(file),
     reason: opened.damage ?? 'It is empty although copies of it exist',
   });
-  await replaceBy(dependencies, await copies.newestGood());
+  await replace(dependencies);
   await disk.remove(suspicion(file));
   return openSqliteFile(file);
 }
@@ -71,13 +64,16 @@ const marker = (file: string): string => `${file}.replacing`;
  * The complete replacement is on disk before a marker starts the exchange. From then on there are only renames, which `finishReplacement`
  * repeats after a crash. Without the marker, a crash after moving the log could leave a file that seems intact but lost its last commits.
  */
-async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null): Promise<void> {
-  const { file, disk, clock, logger } = dependencies;
+async function replace(dependencies: Dependencies): Promise<void> {
+  const { file, disk, clock, copies, logger } = dependencies;
   const damaged = `${file}.damaged-${isoTime(clock.now()).replaceAll(/[-:.]/g, '')}`;
-  await disk.write(replacement(file), new Uint8Array(), 0o600);
-  if (copy !== null) await copySqliteFile(copy.path, replacement(file));
+  const copy = await copies.unpackNewest(replacement(file));
+  if (copy === null) {
+    await removeWithSides(disk, replacement(file));
+    await disk.write(replacement(file), new Uint8Array(), 0o600);
+    await noteLoss(dependencies, damaged);
+  }
   await disk.sync(replacement(file));
-  if (copy === null) await noteLoss(dependencies, damaged);
   await writeDurable(disk, marker(file), damaged);
   await finishReplacement(dependencies);
   if (copy === null) {

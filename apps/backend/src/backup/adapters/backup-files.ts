@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,40 +8,12 @@ import { openRegularFile } from './regular-file.ts';
 /** Files of any size, read and written as streams. */
 
 const chunkBytes = 1024 * 1024;
-/** Written in pieces, so that the last fsync does not stop everything else on an SD card for long. */
-const syncEveryBytes = 32 * 1024 * 1024;
 const lockPollMs = 100;
 
 /** Of a regular file; anything else is refused. @throws the file system's error. */
 export async function* readChunks(path: string): AsyncGenerator<Buffer> {
   await using file = await openRegularFile(path);
   yield* file.createReadStream({ highWaterMark: chunkBytes, autoClose: false }) as AsyncIterable<Buffer>;
-}
-
-/**
- * Writes a new file that only its owner may read; what has its name is removed, and not written to. Resolved means that its content is on disk; its name is once the folder is synced.
- * @returns its size in bytes. @throws the file system's error, or that of `content`.
- */
-export async function writeChunks(path: string, content: AsyncIterable<Uint8Array>): Promise<number> {
-  await rm(path, { force: true });
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  await using file = await open(path, flags, 0o600);
-  let written = 0;
-  let unsynced = 0;
-  for await (const chunk of content) {
-    await writeAll(file, chunk);
-    written += chunk.length;
-    unsynced += chunk.length;
-    if (unsynced < syncEveryBytes) continue;
-    await file.datasync();
-    unsynced = 0;
-  }
-  await file.sync();
-  return written;
-}
-
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length;) at += (await file.write(chunk, at)).bytesWritten;
 }
 
 /** Size in bytes; null when there is no such file. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { countRowsOf, findDamage, isDamage, pragma, readTextsOf } from '../../core/adapters/sqlite.ts';
+import { countRowsOf, findDamage, isDamage, pragma, readTextsOf } from './sqlite.ts';
 
 /** What a thread of `database-snapshot.ts` does; it holds the snapshot until it is ended. */
 

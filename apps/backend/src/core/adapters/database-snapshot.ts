@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { SnapshotFacts, SnapshotMessage } from './database-snapshot-thread.ts';
-import { findThreadProgram } from '../../core/adapters/thread-program.ts';
+import { findThreadProgram } from './thread-program.ts';
 
 /** One consistent moment of a database that others use. They write meanwhile; their log grows until the disposal. */
 export type DatabaseSnapshot = AsyncDisposable & {

@@ -1,5 +1,4 @@
-import { backup, DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseSync } from 'node:sqlite';
 
 /** An open database file. */
 export type SqliteDatabase = DatabaseSync;
@@ -97,32 +96,6 @@ function leaveWriteAheadLog(file: string): void {
 export function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
 }
-
-/** Copies a closed database page by page. Durable once `to` is synced. */
-export async function copySqliteFile(from: string, to: string): Promise<void> {
-  using source = new DatabaseSync(from, { readOnly: true });
-  await backup(source, to);
-}
-
-/** Copies an open database while it is in use. Durable once `to` is synced. */
-export async function copyOpenDatabase(database: SqliteDatabase, to: string): Promise<void> {
-  const end = performance.now() + busyTimeoutMs;
-  for (;;) {
-    try {
-      await backup(database, to);
-      return;
-    } catch (error) {
-      if (!isWriting(error) || performance.now() > end) throw error;
-    }
-    await sleep(betweenTriesMs);
-  }
-}
-
-const betweenTriesMs = 20;
-
-/** Node gives up when a transaction is writing in the moment in which it begins; the error has no code of SQLite. */
-const isWriting = (error: unknown): boolean =>
-  error instanceof Error && error.message === 'not an error' && 'errcode' in error && error.errcode === 0;
 
 /** Rows of a query on a file, whose columns are all texts. */
 export function readTexts(file: string, sql: string): Record<string, string>[] {
