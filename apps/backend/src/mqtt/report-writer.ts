@@ -26,9 +26,9 @@ const maxGatherMs = 10;
 
 /**
  * How long reports that may wait do so. Each write costs some 30 kB on the card, mostly the file system's journal (ADR 80). A power cut loses
- * less than one round of devices that report each 30 s.
+ * at most one round of devices that report each 30 s.
  */
-const windowMs = 20_000;
+const windowMs = 30_000;
 
 const retryMs = 1_000;
 /** After so many failures, while the same report without content could be written, the report is rejected. */
@@ -39,7 +39,7 @@ const maxRefusals = 3;
  * After a transaction it gathers for as long as writing took, up to 10 ms: otherwise the next batch would be very small.
  *
  * Reports are always written in order of arrival: while the database is offline or full, all wait for the first one.
- * A batch that `takeBatch` takes is published at once, and its promise resolves with the next write, at the latest after 20 s.
+ * A batch that `takeBatch` takes is published at once, and its promise resolves with the next write, at the latest after 30 s.
  * @param writeBatch writes a batch and what was taken as a whole or not at all; the batch may be empty.
  * @param takeBatch null: the batch must be written.
  * @param onWritten called with each batch and its result once it is on disk or taken, before the promises resolve.

@@ -29,7 +29,7 @@ type StorageHealthParts = {
 };
 
 /** So long a successful write counts as proof: longer than states wait for the disk (ADR 80). */
-const provenMs = 30_000;
+const provenMs = 45_000;
 /** How often it is tried while writes fail. */
 const probeEveryMs = 1_000;
 const answerTimeoutMs = 1_000;
