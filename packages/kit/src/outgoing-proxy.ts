@@ -1,6 +1,7 @@
 import { setGlobalProxyFromEnv } from 'node:http';
 import * as is from './config-values.ts';
 import type { Environment, Values } from './env-config.ts';
+import { isIP, isIPv4 } from './node-tables.ts';
 
 /** The proxies of this network, as everybody writes them: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. Null: there is none. */
 export type OutgoingProxy = { http: string | null; https: string | null; except: string | null };
@@ -22,7 +23,7 @@ export const proxyVariables = {
   },
   NO_PROXY: {
     check: is.matching(/^[\x21-\x7e]+( *, *[\x21-\x7e]+)*$/, 'be names and addresses, separated by commas'),
-    help: 'What is asked directly all the same, like .example.org,192.0.2.9. This machine and names in .local always are.',
+    help: 'What is asked directly all the same, like example.org,192.168.0.0/16: names with all below them, addresses, subnets of IPv4, or * for all. This machine and names in .local always are.',
   },
 } as const;
 
@@ -42,16 +43,81 @@ export const toOutgoingProxy = (values: Values<typeof proxyVariables>): Outgoing
 });
 
 /** This machine and names of multicast DNS are never behind a proxy. */
-const always = 'localhost,127.0.0.1,::1,[::1],.local';
+const always = 'localhost,127.0.0.1,::1,local';
 
-/** What is asked directly, separated by commas. */
-export const directHosts = ({ except }: OutgoingProxy): string => (except === null ? always : `${always},${except}`);
+/** What is asked directly: a name with all below it (as curl, Go and Python read it), an address, or a subnet. */
+type Exception =
+  | { kind: 'all' }
+  | { kind: 'host'; host: string; /** Empty: all. */ port: string }
+  | { kind: 'subnet'; first: number; last: number };
+
+const exceptionsOf = ({ except }: OutgoingProxy): Exception[] =>
+  `${always},${except ?? ''}`
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .map(readException);
+
+function readException(text: string): Exception {
+  if (text === '*') return { kind: 'all' };
+  const { address = '', bits = '' } = /^(?<address>[\d.]+)\/(?<bits>\d{1,2})$/.exec(text)?.groups ?? {};
+  if (isIPv4(address) && Number(bits) <= 32) {
+    const size = 2 ** (32 - Number(bits));
+    const first = numberOf(address) - (numberOf(address) % size);
+    return { kind: 'subnet', first, last: first + size - 1 };
+  }
+  if (isIP(text) !== 0) return { kind: 'host', host: text.toLowerCase(), port: '' };
+  const [, host = text, port = ''] = /^(?:\*?\.)?(.+?)\.?(?::(\d+))?$/.exec(text) ?? [];
+  return { kind: 'host', host: withoutBrackets(host.toLowerCase()), port };
+}
+
+const numberOf = (address: string): number => address.split('.').reduce((all, part) => all * 256 + Number(part), 0);
+const addressOf = (number: number): string => [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
+const isSecure = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'wss:';
+
+/** The proxy that `url` is asked through; null: it is asked directly. */
+export function proxyFor(url: URL, proxy: OutgoingProxy): string | null {
+  const named = isSecure(url) ? proxy.https : proxy.http;
+  return exceptionsOf(proxy).some((exception) => isMeant(exception, url)) ? null : named;
+}
+
+function isMeant(exception: Exception, url: URL): boolean {
+  const host = withoutBrackets(url.hostname).replace(/\.$/, '');
+  switch (exception.kind) {
+    case 'all':
+      return true;
+    case 'subnet':
+      return isIPv4(host) && numberOf(host) >= exception.first && numberOf(host) <= exception.last;
+    case 'host': {
+      const isHost = host === exception.host || (isIP(host) === 0 && host.endsWith(`.${exception.host}`));
+      const port = url.port === '' ? String(isSecure(url) ? 443 : 80) : url.port;
+      return isHost && (exception.port === '' || exception.port === port);
+    }
+  }
+}
+
+/** The same for the agents of `node:http` and `node:https`, which know neither subnets nor what is below a name. */
+function directHosts(proxy: OutgoingProxy): string {
+  const written = exceptionsOf(proxy).flatMap((exception): string[] => {
+    switch (exception.kind) {
+      case 'all':
+        return ['*'];
+      case 'subnet':
+        return [`${addressOf(exception.first)}-${addressOf(exception.last)}`];
+      case 'host': {
+        const { host, port } = exception;
+        const end = port === '' ? '' : `:${port}`;
+        if (isIP(host) !== 0) return [`${host}${end}`, `[${host}]${end}`];
+        return [`${host}${end}`, `*.${host}${end}`];
+      }
+    }
+  });
+  return written.join(',');
+}
 
 /** The host that this machine must find by itself to ask `url`: behind a proxy, that of the proxy. */
-export function hostToFind({ protocol, hostname }: URL, { http, https }: OutgoingProxy): string {
-  const proxy = protocol === 'https:' || protocol === 'wss:' ? https : http;
-  return proxy === null ? hostname : new URL(proxy).hostname;
-}
+export const hostToFind = (url: URL, proxy: OutgoingProxy): string => new URL(proxyFor(url, proxy) ?? url).hostname;
 
 const hasProxy = ({ http, https }: OutgoingProxy): boolean => http !== null || https !== null;
 

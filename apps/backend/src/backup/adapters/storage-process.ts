@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { type OutgoingProxy, useOutgoingProxy } from '@station/kit/outgoing-proxy';
+import { noProxy, type OutgoingProxy, proxyFor, useOutgoingProxy } from '@station/kit/outgoing-proxy';
 import {
   DestinationFault,
   type Storage,
@@ -45,7 +45,8 @@ export async function runStorageJob(
   { target, call, given, authorities, proxy }: StorageJob,
   options: StorageOptions,
 ): Promise<StorageOutcome> {
-  useOutgoingProxy(proxy);
+  const through = target.kind === 'webdav' ? proxyFor(new URL(target.url), proxy) : null;
+  useOutgoingProxy({ ...noProxy, http: through, https: through });
   try {
     if (authorities.length > 0) setDefaultCACertificates([...getCACertificates('default'), ...authorities]);
     if (call !== 'read')

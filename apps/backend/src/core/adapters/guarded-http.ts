@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { directHosts, type OutgoingProxy } from '@station/kit/outgoing-proxy';
+import { type OutgoingProxy, proxyFor } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
 import { within } from '@station/kit/within';
 import type { buildConnector, Dispatcher } from 'undici';
@@ -55,12 +55,11 @@ export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
       pipelining: 0,
       connect: boundedConnector(undici, { lookup: checkedLookup(guard), timeout: timeoutMs }),
     };
-    const noProxy = directHosts(options.proxy);
     const made =
       proxy === null
         ? new Agent(usual)
         : // Proxies take no tunnels to port 80.
-          new EnvHttpProxyAgent({ ...usual, httpProxy: proxy, httpsProxy: proxy, noProxy, proxyTunnel: false });
+          new EnvHttpProxyAgent({ ...usual, httpProxy: proxy, httpsProxy: proxy, noProxy: '', proxyTunnel: false });
     dispatchers.set(proxy, made);
     return made;
   };
@@ -71,7 +70,7 @@ export function createGuardedHttp(options: GuardedHttpOptions): GuardedHttp {
       if (target === null) return { kind: 'failed', cause: 'not_allowed', reason: 'This is not an address.' };
       const refused = guard.whyRefused(target);
       if (refused !== null) return { kind: 'failed', cause: 'not_allowed', reason: refused };
-      const proxy = target.protocol === 'https:' ? options.proxy.https : options.proxy.http;
+      const proxy = proxyFor(target, options.proxy);
       const timeout = AbortSignal.timeout(timeoutMs);
       const ends = AbortSignal.any([signal, timeout]);
       try {
