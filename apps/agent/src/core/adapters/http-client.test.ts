@@ -27,22 +27,22 @@ test('reads a file and asks for it conditionally the next time', async () => {
   await using server = await serve((request, response) => {
     response.setHeader('etag', '"1"');
     response.statusCode = request.headers['if-none-match'] === '"1"' ? 304 : 200;
-    response.end(response.statusCode === 200 ? 'content' : undefined);
+    response.end(response.statusCode === 200 ? '{"a":1}' : undefined);
   });
   const first = await fetchSmallFile(server.url, options);
   assert.ok(first.kind === 'ok' && first.etag === '"1"');
-  assert.equal(new TextDecoder().decode(first.bytes), 'content');
+  assert.equal(new TextDecoder().decode(first.bytes), '{"a":1}');
   assert.equal((await fetchSmallFile(server.url, { ...options, etag: '"1"' })).kind, 'not_modified');
 });
 
 test('follows redirects within the scheme, and not for ever', async () => {
   await using server = await serve((request, response) => {
-    if (request.url === '/end') return response.end('there');
+    if (request.url === '/end') return response.end('["there"]');
     const next: Record<string, string> = { '/manifest.json': '/middle', '/middle': '/end', '/endless': '/endless' };
     response.writeHead(302, { location: next[request.url ?? ''] }).end();
   });
   const answer = await fetchSmallFile(server.url, options);
-  assert.equal(answer.kind === 'ok' && new TextDecoder().decode(answer.bytes), 'there');
+  assert.equal(answer.kind === 'ok' && new TextDecoder().decode(answer.bytes), '["there"]');
   const endless = await fetchSmallFile(new URL('/endless', server.url), options);
   assert.deepEqual(endless, { kind: 'rejected', reason: 'redirected too often' });
 });
@@ -97,6 +97,25 @@ test('a web page in place of the file is the network’s, not the publisher’s'
     await using server = await serve((_, response) => response.writeHead(200).end(body));
     const answer = await fetchSmallFile(server.url, options);
     assert.ok(answer.kind === 'unavailable' && /log-in/.test(answer.reason), body);
+  }
+});
+
+test('what begins as no file of a publisher is none: an empty answer, a text of a firewall, a file of another kind', async () => {
+  for (const body of [
+    '',
+    ' \n',
+    'Access denied by policy 17',
+    'version: 1.2.3',
+    'window.location="/login"',
+    Buffer.from('H4sI', 'base64'),
+  ]) {
+    await using server = await serve((_, response) => response.writeHead(200).end(body));
+    const answer = await fetchSmallFile(server.url, options);
+    assert.ok(answer.kind === 'unavailable' && /something else/.test(answer.reason), String(body));
+  }
+  for (const body of ['{"version"', '\ufeff {}', '[]', 'untrusted comment: x\n']) {
+    await using server = await serve((_, response) => response.writeHead(200).end(body));
+    assert.equal((await fetchSmallFile(server.url, options)).kind, 'ok', body);
   }
 });
 

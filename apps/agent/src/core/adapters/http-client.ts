@@ -43,12 +43,19 @@ async function readAnswer(response: HttpResponse, url: URL, maxBytes: number): P
   }
   const bytes = await readBody(response, maxBytes);
   if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
-  if (isWebPage(bytes)) return { kind: 'unavailable', reason: webPageReason };
+  if (!isManifestOrSignature(bytes))
+    return { kind: 'unavailable', reason: isWebPage(bytes) ? webPageReason : foreignReason };
   return { kind: 'ok', bytes, etag: headers.etag ?? null, url: url.href };
 }
 
-/** A network that asks for a log-in answers every address with its page (RFC 6585, section 6). No file that is fetched here begins so. */
-const isWebPage = (bytes: Uint8Array): boolean => /^\s*</.test(new TextDecoder().decode(bytes.subarray(0, 256)));
+const foreignReason = 'something else came instead of the file, from the server or from what is in front of it';
+
+/** How every file begins that is fetched here: JSON, and the signature of it. All else is no statement of the publisher. */
+const isManifestOrSignature = (bytes: Uint8Array): boolean => /^\s*(?:[{[]|untrusted comment:)/.test(headOf(bytes));
+
+/** A network that asks for a log-in answers every address with its page (RFC 6585, section 6). */
+const isWebPage = (bytes: Uint8Array): boolean => /^\s*</.test(headOf(bytes));
+const headOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes.subarray(0, 256));
 
 async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
   try {
