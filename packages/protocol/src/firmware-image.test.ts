@@ -90,6 +90,15 @@ describe('an application', () => {
     }
   });
 
+  it('is recognised when its code happens to have the first bytes of a partition table', () => {
+    const image = buildImage({ ...recipe, bytes: 65_536, hashed: false });
+    const alike = changed(image, (copy) => {
+      const was = copy.subarray(0x8000, 0x8002).reduce((all, one) => all ^ one, 0);
+      copy.set([0xaa, 0x50, (copy[0x8002] ?? 0) ^ was ^ 0xaa ^ 0x50], 0x8000);
+    });
+    assert.equal(inspect(alike).kind, 'application');
+  });
+
   it('is described without terminal control characters', () => {
     const found = inspect(buildImage({ ...recipe, project: '\u001b[2Jlamp' }));
     assert.equal(found.kind === 'application' && found.project, '?[2Jlamp');
@@ -171,6 +180,10 @@ it('what no chip loads is refused by its name', () => {
     ['PK\x03\x04', /ZIP/],
     [':100000000C9434000C9446000C9446000C9446006A', /Intel HEX/],
     [Buffer.from([0x1f, 0x8b, 8, 0]), /compressed/],
+    [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 4]), /compressed/],
+    [Buffer.from([0xcf, 0xb6, 0x88, 0x07, 1]), /^encrypted/],
+    [Buffer.from([0x1e, 0xf1, 0xee, 0x0b, 0]), /Zigbee/],
+    ['S00F000068656C6C6F202020202000003C', /S-record/],
     [createHash('shake256', { outputLength: 70_000 }).update('random').digest(), /no known form/],
     ['UBI# an image of another chip', /no known form/],
   ];

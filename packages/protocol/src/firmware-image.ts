@@ -54,7 +54,7 @@ export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 /** Inspects all bytes of an image. Never throws. Behind its end there may be what a loader ignores. */
 export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (looksMerged(bytes)) return refused(merged);
+  if (looksMerged(bytes, view)) return refused(merged);
   if (isEsp8266Image(view)) return { kind: 'esp8266' };
   if (bytes[0] !== imageMagic) return refused(describeForeign(bytes, view));
   if (bytes.length < imageHeaderBytes + segmentHeaderBytes + descriptorBytes) {
@@ -79,6 +79,14 @@ const foreign: readonly (readonly [start: string, name: string])[] = [
   ['\x7fELF', 'an ELF file'],
   ['PK\x03\x04', 'a ZIP archive'],
   ['\x1f\x8b', 'compressed'],
+  ['\xfd7zXZ', 'compressed'],
+  ['\x28\xb5\x2f\xfd', 'compressed'],
+  ['7z\xbc\xaf', 'compressed'],
+  // `esp_encrypted_img` of Espressif.
+  ['\xcf\xb6\x88\x07', 'encrypted'],
+  // Zigbee Cluster Library, "OTA File Format".
+  ['\x1e\xf1\xee\x0b', 'a file for Zigbee devices'],
+  ['S0', 'an S-record file'],
   [':', 'an Intel HEX file'],
   ['<', 'a page of text'],
   ['{', 'a text'],
@@ -101,12 +109,22 @@ function describeImage(bytes: Uint8Array): string {
 }
 
 /** A partition table at its default offset, or a bootloader after the empty flash before it. */
-function looksMerged(bytes: Uint8Array): boolean {
-  if (bytes[0x8000] === 0xaa && bytes[0x8001] === 0x50) return true;
+function looksMerged(bytes: Uint8Array, view: DataView): boolean {
+  if (hasPartitionTable(view)) return true;
   return [0x1000, 0x2000].some(
     (at) => bytes[at] === imageMagic && bytes.subarray(0, at).every((byte) => byte === 0xff),
   );
 }
+
+const sectorBytes = 4096;
+const tableAt = 0x8000;
+
+/** `esp_partition_info_t`: magic, type, subtype, and where the first partition begins. Two bytes of code may look like its magic. */
+const hasPartitionTable = (view: DataView): boolean =>
+  view.byteLength >= tableAt + 8 &&
+  view.getUint16(tableAt, true) === 0x50aa &&
+  view.getUint32(tableAt + 4, true) > tableAt &&
+  view.getUint32(tableAt + 4, true) % sectorBytes === 0;
 
 const hasDescriptor = (bytes: Uint8Array, view: DataView): boolean =>
   bytes.length >= 0x24 && view.getUint32(0x20, true) === descriptorMagic;
@@ -162,8 +180,6 @@ function findEndFault(bytes: Uint8Array, { end, checksum }: Segments, sha256: Sh
   if (!hashed && bytes.length === imageEnd + hashBytes) return 'the header is damaged: the flag of its hash is not set';
   return isForeignSignature(bytes, imageEnd, sha256) ? 'signed, but the signature is that of another image' : null;
 }
-
-const sectorBytes = 4096;
 
 /**
  * Whether the image, padded with 0xFF to a whole sector, is followed by a sector of signature blocks (Secure Boot v2) with another digest.
