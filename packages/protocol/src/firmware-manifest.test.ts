@@ -65,6 +65,12 @@ describe('both forms', () => {
     ]);
   });
 
+  it('with null for what is absent', () => {
+    const reading = read({ lamp: { ...lamp, size: null, chip: null, minVersion: null } });
+    assert.deepEqual(reading.kind === 'ok' && reading.entries, [entry]);
+    assert.match(outcome({ lamp: { ...lamp, file: null } }).refused['lamp'] ?? '', /file/);
+  });
+
   it('may be empty', () => {
     for (const empty of [{}, { types: [] }]) {
       assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [], deviceTypes: [] });

@@ -5,7 +5,7 @@ import { DeviceType, maxDeviceTypeBytes } from './device-types.ts';
 import { canonicalFirmwareName, isFirmwareName, parseFirmwareName } from './firmware.ts';
 import { ownValue } from './own-value.ts';
 import { maxManifestBytes } from './release-manifest.ts';
-import { topLevelKeys } from './json-keys.ts';
+import { topLevelKeys, withoutNulls } from './json-keys.ts';
 import { parseVersion } from './version.ts';
 
 /** One firmware of a manifest (contracts, section 2). Unknown keys are ignored: manifests grow. */
@@ -124,13 +124,14 @@ function countNames(names: readonly string[]): Map<string, number> {
 /** Returns the entry, or the reason why it is refused. */
 function readEntry(
   name: string,
-  value: unknown,
+  given: unknown,
   { manifestUrl, maxBytes }: FirmwareManifestLimits,
   taken: ReadonlyMap<string, number>,
 ): FirmwareEntry | string {
   if (!isFirmwareName(name)) return 'the type must have 1 to 64 of the characters a-z, 0-9, ".", "_" and "-"';
   const { chip: chipOfName } = parseFirmwareName(name);
   if ((taken.get(name) ?? 0) > 1) return 'the name occurs more than once (upper and lower case are equal)';
+  const value = withoutNulls(given);
   if (!Value.Check(Body, value)) return firstFault(value);
   const version = parseVersion(value.version);
   if (!version) return 'the version is not SemVer 2.0.0';

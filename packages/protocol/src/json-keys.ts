@@ -21,3 +21,9 @@ export function topLevelKeys(text: string): string[] {
   }
   return keys;
 }
+
+/** An object without its keys whose value is null: many programs write an absent key so. Other values stay as they are. */
+export const withoutNulls = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null))
+    : value;

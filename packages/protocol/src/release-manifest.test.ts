@@ -34,6 +34,14 @@ test('reads a manifest and ignores unknown keys', () => {
   });
 });
 
+test('a key whose value is null counts as absent', () => {
+  const optional = { notes: null, releasedAt: null, minAgentVersion: null, rollout: null, nextPublicKey: null };
+  const reading = readReleaseManifest(bytes({ ...good, ...optional }), services);
+  assert.deepEqual(reading, readReleaseManifest(bytes(good), services));
+  assert.equal(readReleaseManifest(bytes({ ...good, version: null }), services).kind, 'rejected');
+  assert.equal(readReleaseManifest(bytes({ ...good, images: { backend: null } }), services).kind, 'rejected');
+});
+
 for (const [name, body] of Object.entries({
   'text that is not JSON': '{"version":',
   'an array': [],
@@ -69,7 +77,6 @@ test('reads the next public key, and rejects a malformed one by name', () => {
     `${key},${key}`,
     key.replace('RW', 'RX'),
     'x'.repeat(10_000),
-    null,
     7,
     [key],
   ];

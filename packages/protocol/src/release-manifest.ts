@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference, withTag } from './image-reference.ts';
+import { withoutNulls } from './json-keys.ts';
 import { setOwnValue } from './own-value.ts';
 import { parseSigningKey } from './signing-key.ts';
 import { parseVersion } from './version.ts';
@@ -55,7 +56,7 @@ export function readReleaseManifest(bytes: Uint8Array, services: StackServices |
   if (bytes.byteLength > maxManifestBytes) return rejected(`larger than ${maxManifestBytes} bytes`);
   let body: unknown;
   try {
-    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    body = withoutNulls(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
   } catch {
     return rejected('not JSON');
   }
