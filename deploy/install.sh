@@ -604,13 +604,15 @@ $problems"
 	confirm "Install Station $station_version as \"$(answer STATION_NAME)\"${wifi_network:+ in the Wi-Fi network \"$wifi_network\"}?"
 }
 
-# A name that the distribution gave says nothing; any other was chosen by somebody.
+# A name that the distribution gave says nothing; any other was chosen by somebody. One that cannot be an address is not taken.
 usual_name() {
 	present=$(hostname)
-	case ${present%%.*} in
-	'' | localhost | raspberrypi | debian | ubuntu | vstation | linux) echo station ;;
-	*) printf '%s' "${present%%.*}" | tr 'A-Z_' 'a-z-' ;;
+	present=$(printf '%s' "${present%%.*}" | tr 'A-Z_' 'a-z-')
+	case $present in
+	'' | localhost | raspberrypi | debian | ubuntu | vstation | linux) present=station ;;
 	esac
+	if [ -n "$(problem_of STATION_NAME "$present")" ]; then present=station; fi
+	printf %s "$present"
 }
 
 choose_wifi() {

@@ -177,6 +177,29 @@ test('what a program would refuse is a mistake of the answer file', async () => 
   assert.doesNotMatch(stderr, /secret/);
 });
 
+test('a station is named as its machine, where an address can have that name', async () => {
+  await using workspace = await createWorkspace();
+  const library = join(await workspace.subfolder('names'), 'library.sh');
+  const text = await readFile(script, 'utf8');
+  await writeFile(library, text.slice(0, text.lastIndexOf('main "$@"')));
+  const machines: Record<string, string> = {
+    raspberrypi: 'station',
+    Kitchen_Pi: 'kitchen-pi',
+    'attic.fritz.box': 'attic',
+    my_pi_: 'station',
+    küche: 'station',
+    [`pi-${'x'.repeat(61)}`]: 'station',
+    '-x': 'station',
+  };
+  for (const [machine, name] of Object.entries(machines)) {
+    const { stdout, stderr } = await tryRun('sh', [
+      '-c',
+      `. ${library}; hostname() { echo '${machine}'; }; usual_name`,
+    ]);
+    assert.equal(stdout.trim(), name, `${machine} ${stderr}`);
+  }
+});
+
 test('a certificate for a public name needs the name, before anything is changed', async () => {
   await using workspace = await createWorkspace();
   const { exitCode, stderr } = await install(workspace, { answers: 'HTTPS=acme\nSTATION_NAME=station\n' });
