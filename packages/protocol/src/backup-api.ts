@@ -37,6 +37,8 @@ const backupFaults = [
   'certificate',
   /** HTTPS at a port that has none. */
   'no_tls',
+  /** HTTPS that is too old or too weak. */
+  'old_tls',
   'name_refused',
   /** Larger than the server, or a proxy in front of it, takes in one file. */
   'size_limit',

@@ -25,6 +25,7 @@ test('addresses of files are understood in every form in which servers write the
     `/50% neu#2?/5b6e-4/${file}`,
     `\n   /x/5b6e-4/${file}\n`,
     `<![CDATA[/x/5b6e-4/${file}]]>`,
+    `&#47;x&#x2f;5b6e-4&#x2F;${file.replaceAll('-', '&#45;')}`,
     file,
     `./${file}`,
   ])
@@ -38,11 +39,11 @@ test('addresses of files are understood in every form in which servers write the
 test('properties may come in parts, without a status, or in another namespace prefix', async () => {
   const href = `<D:href>/5b6e-4/${file}</D:href>`;
   const part = (prop: string, status: string): string =>
-    `<D:propstat><D:prop>${prop}</D:prop>${status && `<D:status>HTTP/1.1 ${status}</D:status>`}</D:propstat>`;
+    `<D:propstat><D:prop>${prop}</D:prop>${status && `<D:status>${status}</D:status>`}</D:propstat>`;
   const size = '<lp1:getcontentlength xmlns:lp1="DAV:">7</lp1:getcontentlength>';
   for (const parts of [
-    part('<D:quota/>', '404 Not Found') + part(`${size}<D:resourcetype/>`, '200 OK'),
-    part('<D:resourcetype/>', '200 OK') + part(size, '200 OK') + part('<D:getcontentlength/>', '404 Not Found'),
+    part('<D:quota/>', 'HTTP/1.1 404 Not Found') + part(`${size}<D:resourcetype/>`, 'HTTP/1.1 200 OK'),
+    part('<D:resourcetype/>', '200 OK') + part(size, 'HTTP/2 200') + part('<D:getcontentlength/>', '404 Not Found'),
     part(size, ''),
   ])
     assert.deepEqual(

@@ -23,7 +23,7 @@ export async function filesOf(text: string, folder: URL): Promise<WebdavEntry[]>
     const names = namesOf(path);
     const isBelow = names.length === 1 ? !path.startsWith('/') : names.at(-2) === own;
     if (!isBelow || path.endsWith('/')) continue;
-    const props = propstat.filter(({ status }) => status === undefined || /^\S+ 2/.test(status));
+    const props = propstat.filter(({ status }) => status === undefined || /^(?:\S+ )?2/.test(status));
     const all = Object.assign({}, ...props.map(({ prop }) => prop)) as Exclude<Propstat['prop'], string | undefined>;
     const { resourcetype, getcontentlength } = all;
     if (typeof resourcetype === 'object' && resourcetype !== null && 'collection' in resourcetype) continue;
@@ -37,7 +37,7 @@ export async function listsOnlyMissing(text: string): Promise<boolean> {
   const entries = (await parsed(text)) ?? [];
   const statuses = entries.flatMap(({ status, propstat = [] }) => [status, ...propstat.map((one) => one.status)]);
   const told = statuses.filter((status) => status !== undefined);
-  return told.length > 0 && told.every((status) => /^\S+ 4(04|10)/.test(status));
+  return told.length > 0 && told.every((status) => /^(?:\S+ )?4(04|10)/.test(status));
 }
 
 async function parsed(text: string) {
@@ -45,7 +45,8 @@ async function parsed(text: string) {
   const { XMLParser } = await import('fast-xml-parser');
   const isList = (name: string): boolean => name === 'response' || name === 'propstat';
   try {
-    const parser = new XMLParser({ removeNSPrefix: true, parseTagValue: false, isArray: isList });
+    // `htmlEntities` are those of XML by number too.
+    const parser = new XMLParser({ removeNSPrefix: true, parseTagValue: false, htmlEntities: true, isArray: isList });
     const { multistatus } = parser.parse(text) as Listing;
     if (multistatus === undefined) throw new Error('It has no multistatus');
     return typeof multistatus === 'string' ? [] : multistatus.response;
