@@ -1,4 +1,5 @@
 import type { CommandChange, DeviceEvent, DeviceReport } from '../core/device-events.ts';
+import { numberOf } from '../core/number-text.ts';
 import type { UpdateReport } from './target-decide.ts';
 
 /** Facts about device updates in an event. */
@@ -18,14 +19,21 @@ function updateReportOf(report: DeviceReport): UpdateReport | null {
   const { at } = report;
   if (report.kind === 'handshake') return { kind: 'handshake', firmwareVersion: report.firmwareVersion, at };
   if (report.kind !== 'event') return null;
-  const { action, percent, reason } = report.data;
-  if (action === 'ota_progress' && typeof percent === 'number') {
+  const { action, reason } = report.data;
+  const percent = numberOf(report.data['percent']);
+  if (action === 'ota_progress' && percent !== null) {
     return { kind: 'progress', percent: Math.round(Math.min(100, Math.max(0, percent))), at };
   }
   if (action !== 'ota_failed') return null;
   return {
     kind: 'error',
-    reason: typeof reason === 'string' ? reason.slice(0, 200) : 'The device gave no reason.',
+    reason: reasonOf(reason),
     at,
   };
+}
+
+/** Some devices give the number of an error. */
+function reasonOf(reason: unknown): string {
+  const text = typeof reason === 'number' ? String(reason) : reason;
+  return typeof text === 'string' && text !== '' ? text.slice(0, 200) : 'The device gave no reason.';
 }

@@ -1,5 +1,6 @@
 import type { Capability, DeviceType } from '@station/protocol/device-types';
 import { ownValue } from '@station/protocol/own-value';
+import { numberOf } from '../core/number-text.ts';
 
 /** Reads a reported state by what the type of its device declares. Many sketches send numbers and switches as text. */
 
@@ -45,7 +46,7 @@ export function readAsDeclared(state: Values, type: DeviceType | undefined): Dec
 function readValue(value: unknown, { kind, values = [] }: Capability): Reading {
   switch (kind) {
     case 'number':
-      return typeof value === 'number' ? asSent : readIf(typeof value === 'string' ? numberIn(value) : null);
+      return typeof value === 'number' ? asSent : readIf(numberOf(value));
     case 'boolean':
       return typeof value === 'boolean' ? asSent : readIf(switchIn(value));
     case 'text':
@@ -56,22 +57,6 @@ function readValue(value: unknown, { kind, values = [] }: Capability): Reading {
 }
 
 const readIf = (value: unknown): Reading => (value === null ? unreadable : { kind: 'read', value });
-
-/** Decimal, also with an exponent. The form is checked first: `Number` reads "", "0x1F" and "Infinity" too. */
-const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** A comma that can only be a decimal one: behind a thousands separator there are three digits, and before it no 0. */
-const decimalComma = /^[+-]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+)$/;
-
-/** Null: it is no number, or none that is exact: digits are not lost silently (ADR 23). */
-function numberIn(text: string): number | null {
-  const trimmed = text.trim();
-  const written = decimalComma.test(trimmed) ? trimmed.replace(',', '.') : trimmed;
-  if (!decimal.test(written)) return null;
-  const value = Number(written);
-  if (!Number.isFinite(value)) return null;
-  const isRounded = Math.abs(value) > Number.MAX_SAFE_INTEGER && !/[eE.]/.test(written);
-  return isRounded ? null : value;
-}
 
 const switchWords: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
@@ -88,7 +73,7 @@ function switchIn(value: unknown): boolean | null {
     const word = switchWords.get(value.trim().toLowerCase());
     if (word !== undefined) return word;
   }
-  const number = typeof value === 'string' ? numberIn(value) : value;
+  const number = numberOf(value);
   if (number === 1) return true;
   return number === 0 ? false : null;
 }

@@ -3,10 +3,12 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { HistoryEntry, ConditionStatus } from '@station/protocol/agent-api';
+import { ownValue } from '@station/protocol/own-value';
 import type { NotificationRules } from '@station/protocol/notifications';
 import type { AgentClient } from '../core/adapters/agent-client.ts';
 import type { BackendConditions } from '../core/conditions.ts';
 import { readState } from '../core/device-state.ts';
+import { numberOf } from '../core/number-text.ts';
 import type { LoggedReports } from '../store/logged-reports.ts';
 import type { Database } from '../store/schema.ts';
 import type { AlertFacts, ConditionFact, DeviceFact, RolloutFact, ToldFact } from './alerts-decide.ts';
@@ -175,8 +177,8 @@ async function readUpdating(db: Database): Promise<ReadonlySet<string>> {
 
 /** Device types call it `battery`, in percent. */
 function batteryOf(state: string): number | null {
-  const { battery } = readState(state);
-  return typeof battery === 'number' && battery >= 0 && battery <= 100 ? battery : null;
+  const battery = numberOf(ownValue(readState(state), 'battery'));
+  return battery !== null && battery >= 0 && battery <= 100 ? battery : null;
 }
 
 /** Null when it does not answer, for example while it is updated. */
