@@ -548,7 +548,7 @@ declared_problem() {
 	FIRMWARE_CONCURRENCY) is_number "$2" '[0-9]{1,15}' 1 1000 || echo 'must be a whole number from 1 to 1000' ;;
 	FIRMWARE_STARTS_PER_MINUTE) is_number "$2" '[0-9]{1,15}' 1 10000 || echo 'must be a whole number from 1 to 10000' ;;
 	FIRMWARE_ATTEMPTS) is_number "$2" '[0-9]{1,15}' 1 10 || echo 'must be a whole number from 1 to 10' ;;
-	HTTP_PROXY | HTTPS_PROXY) matches_any_case "$2" 'https?://[^[:space:]/?#]+/?' || echo 'must be the URL of a proxy, like http://proxy.example:3128' ;;
+	HTTP_PROXY | HTTPS_PROXY) matches_any_case "$2" 'https?://([^[:space:]/?#%\]|%[0-9A-F]{2})+/?' || echo 'must be the URL of a proxy, like http://proxy.example:3128; write %25 for % and %5C for \ in its log-in' ;;
 	NO_PROXY) matches "$2" '[!-~]+( *, *[!-~]+)*' || echo 'must be names and addresses, separated by commas' ;;
 	CLOUD_OUTBOX_MAX_MB) is_number "$2" '[0-9]{1,15}' 1 65536 || echo 'must be a whole number from 1 to 65536' ;;
 	UPDATE_SERVER_URL | FIRMWARE_MANIFEST_URL) matches_any_case "$2" '(https|http)://[^[:space:]/?#@]+([/?][^[:space:]#]*)?|file:///[^[:space:]#]*' || echo 'must be a URL that begins with https:// or http:// or file://, without a user name, password or fragment' ;;

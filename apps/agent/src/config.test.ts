@@ -285,6 +285,10 @@ const wrong: Record<string, string[]> = {
     'http://proxy.example/path',
     'http://a b',
     'http://proxy.example:99999',
+    // Before, these ended the program without a word about the variable.
+    'http://user:100%@proxy.example',
+    'http://user:%ff@proxy.example',
+    'http://DOMAIN\\user:word@proxy.example',
   ],
   HTTPS_PROXY: ['proxy.example', 'ftp://proxy.example:3128', 'https://proxy.example?x'],
   NO_PROXY: ['a b', 'ж.example'],

@@ -200,16 +200,26 @@ export const address =
     return must(`be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
   };
 
+const proxyForm =
+  'be the URL of a proxy, like http://proxy.example:3128; write %25 for % and %5C for \\ in its log-in';
+
 /** The URL of an HTTP proxy, returned unchanged; it may have a user name and a password. */
 export const proxyUrl: Check<string> = withPattern(
   (given) => {
-    const value = /\s/.test(given) ? null : URL.parse(given);
-    const isProxy = value !== null && /^https?:$/.test(value.protocol) && /^[^/]+:\/\/[^/?#]+\/?$/.test(given);
-    return isProxy ? ok(given) : must('be the URL of a proxy, like http://proxy.example:3128');
+    const isForm = /^https?:\/\/[^\s/?#\\]+\/?$/i.test(given);
+    return isForm && URL.canParse(given) && isDecodable(given) ? ok(given) : must(proxyForm);
   },
-  'https?://[^[:space:]/?#]+/?',
-  'be the URL of a proxy, like http://proxy.example:3128',
+  'https?://([^[:space:]/?#%\\]|%[0-9A-F]{2})+/?',
+  proxyForm,
 );
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch {
+    return false;
+  }
+}
 
 const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const prefixForm = 'be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24';
