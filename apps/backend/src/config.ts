@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readVariables, type Environment, type Reading, type Values } from '@station/kit/env-config';
 import type { LogLevel } from '@station/kit/logger';
 import { type OutgoingProxy, toOutgoingProxy, withProxyNames } from '@station/kit/outgoing-proxy';
+import { loginOfUrl } from '@station/kit/url-login';
 import ownPackage from '../package.json' with { type: 'json' };
 import type { AgentTarget } from './core/adapters/agent-client.ts';
 import { toCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
@@ -200,17 +201,9 @@ export function secretsOf(config: BackendConfig): string[] {
   const url = config.database.kind === 'postgres' ? config.database.url : null;
   const mqtt = config.mqtt.kind === 'external' ? config.mqtt : null;
   const urls = [url, mqtt?.url ?? null, config.proxy.http, config.proxy.https].filter((value) => value !== null);
-  const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
+  const passwords = urls.flatMap((value) => [new URL(value).password, loginOfUrl(new URL(value).password)]);
   const { jwtSecret, agentToken, metricsToken, stationCode } = config;
   return [jwtSecret, agentToken, metricsToken, stationCode, mqtt?.password ?? null, ...passwords].filter(
     (value) => value !== null && value !== '',
   ) as string[];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

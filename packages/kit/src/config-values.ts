@@ -200,8 +200,7 @@ export const address =
     return must(`be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
   };
 
-const proxyForm =
-  'be the URL of a proxy, like http://proxy.example:3128; write %25 for % and %5C for \\ in its log-in';
+const proxyForm = 'be the URL of a proxy, like http://proxy.example:3128; write %25 for % and %5C for \\ in its log-in';
 
 /** The URL of an HTTP proxy, returned unchanged; it may have a user name and a password. */
 export const proxyUrl: Check<string> = withPattern(

@@ -1,4 +1,5 @@
 import { type Disk, readText } from '@station/kit/durable-files';
+import { loginOfUrl } from '@station/kit/url-login';
 import { deviceTopic } from '@station/protocol/topics';
 import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
@@ -240,9 +241,9 @@ async function openLogins(
   if (config.kind === 'embedded') return null;
   const { conditions, clock, logger } = parts;
   const address = new URL(config.url);
-  const username = config.username ?? decodeURIComponent(address.username);
+  const username = config.username ?? loginOfUrl(address.username);
   if (username === '') return null;
-  const password = config.password ?? decodeURIComponent(address.password);
+  const password = config.password ?? loginOfUrl(address.password);
   const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
   // Devices of gateways need no login.

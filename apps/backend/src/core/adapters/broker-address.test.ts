@@ -9,4 +9,6 @@ test('the address of a broker in parts, as MQTT.js would read it', () => {
   const login = { username: 'back end', password: 'a:b@c/d' };
   const url = `mqtt://${encodeURIComponent(login.username)}:${encodeURIComponent(login.password)}@mqtt`;
   assert.deepEqual(brokerAddress(url), { protocol: 'mqtt', host: 'mqtt', ...login });
+  const bare = { username: '50%', password: '100%a' };
+  assert.deepEqual(brokerAddress('mqtt://50%:100%a@mqtt'), { protocol: 'mqtt', host: 'mqtt', ...bare });
 });

@@ -1,3 +1,4 @@
+import { loginOfUrl } from '@station/kit/url-login';
 import type { IClientOptions } from 'mqtt';
 
 export type BrokerAddress = Pick<IClientOptions, 'protocol' | 'host' | 'port' | 'username' | 'password'>;
@@ -12,7 +13,7 @@ export function brokerAddress(url: string): BrokerAddress {
     protocol: protocol === 'mqtts:' ? 'mqtts' : 'mqtt',
     host: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(username === '' ? {} : { username: loginOfUrl(username) }),
+    ...(password === '' ? {} : { password: loginOfUrl(password) }),
   };
 }

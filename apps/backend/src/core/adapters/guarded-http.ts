@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { type OutgoingProxy, proxyFor } from '@station/kit/outgoing-proxy';
 import { readRetryAfter } from '@station/kit/retry-after';
+import { loginOfUrl } from '@station/kit/url-login';
 import { within } from '@station/kit/within';
 import type { buildConnector, Dispatcher } from 'undici';
 
@@ -249,16 +250,8 @@ function withoutLogin(target: URL): URL {
 /** RFC 7617. */
 function loginOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
-  const login = `${decoded(username)}:${decoded(password)}`;
+  const login = `${loginOfUrl(username)}:${loginOfUrl(password)}`;
   return { authorization: `Basic ${Buffer.from(login).toString('base64')}` };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The error codes of system and client are clear, and contain no address. */
