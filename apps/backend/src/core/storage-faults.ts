@@ -19,15 +19,25 @@ const sqliteSharedMemorySize = 4874;
 /** Codes of PostgreSQL (appendix A) and of the system (errno). */
 const namedFaults: Readonly<Record<string, StorageFault>> = {
   '53100': 'disk full',
+  '53300': 'unreachable',
+  '55P03': 'locked',
   '25006': 'read-only',
   '58030': 'input/output error',
   '57P01': 'unreachable',
   '57P02': 'unreachable',
   '57P03': 'unreachable',
+  '57P05': 'unreachable',
+  XX001: 'damaged',
+  XX002: 'damaged',
   ENOSPC: 'disk full',
   EDQUOT: 'disk full',
   EROFS: 'read-only',
   EIO: 'input/output error',
+  // A disk that was pulled out, a share that is mounted anew, and a file system that needs a check.
+  ENODEV: 'input/output error',
+  ENXIO: 'input/output error',
+  ESTALE: 'input/output error',
+  EUCLEAN: 'input/output error',
 };
 /** Connection exceptions of PostgreSQL. */
 const connectionFault = /^08...$/;
