@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listContainers, pinImage, setRunning, unpinImage } from './containers.ts';
+import { listContainers, pinImage, restartContainers, setRunning, unpinImage } from './containers.ts';
 import type { EngineApi } from './engine-api.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
@@ -102,7 +102,7 @@ test('a container without labels stands for a service by its name, and only wher
   assert.equal(asked.length, 1, 'names are not requested when the labels name every service');
 });
 
-test('a service is started without the one-off containers of `docker compose run`, and whatever one of its containers answers', async () => {
+test('a service is started and restarted without the one-off containers of `docker compose run`, and whatever one of its containers answers', async () => {
   const labels = (more: object = {}): object => ({
     'com.docker.compose.project': 'station',
     'com.docker.compose.service': 'proxy',
@@ -122,5 +122,9 @@ test('a service is started without the one-off containers of `docker compose run
       : { status: 204, body: null };
   };
   await assert.rejects(setRunning({ call }, 'station', 'proxy', true), /could not be started/);
-  assert.deepEqual(asked, ['/containers/broken/start', '/containers/good/start']);
+  await assert.rejects(restartContainers({ call }, 'station', 'proxy'), /could not be restarted/);
+  assert.deepEqual(
+    asked,
+    ['start', 'restart'].flatMap((verb) => [`/containers/broken/${verb}`, `/containers/good/${verb}`]),
+  );
 });

@@ -4,6 +4,8 @@ import { StationError } from '@station/kit/station-error';
 import type { ContainerFact } from '../../stack-ports.ts';
 import { type EngineApi, expectBody, fullDiskBytes, messageOf } from './engine-api.ts';
 
+type Api = Pick<EngineApi, 'call'>;
+
 /** Label of an image pin: a container that is never started and keeps its image from `docker image prune -a`. */
 export const pinLabel = 'station.pin';
 export const projectLabel = 'com.docker.compose.project';
@@ -33,7 +35,7 @@ const Container = Type.Object({
  * @param names service → container name, used when no container has labels (it was created without Compose).
  */
 export async function listContainers(
-  api: Pick<EngineApi, 'call'>,
+  api: Api,
   project: string,
   names: Readonly<Record<string, string>> = {},
 ): Promise<ContainerFact[]> {
@@ -48,7 +50,7 @@ export async function listContainers(
 }
 
 /** Containers by name, without those whose labels belong to something else. */
-async function findByName(api: Pick<EngineApi, 'call'>, wanted: readonly (readonly [service: string, name: string])[]) {
+async function findByName(api: Api, wanted: readonly (readonly [service: string, name: string])[]) {
   // The engine takes each as a regular expression (Engine API, ContainerList).
   const patterns = wanted.map(([, name]) => `^/${name.replaceAll('.', '\\.')}$`);
   const found = (await list(api, { name: patterns })).filter(
@@ -60,13 +62,13 @@ async function findByName(api: Pick<EngineApi, 'call'>, wanted: readonly (readon
 }
 
 /** All containers that match a filter, running or not. */
-async function list(api: Pick<EngineApi, 'call'>, filters: Readonly<Record<string, readonly string[]>>) {
+async function list(api: Api, filters: Readonly<Record<string, readonly string[]>>) {
   const query = { all: 'true', filters: JSON.stringify(filters) };
   const answer = await api.call('GET', '/containers/json', { query });
   return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
 }
 
-async function inspect(api: Pick<EngineApi, 'call'>, id: string, service: string): Promise<ContainerFact | null> {
+async function inspect(api: Api, id: string, service: string): Promise<ContainerFact | null> {
   const details = await api.call('GET', `/containers/${id}/json`);
   // It was removed between the two calls.
   if (details.status === 404) return null;
@@ -92,10 +94,7 @@ const Stats = Type.Object({
 });
 
 /** Without what the kernel can drop at once, as `docker stats` counts (Engine API, ContainerStats). */
-export async function memoryUse(
-  api: Pick<EngineApi, 'call'>,
-  containers: readonly ContainerFact[],
-): Promise<Record<string, number>> {
+export async function memoryUse(api: Api, containers: readonly ContainerFact[]): Promise<Record<string, number>> {
   const uses: [string, number][] = [];
   for (const { id, service } of containers) {
     const { status, body } = await api.call('GET', `/containers/${id}/stats`, {
@@ -109,7 +108,7 @@ export async function memoryUse(
 }
 
 /** Image pins of the project: containers that are never started and keep an image from being pruned. */
-export function listPins(api: Pick<EngineApi, 'call'>, project: string) {
+export function listPins(api: Api, project: string) {
   return list(api, { label: [`${pinLabel}=${project}`] });
 }
 
@@ -118,7 +117,7 @@ export function listPins(api: Pick<EngineApi, 'call'>, project: string) {
  * @param free bytes free where the engine keeps its data: on a full disk it cannot create a container from any image.
  */
 export async function pinImage(
-  api: Pick<EngineApi, 'call'>,
+  api: Api,
   project: string,
   imageId: string,
   free: () => Promise<number | null>,
@@ -144,7 +143,7 @@ export const pinName = (project: string, imageId: string): string =>
   `station-pin-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
 
 /** Removes the pin of an image. */
-export async function unpinImage(api: Pick<EngineApi, 'call'>, project: string, imageId: string): Promise<void> {
+export async function unpinImage(api: Api, project: string, imageId: string): Promise<void> {
   for (const pin of await listPins(api, project)) {
     if (pin.ImageID === imageId && isPin(pin, project)) await removePin(api, pin.Id);
   }
@@ -158,49 +157,42 @@ export const isPin = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>
  * Removes an image pin, with the anonymous volumes that the engine made for it when the image declares some (Engine
  * API, ContainerDelete): nothing else removes them.
  */
-export async function removePin(api: Pick<EngineApi, 'call'>, id: string): Promise<void> {
+export async function removePin(api: Api, id: string): Promise<void> {
   await api.call('DELETE', `/containers/${id}`, { query: { force: 'true', v: 'true' } });
 }
 
 const stopGraceSeconds = 5;
 
+/** Starts or stops the containers of a service. */
+export const setRunning = (api: Api, project: string, service: string, running: boolean): Promise<void> =>
+  tellEach(api, { project, service }, running ? { verb: 'start', done: 'started' } : { verb: 'stop', done: 'stopped' });
+
+/** Restarts the containers of a service. One call of the engine, so a service never stays stopped when this process ends. */
+export const restartContainers = (api: Api, project: string, service: string): Promise<void> =>
+  tellEach(api, { project, service }, { verb: 'restart', done: 'restarted' });
+
 /**
- * Starts or stops the containers of a service; one that is so already answers 304 (Engine API, ContainerStart and ContainerStop).
- * Each one is tried before the first that failed is reported.
+ * Each container is tried before the first that failed is reported: one may be left over. One that is so already answers 304, one that is
+ * gone 404 (Engine API, ContainerStart, ContainerStop and ContainerRestart).
  */
-export async function setRunning(
-  api: Pick<EngineApi, 'call'>,
-  project: string,
-  service: string,
-  running: boolean,
+async function tellEach(
+  api: Api,
+  { project, service }: { project: string; service: string },
+  { verb, done }: { verb: 'start' | 'stop' | 'restart'; done: string },
 ): Promise<void> {
   const failures: Error[] = [];
   for (const { Id } of await containersOf(api, project, service)) {
-    const { status, body } = running
-      ? await api.call('POST', `/containers/${Id}/start`)
-      : await api.call('POST', `/containers/${Id}/stop`, { query: { t: String(stopGraceSeconds) } });
+    const grace = verb === 'start' ? {} : { query: { t: String(stopGraceSeconds) } };
+    const { status, body } = await api.call('POST', `/containers/${Id}/${verb}`, grace);
     if (![204, 304, 404].includes(status)) failures.push(new Error(messageOf(body)));
   }
   const [cause] = failures;
-  if (cause === undefined) return;
-  throw new StationError('internal', `the service "${service}" could not be ${running ? 'started' : 'stopped'}`, {
-    cause,
-  });
-}
-
-/** Restarts the containers of a service. One call of the engine, so a service never stays stopped when this process ends. */
-export async function restartContainers(api: EngineApi, project: string, service: string): Promise<void> {
-  for (const { Id } of await containersOf(api, project, service)) {
-    const query = { t: String(stopGraceSeconds) };
-    const { status, body } = await api.call('POST', `/containers/${Id}/restart`, { query });
-    if (status === 204 || status === 404) continue;
-    const cause = new Error(messageOf(body));
-    throw new StationError('internal', `the service "${service}" could not be restarted`, { cause });
-  }
+  if (cause !== undefined)
+    throw new StationError('internal', `the service "${service}" could not be ${done}`, { cause });
 }
 
 /** The containers of a service, running or not, without those of `docker compose run`. */
-export async function containersOf(api: Pick<EngineApi, 'call'>, project: string, service: string) {
+export async function containersOf(api: Api, project: string, service: string) {
   const found = await list(api, { label: [`${projectLabel}=${project}`, `${serviceLabel}=${service}`] });
   return found.filter(({ Labels }) => Labels[oneOffLabel] !== 'True');
 }
