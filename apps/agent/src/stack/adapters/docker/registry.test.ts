@@ -87,7 +87,7 @@ test('a registry that asks for a token gets one from its realm, for the platform
     asked.push(`${request.url} ${authorization ?? ''}`);
     if (request.url?.startsWith('/token')) return response.end(JSON.stringify({ token: 't' }));
     if (authorization !== 'Bearer t') {
-      const challenge = `Bearer realm="http://${request.headers.host}/token",service="s",scope="repository:a:pull"`;
+      const challenge = `Bearer realm="http://${request.headers.host}/token",service=s,scope="repository:a:pull"`;
       return response.writeHead(401, { 'www-authenticate': challenge }).end('no');
     }
     const platform = { os: 'linux', architecture: 'arm64' };
@@ -114,6 +114,18 @@ test('a registry that cannot be reached or understood says nothing about the ima
     assert.deepEqual(await readFrom(registry.address), { kind: 'unknown' });
   }
   assert.deepEqual(await readFrom('127.0.0.1:1'), { kind: 'unknown' });
+});
+
+test('an index that names no platform says nothing about this machine; one that names others does', async () => {
+  const other = { os: 'linux', architecture: 's390x' };
+  for (const [manifests, kind] of [
+    [[{ digest }], 'unknown'],
+    [[{ digest, platform: other }, { digest }], 'unknown'],
+    [[{ digest, platform: other }], 'failed'],
+  ] as const) {
+    await using registry = await serve((_, response) => response.end(JSON.stringify({ manifests })));
+    assert.equal((await readFrom(registry.address)).kind, kind, JSON.stringify(manifests));
+  }
 });
 
 test('a stop ends the question with its reason', async () => {

@@ -97,6 +97,8 @@ async function readManifest(
   if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
   const { os, architecture } = await parts.platform();
   const entry = body.manifests.find((one) => one.platform?.os === os && one.platform.architecture === architecture);
+  // A platform is optional (OCI image index): the engine looks into such an image itself.
+  if (!entry && body.manifests.some((one) => one.platform === undefined)) return { kind: 'unknown' };
   if (!entry)
     return {
       kind: 'failed',
@@ -192,7 +194,9 @@ async function authorize(
     return isBasic && basic !== null ? { kind: 'granted', header: basic } : refused;
   }
   // Another way may follow, with a realm of its own: the first one counts.
-  const named = [...bearer.matchAll(/\b(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value] as const);
+  const named = [...bearer.matchAll(/\b(\w+)=(?:"([^"]*)"|([^\s",]+))/g)].map(
+    ([, key = '', quoted, plain = '']) => [key, quoted ?? plain] as const,
+  );
   const parameters: Partial<Record<string, string>> = Object.fromEntries(named.toReversed());
   const realm = new URL(parameters['realm'] ?? '');
   if (realm.protocol !== 'https:' && realm.protocol !== asked.protocol) return refused;
