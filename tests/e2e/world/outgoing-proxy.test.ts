@@ -22,12 +22,12 @@ import { superviseBackend } from '../cloud/supervised.ts';
 const agentProgram = join(import.meta.dirname, '../../../apps/agent/src/main.ts');
 const passphrase = 'four plain words here';
 
-/** What a webhook reaches on the internet. */
+/** What a webhook and the doctor reach on the internet. */
 async function listener() {
   const paths: string[] = [];
   const server = createServer((request, response) => {
     paths.push(`${request.method} ${request.url}`);
-    response.end();
+    response.end('{}');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
