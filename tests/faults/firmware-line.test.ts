@@ -104,11 +104,12 @@ describe('a download', () => {
     'has nothing': [{ kind: 'status', status: 404 }, /answered 404/],
     fails: [{ kind: 'status', status: 500 }, /answered 500/],
     'stops sending': [{ kind: 'stall', afterBytes: 50_000 }, /no data/],
+    'redirects without end': [{ kind: 'redirect', location: file }, /redirected too often/],
   })) {
     it(`from a server that ${name} is retried later`, async () => {
       await using duty = await createDuty({ silenceMs: 2_000 });
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
-      duty.server.setFault(file, fault, 1);
+      duty.server.setFault(file, fault, fault.kind === 'redirect' ? 6 : 1);
       await duty.start();
       const failed = await duty.until('firmware_download_failed');
       assert.match(reasonsOf([failed])[0] ?? '', reason);
@@ -126,7 +127,6 @@ describe('a download', () => {
       { kind: 'redirect', location: 'file:///etc/hostname' },
       /redirected to another scheme/,
     ],
-    'a redirect without end': [{ kind: 'redirect', location: file }, /redirected too often/],
   })) {
     it(`that is answered with ${name} reaches no device and shows its reason`, async () => {
       await using duty = await createDuty();

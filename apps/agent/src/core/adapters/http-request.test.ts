@@ -278,17 +278,15 @@ describe('a redirect', () => {
   });
 
   test('is not followed to another scheme, to no address or for ever', async () => {
-    for (const [location, reason] of [
-      ['file:///etc/hostname', 'redirected to another scheme'],
-      ['data:text/plain,x', 'redirected to another scheme'],
-      ['http://[', 'redirected to another scheme'],
-      ['/', 'redirected too often'],
-    ] as const) {
+    for (const location of ['file:///etc/hostname', 'data:text/plain,x', 'http://[']) {
       await using server = await serve((_, response) => response.writeHead(302, { location }).end());
       const followed = await followRedirects(server.url, { signal: never });
-      assert.deepEqual(followed, { kind: 'rejected', reason });
+      assert.deepEqual(followed, { kind: 'rejected', reason: 'redirected to another scheme' });
       await noConnections(server);
     }
+    await using server = await serve((_, response) => response.writeHead(302, { location: '/' }).end());
+    await assert.rejects(followRedirects(server.url, { signal: never }), /redirected too often/);
+    await noConnections(server);
   });
 });
 

@@ -94,6 +94,7 @@ export type Followed = { kind: 'response'; response: HttpResponse; url: URL } | 
 /**
  * Gets an address and follows redirects, only to the same scheme or to https (contracts, section 1). Another origin does not receive
  * the credentials.
+ * @throws as {@link sendRequest}, and when there is no end to them.
  */
 export async function followRedirects(
   address: URL,
@@ -115,7 +116,8 @@ export async function followRedirects(
     if (next.origin !== url.origin) sent = withoutCredentials(sent);
     url = next;
   }
-  return { kind: 'rejected', reason: 'redirected too often' };
+  // No statement of who published the file: a portal does so to everybody who has not logged in.
+  throw new Error('redirected too often');
 }
 
 const withoutCredentials = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
