@@ -1,7 +1,8 @@
 import { setGlobalProxyFromEnv } from 'node:http';
 import * as is from './config-values.ts';
 import type { Environment, Values } from './env-config.ts';
-import { isIP, isIPv4 } from './node-tables.ts';
+import { isIP } from './node-tables.ts';
+import { addressOf, isWithinSubnet, readSubnet, type Subnet } from './subnet.ts';
 
 /** The proxies of this network, as everybody writes them: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. Null: there is none. */
 export type OutgoingProxy = { http: string | null; https: string | null; except: string | null };
@@ -49,7 +50,7 @@ const always = 'localhost,127.0.0.1,::1,local';
 type Exception =
   | { kind: 'all' }
   | { kind: 'host'; host: string; /** Empty: all. */ port: string }
-  | { kind: 'subnet'; first: number; last: number };
+  | { kind: 'subnet'; subnet: Subnet };
 
 const exceptionsOf = ({ except }: OutgoingProxy): Exception[] =>
   `${always},${except ?? ''}`
@@ -60,19 +61,13 @@ const exceptionsOf = ({ except }: OutgoingProxy): Exception[] =>
 
 function readException(text: string): Exception {
   if (text === '*') return { kind: 'all' };
-  const { address = '', bits = '' } = /^(?<address>[\d.]+)\/(?<bits>\d{1,2})$/.exec(text)?.groups ?? {};
-  if (isIPv4(address) && Number(bits) <= 32) {
-    const size = 2 ** (32 - Number(bits));
-    const first = numberOf(address) - (numberOf(address) % size);
-    return { kind: 'subnet', first, last: first + size - 1 };
-  }
+  const subnet = readSubnet(text);
+  if (subnet !== null) return { kind: 'subnet', subnet };
   if (isIP(text) !== 0) return { kind: 'host', host: text.toLowerCase(), port: '' };
   const [, host = text, port = ''] = /^(?:\*?\.)?(.+?)\.?(?::(\d+))?$/.exec(text) ?? [];
   return { kind: 'host', host: withoutBrackets(host.toLowerCase()), port };
 }
 
-const numberOf = (address: string): number => address.split('.').reduce((all, part) => all * 256 + Number(part), 0);
-const addressOf = (number: number): string => [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.');
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
 const isSecure = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'wss:';
 
@@ -88,7 +83,7 @@ function isMeant(exception: Exception, url: URL): boolean {
     case 'all':
       return true;
     case 'subnet':
-      return isIPv4(host) && numberOf(host) >= exception.first && numberOf(host) <= exception.last;
+      return isWithinSubnet(exception.subnet, host);
     case 'host': {
       const isHost = host === exception.host || (isIP(host) === 0 && host.endsWith(`.${exception.host}`));
       const port = url.port === '' ? String(isSecure(url) ? 443 : 80) : url.port;
@@ -104,7 +99,7 @@ function directHosts(proxy: OutgoingProxy): string {
       case 'all':
         return ['*'];
       case 'subnet':
-        return [`${addressOf(exception.first)}-${addressOf(exception.last)}`];
+        return [`${addressOf(exception.subnet.first)}-${addressOf(exception.subnet.last)}`];
       case 'host': {
         const { host, port } = exception;
         const end = port === '' ? '' : `:${port}`;

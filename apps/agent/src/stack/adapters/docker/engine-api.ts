@@ -260,17 +260,20 @@ const Info = Type.Object({
   RegistryConfig: Type.Optional(
     Type.Object({
       IndexConfigs: Type.Optional(Type.Record(Type.String(), Type.Object({ Secure: Type.Boolean() }))),
+      /** Of `insecure-registries`; loopback is always one of them. */
+      InsecureRegistryCIDRs: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
     }),
   ),
 });
 
-export type ReadInfo = () => Promise<Static<typeof Info>>;
+export type EngineInfo = Static<typeof Info>;
+export type ReadInfo = () => Promise<EngineInfo>;
 
 /** Caches the engine's information: the call is slow, and the answer changes only at a restart. */
 const infoKeptMs = 60_000;
 
 export function createInfo(api: EngineApi, now: () => number): ReadInfo {
-  let kept: { at: number; info: Static<typeof Info> } | null = null;
+  let kept: { at: number; info: EngineInfo } | null = null;
   return async () => {
     if (kept && Math.abs(now() - kept.at) < infoKeptMs) return kept.info;
     kept = { at: now(), info: expectBody(await api.call('GET', '/info'), Info, 'GET /info') };

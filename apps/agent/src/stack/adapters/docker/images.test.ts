@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiAnswer, EngineApi } from './engine-api.ts';
-import { createPullMeter, imageId, pull, type PullLine, removeImage } from './images.ts';
+import { createPullMeter, imageId, isInsecure, pull, type PullLine, removeImage } from './images.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
 function createApi(answers: Record<string, ApiAnswer>) {
@@ -299,4 +299,18 @@ test('a pull that a disk refuses, or that cannot be unpacked, is told as that, i
     assert.ok(answer.kind === 'failed');
     assert.deepEqual([answer.code, answer.detail], [code, error]);
   }
+});
+
+test('a registry is asked without TLS where the engine may be: by its name, or in a subnet of its configuration', () => {
+  // As Docker 28 tells of `"insecure-registries": ["nas.example:5000", "192.168.0.0/16"]`.
+  const RegistryConfig = {
+    IndexConfigs: { 'docker.io': { Secure: true }, 'nas.example:5000': { Secure: false } },
+    InsecureRegistryCIDRs: ['::1/128', '127.0.0.0/8', '192.168.0.0/16'],
+  };
+  const asked = ['nas.example:5000', '192.168.7.9:5000', '127.0.0.1:5000', 'localhost:5000', '[::1]:5000'];
+  for (const registry of asked) assert.equal(isInsecure(registry, { RegistryConfig }), true, registry);
+  for (const registry of ['docker.io', 'nas.example', '192.169.0.1:5000', 'ghcr.io'])
+    assert.equal(isInsecure(registry, { RegistryConfig }), false, registry);
+  assert.equal(isInsecure('192.168.7.9', { RegistryConfig: { InsecureRegistryCIDRs: null } }), false);
+  assert.equal(isInsecure('192.168.7.9', {}), false);
 });

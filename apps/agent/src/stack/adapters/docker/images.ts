@@ -1,10 +1,19 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { isWithinSubnet, readSubnet } from '@station/kit/subnet';
 import { type ImageReference, parseImageReference } from '@station/protocol/image-reference';
 import { ownValue } from '@station/protocol/own-value';
 import type { LayersAnswer, PullAnswer, PullProgress } from '../../stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
-import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
+import {
+  type EngineApi,
+  type EngineInfo,
+  expectBody,
+  freeBytes,
+  fullDiskBytes,
+  messageOf,
+  type ReadInfo,
+} from './engine-api.ts';
 import { imageFolder } from './image-folder.ts';
 import { readLayers, type RegistryCredentials } from './registry.ts';
 
@@ -100,12 +109,7 @@ export async function askLayers(
     reference,
     {
       credentials,
-      isInsecure: async (registry) => {
-        const host = registry.replace(/:\d+$/, '');
-        // Docker takes loopback registries as insecure on its own; others are named in its configuration.
-        if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
-        return ownValue((await info()).RegistryConfig?.IndexConfigs, registry)?.Secure === false;
-      },
+      isInsecure: async (registry) => isInsecure(registry, await info()),
       platform: async () => {
         const { Os, Arch } = expectBody(await api.call('GET', '/version'), EngineVersion, 'GET /version');
         return { os: Os, architecture: Arch };
@@ -113,6 +117,17 @@ export async function askLayers(
     },
     signal,
   );
+}
+
+/** Docker takes loopback registries as insecure on its own; others are named in its configuration, by their names or as subnets. */
+export function isInsecure(registry: string, { RegistryConfig }: Pick<EngineInfo, 'RegistryConfig'>): boolean {
+  const { IndexConfigs, InsecureRegistryCIDRs } = RegistryConfig ?? {};
+  const host = registry.replace(/:\d+$/, '');
+  if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
+  if (ownValue(IndexConfigs, registry)?.Secure === false) return true;
+  return (InsecureRegistryCIDRs ?? [])
+    .map(readSubnet)
+    .some((subnet) => subnet !== null && isWithinSubnet(subnet, host));
 }
 
 type PullOptions = {
