@@ -101,6 +101,9 @@ test('bytes that are no UTF-8 are not guessed', () => {
     assert.deepEqual(readPayload('state', payload), { body: undefined, fault: 'bad_encoding' });
   }
   assert.deepEqual(read('\ufeff{"state":{"a":1}}'), { body: { state: { a: 1 } }, fault: null });
+  assert.deepEqual(read('{"state":{"a":1}}\0'), { body: { state: { a: 1 } }, fault: null });
+  for (const text of ['\0{"state":{"a":1}}', '{"state":{"a":1}}\0x', '\0', '{"state":{"a":1}}\0\0'])
+    assert.equal(read(text).fault, 'bad_shape', JSON.stringify(text));
 });
 
 test('an event loses a bad value alone, but not what makes it an event', () => {

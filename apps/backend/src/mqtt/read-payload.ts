@@ -29,7 +29,7 @@ export function readPayload(end: DeviceTopicEnd, payload: Buffer): ReadPayload {
   if (payload.length > maxPayloadBytes) return unusable('too_large');
   let text: string;
   try {
-    text = utf8.decode(payload);
+    text = withoutEnd(utf8.decode(payload));
   } catch {
     return unusable('bad_encoding');
   }
@@ -53,6 +53,9 @@ export function readPayload(end: DeviceTopicEnd, payload: Buffer): ReadPayload {
   // Otherwise the write would fail on every retry, and the message would never be acknowledged.
   return hasEscapes && findUnstorable(body) !== null ? unusable('bad_shape') : { body, fault: null };
 }
+
+/** Programs in C often send the zero that ends their text with it. */
+const withoutEnd = (text: string): string => (text.endsWith('\0') ? text.slice(0, -1) : text);
 
 const unusable = (fault: DeviceFaultCode): ReadPayload => ({ body: undefined, fault });
 
