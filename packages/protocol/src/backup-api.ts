@@ -50,6 +50,8 @@ const backupFaults = [
   'proxy',
   /** What was read back is not what was written. */
   'altered',
+  /** Neither its listing nor an answer to HEAD has the size of a file. */
+  'no_sizes',
   'failed',
 ] as const;
 export const BackupFault = Type.Enum([...backupFaults]);

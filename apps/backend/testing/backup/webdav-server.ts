@@ -5,8 +5,14 @@ import { buffer } from 'node:stream/consumers';
 
 export type WebdavServer = AsyncDisposable & { url: string; /** Content by path. */ files: Map<string, Buffer> };
 
-/** The part of RFC 4918 that a folder of files needs, with Basic authentication (RFC 7617). */
-export async function startWebdavServer(login: { username: string; password: string }): Promise<WebdavServer> {
+/**
+ * The part of RFC 4918 that a folder of files needs, with Basic authentication (RFC 7617).
+ * @param sizes where it says how large a file is.
+ */
+export async function startWebdavServer(
+  login: { username: string; password: string },
+  sizes: 'listing' | 'head' | 'nowhere' = 'listing',
+): Promise<WebdavServer> {
   const files = new Map<string, Buffer>();
   const folders = new Set<string>();
   const expected = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
@@ -38,12 +44,17 @@ export async function startWebdavServer(login: { username: string; password: str
         const content = files.get(path);
         return content === undefined ? end(404) : end(200, content);
       }
+      case 'HEAD': {
+        const content = files.get(path);
+        if (content !== undefined && sizes !== 'nowhere') response.setHeader('content-length', content.length);
+        return end(content === undefined ? 404 : 200);
+      }
       case 'DELETE':
         return end(files.delete(path) ? 204 : 404);
       case 'PROPFIND':
         if (!files.has(path) && !folders.has(path)) return end(404);
         response.setHeader('content-type', 'application/xml');
-        return end(207, listing(path, files, request.headers['depth'] === '0'));
+        return end(207, listing(path, files, { onlySelf: request.headers['depth'] === '0', sizes }));
       default:
         return end(405);
     }
@@ -70,12 +81,16 @@ const createdPage = '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN"><html><ti
 
 const pathOf = (url: string): string => decodeURI(url.split('?')[0] ?? '').replace(/\/+$/, '');
 
-function listing(path: string, files: ReadonlyMap<string, Buffer>, onlySelf: boolean): string {
+function listing(
+  path: string,
+  files: ReadonlyMap<string, Buffer>,
+  { onlySelf, sizes }: { onlySelf: boolean; sizes: string },
+): string {
   const entry = (href: string, size: number | null): string =>
     `<d:response><d:href>${href}</d:href><d:propstat><d:prop>${
       size === null
         ? '<d:resourcetype><d:collection/></d:resourcetype>'
-        : `<d:resourcetype/><d:getcontentlength>${size}</d:getcontentlength>`
+        : `<d:resourcetype/>${sizes === 'listing' ? `<d:getcontentlength>${size}</d:getcontentlength>` : ''}`
     }</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`;
   const own = files.get(path);
   const children = onlySelf ? [] : [...files].filter(([name]) => name.startsWith(`${path}/`));

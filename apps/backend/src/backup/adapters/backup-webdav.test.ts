@@ -131,3 +131,17 @@ test('an upload that fails leaves nothing behind, and says why', async () => {
     assert.deepEqual(kept(server.files), []);
   }
 });
+
+test('a server whose listing has no sizes is asked for the size of each file', async () => {
+  await using server = await startWebdavServer(login, 'head');
+  const target: StorageTarget = { kind: 'webdav', url: `${server.url}/`, ...login, stationId: 'id' };
+  assert.equal(await putTo(target), 'kept');
+  assert.deepEqual(await storageHere.ask(target, 'list', {}, options()), [{ name, bytes: 100_000 }]);
+});
+
+test('a server that says no size anywhere is told as that, not as one that altered a file', async () => {
+  await using server = await startWebdavServer(login, 'nowhere');
+  const target: StorageTarget = { kind: 'webdav', url: `${server.url}/`, ...login, stationId: 'id' };
+  assert.equal(await putTo(target), 'no_sizes');
+  assert.deepEqual(kept(server.files), []);
+});

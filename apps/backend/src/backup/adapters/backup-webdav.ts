@@ -8,12 +8,14 @@ import {
   isBackupFileName,
   listedBackups,
   type StorageTarget,
+  type StoredBackup,
 } from '../../core/backup-destination.ts';
 import { hashFile } from './backup-hash.ts';
 import { AnswerRefusedError, silenceMs, withoutSilence } from './limited-fetch.ts';
 import type { StorageDriver, TransferOptions } from './storage-driver.ts';
 import { faultOfCode } from './webdav-fault-decide.ts';
 import { createWebdavFolder, type WebdavFolder } from './webdav-folder.ts';
+import type { WebdavEntry } from './webdav-listing.ts';
 
 /** A process that was cancelled is killed after 5 s. */
 const clearMs = 4_000;
@@ -48,13 +50,20 @@ export function createWebdav(target: Extract<StorageTarget, { kind: 'webdav' }>)
         await probe(folder, 'save-test', new AbortController().signal);
       }),
     tidy: () => asFault(() => tidy(open())),
-    list: () => asFault(async () => listedBackups((await open().files()) ?? [])),
+    list: () => asFault(() => list(open())),
     put: (path, name, options) => asFault(() => put(open(options.signal), path, name, options)),
     read: (name, options) => asFault(() => contentOf(open(), name, options.signal)),
     remove: (name) => asFault(() => open().remove(name)),
     state: async () => 'ready',
     mark: async () => '',
   };
+}
+
+async function list(folder: WebdavFolder): Promise<StoredBackup[]> {
+  const sized: WebdavEntry[] = [];
+  for (const file of (await folder.files()) ?? [])
+    if (isBackupFileName(file.name)) sized.push(await folder.sized(file));
+  return listedBackups(sized);
 }
 
 /** Writes, renames, lists, reads and removes a small file. @returns whether the server renames. @throws what it cannot do else. */
@@ -72,7 +81,9 @@ async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal):
     if (!sizes.has(kept)) throw new DestinationFault('not_webdav');
     const content = await contentOf(folder, kept, signal);
     const read = await text(atMost(content, probeText.length, () => undefined));
-    if (read !== probeText || sizes.get(kept) !== probeText.length) throw new DestinationFault('altered');
+    const size = sizes.get(kept) ?? Number.NaN;
+    if (read === probeText && Number.isNaN(size)) throw new DestinationFault('no_sizes');
+    if (read !== probeText || size !== probeText.length) throw new DestinationFault('altered');
     for (const name of [first, second]) if (sizes.has(name)) await folder.remove(name);
     return isRenamed;
   } catch (error) {
@@ -84,7 +95,11 @@ async function probe(folder: WebdavFolder, prefix: string, signal: AbortSignal):
 /** Sizes of the files by name. Some clouds list a new file, or its size, a moment later. */
 async function sizesWith(folder: WebdavFolder, expected: string): Promise<Map<string, number>> {
   for (let tries = 1; ; tries++) {
-    const sizes = new Map((await folder.files())?.map(({ name, bytes }) => [name, bytes]));
+    const sizes = new Map<string, number>();
+    for (const file of (await folder.files()) ?? []) {
+      const { name, bytes } = file.name === expected ? await folder.sized(file) : file;
+      sizes.set(name, bytes);
+    }
     if (!Number.isNaN(sizes.get(expected) ?? Number.NaN) || tries === mostListings) return sizes;
     await pause(betweenListingsMs);
   }

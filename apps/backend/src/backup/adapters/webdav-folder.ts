@@ -13,8 +13,10 @@ const renameMs = 80_000;
 export type WebdavFolder = {
   /** Makes it, with the folders above it. */
   make(): Promise<void>;
-  /** Its files; null: there is no such folder. */
+  /** Its files; null: there is no such folder. Sizes that the listing does not have are NaN. */
   files(): Promise<WebdavEntry[] | null>;
+  /** The same file with the size that the server tells of it alone; NaN: not there either. */
+  sized(file: WebdavEntry): Promise<WebdavEntry>;
   write(name: string, body: NonNullable<WebdavRequest['body']>, signal?: AbortSignal): Promise<void>;
   /** Whether the server did it. */
   rename(from: string, to: string): Promise<boolean>;
@@ -43,6 +45,12 @@ export function createWebdavFolder(base: string, name: string, login: WebdavLogi
       if (isMissing(answer)) return null;
       expectStatus('look', answer, answer.status === 207);
       return filesOf(await answer.text(), folder);
+    },
+    sized: async (file) => {
+      if (!Number.isNaN(file.bytes)) return file;
+      const { ok, headers } = await send('HEAD', at(file.name), { signal: within() });
+      const length = ok ? headers.get('content-length') : null;
+      return { name: file.name, bytes: Number(length ?? Number.NaN) };
     },
     write: async (file, body, signal) => {
       const headers = { 'content-type': 'application/octet-stream' };
