@@ -52,6 +52,14 @@ export function createFirmwarePoll(parts: {
     return retryAfterMs > checkIntervalMs ? retryAfterMs : null;
   };
 
+  /** Manifest and signature are two files, which are uploaded one after the other and cached apart: soon they may fit. */
+  const reject = (reason: string): number => {
+    failures = 0;
+    lastError = reason;
+    logger.event('firmware_check_failed', { reason });
+    return backoff.nextMs();
+  };
+
   return {
     check: async (signal) => {
       const answer = await source.check(signal);
@@ -62,10 +70,11 @@ export function createFirmwarePoll(parts: {
         backoff.reset();
         lastError = null;
         lastCheckAt = isoTime(clock.now());
+      } else if (answer.kind === 'rejected') {
+        nextMs = Math.min(nextMs, reject(answer.reason));
       } else {
-        const missing = answer.kind === 'unavailable' && answer.missing;
-        nextMs = fail(answer, answer.kind === 'unavailable' && !missing) ?? nextMs;
-        if (missing && parts.isUsualAddress) lastError = null;
+        nextMs = fail(answer, !answer.missing) ?? nextMs;
+        if (answer.missing && parts.isUsualAddress) lastError = null;
       }
       const isAway = answer.kind === 'unavailable' && !(answer.missing && parts.isUsualAddress);
       conditions.set('firmware_manifest_unreachable', isAway);

@@ -44,6 +44,7 @@ function createServer() {
   };
   return {
     fetchFile,
+    files,
     publish: (version: string, signer: ReleaseSigner, more: object = {}): void =>
       put('/manifest.json', { version, images, ...more }, signer),
     /** As the site keeps it: the last manifest with which this key has named the next one. */
@@ -109,6 +110,8 @@ async function startStation(
     find: async (version: string) => outcome(await source.find(version, signal)),
     trusted: async () => (await keys.trusted()).map(({ text }) => text),
     highest: () => keeper.journal().highestSignedVersion,
+    /** Milliseconds until the next check. */
+    pauseMs: () => poll.dueMs() - systemClock.monotonic(),
   };
 }
 
@@ -117,6 +120,43 @@ function keyOf({ publicKey }: ReleaseSigner): SigningKey {
   assert.ok(key);
   return key;
 }
+
+type Pair = { manifest: Uint8Array; signature: Uint8Array };
+const half = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, bytes.length / 2);
+
+/** What a station meets between the uploads of two files, or behind caches that keep them apart. */
+describe('files of a release that do not fit', () => {
+  for (const [what, mix] of [
+    ['a manifest and an older signature', (old: Pair, next: Pair) => ({ ...next, signature: old.signature })],
+    ['half a manifest', (_: Pair, next: Pair) => ({ ...next, manifest: half(next.manifest) })],
+    ['half a signature', (_: Pair, next: Pair) => ({ ...next, signature: half(next.signature) })],
+  ] as const)
+    it(`are not believed, and asked for again soon: ${what}`, async () => {
+      await using folder = await openFolder();
+      const server = createServer();
+      const station = await startStation(server, folder.path);
+      const published = (version: string): Pair => {
+        server.publish(version, a);
+        const manifest = server.files.get('/manifest.json');
+        const signature = server.files.get('/manifest.json.minisig');
+        assert.ok(manifest && signature);
+        return { manifest, signature };
+      };
+      const old = published('2.0.0');
+      assert.equal(await station.check(), '2.0.0');
+      assert.ok(station.pauseMs() > 50_000);
+      const mixed = mix(old, published('2.1.0'));
+      server.files.set('/manifest.json', mixed.manifest).set('/manifest.json.minisig', mixed.signature);
+      assert.match(await station.check(), /^(the signature does not verify|not JSON)$/);
+      assert.ok(station.pauseMs() <= 15_000);
+      // What stays wrong is asked for ever less.
+      for (let checks = 0; checks < 4; checks += 1) await station.check();
+      assert.ok(station.pauseMs() > 50_000);
+      assert.equal(station.highest(), '2.0.0');
+      published('2.1.0');
+      assert.equal(await station.check(), '2.1.0');
+    });
+});
 
 const openFolder = () => mkdtempDisposable(join(tmpdir(), 'rotation-'));
 const notTrusted = /^signed with the key [0-9A-F]{1,16}, which this station does not trust$/;

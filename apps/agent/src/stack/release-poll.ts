@@ -85,18 +85,19 @@ async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
   const answer = await source.check(keeper.journal().highestSignedVersion, signal);
   conditions.set('manifest_rejected', answer.kind === 'rejected');
   conditions.set('manifest_unreachable', answer.kind === 'unavailable');
-  // Jitter: the stations of a fleet must not all ask at the same time.
-  let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
   if (answer.kind === 'ok') {
     retry.reset();
     state.lastCheckAt = isoTime(clock.now());
     await remember(poll, answer.manifest);
-  } else if (answer.kind === 'rejected') {
-    logger.event('manifest_rejected', { reason: answer.reason });
-  } else {
-    nextMs = Math.max(Math.min(nextMs, retry.nextMs()), answer.retryAfterMs ?? 0);
-    logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
   }
+  // Jitter: the stations of a fleet must not all ask at the same time.
+  const usualMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
+  // Also after a rejection: manifest and signature are two files, which are uploaded one after the other and cached apart.
+  const soonMs = answer.kind === 'ok' ? usualMs : Math.min(usualMs, retry.nextMs());
+  const nextMs = answer.kind === 'unavailable' ? Math.max(soonMs, answer.retryAfterMs ?? 0) : soonMs;
+  if (answer.kind === 'rejected') logger.event('manifest_rejected', { reason: answer.reason });
+  if (answer.kind === 'unavailable')
+    logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
   state.dueMs = clock.monotonic() + nextMs;
   return answer;
 }
