@@ -487,7 +487,7 @@ own_problem() {
 	STATION_NAME) matches "$2" '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?' || echo 'must be of a-z, 0-9 and -, at most 63, like kitchen or house-2' ;;
 	WIFI_SSID) [ "$(printf '%s' "$2" | wc -c)" -le 32 ] || echo 'must have at most 32 bytes' ;;
 	WIFI_PASSWORD) wifi_password_problem "$(known_security)" "$2" ;;
-	WIFI_SECURITY) matches "$2" 'open|wpa2|wpa3' || echo 'must be open, wpa2 (also with WPA3 beside it) or wpa3' ;;
+	WIFI_SECURITY) matches "$2" 'open|owe|wpa2|wpa3' || echo 'must be open, owe (encrypted, without a password), wpa2 (also with WPA3 beside it) or wpa3' ;;
 	WIFI_HIDDEN) matches "$2" 'true|false' || echo 'must be true or false' ;;
 	HOTSPOT_PASSWORD) matches "$2" '[^'\''[:cntrl:]]{8,63}' || echo "must have 8 to 63 characters, none of them '" ;;
 	HTTP_PORT | HTTPS_PORT | MQTT_PORT | MQTT_TLS_PORT | PORT)
@@ -575,7 +575,7 @@ declared_problem() {
 wifi_password_problem() {
 	bytes=$(printf %s "$2" | wc -c) printable=$(printf %s "$2" | tr -d '\001-\037\177' | wc -c)
 	case $1 in
-	open) echo 'must be empty for an open network' ;;
+	open | owe) echo 'must be empty for an open network' ;;
 	wpa2)
 		if matches "$2" '[0-9a-fA-F]{64}'; then return; fi
 		if [ "$bytes" -lt 8 ] || [ "$bytes" -gt 63 ]; then echo 'must have 8 to 63 bytes in UTF-8, or 64 hexadecimal digits, for a network with WPA2'

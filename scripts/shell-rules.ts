@@ -43,7 +43,7 @@ function wifiPasswordFunction(): string {
     'wifi_password_problem() {',
     '\tbytes=$(printf %s "$2" | wc -c) printable=$(printf %s "$2" | tr -d \'\\001-\\037\\177\' | wc -c)',
     '\tcase $1 in',
-    "\topen) echo 'must be empty for an open network' ;;",
+    "\topen | owe) echo 'must be empty for an open network' ;;",
     '\twpa2)',
     `\t\tif matches "$2" '[0-9a-fA-F]{${wifiKeyDigits}}'; then return; fi`,
     `\t\tif [ "$bytes" -lt ${least} ] || [ "$bytes" -gt ${most} ]; then echo ${quoted(`must have ${range}, or ${wifiKeyDigits} hexadecimal digits, for a network with WPA2`)}`,

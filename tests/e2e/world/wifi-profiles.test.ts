@@ -155,6 +155,12 @@ describe('install.sh writes the profile that the setup page writes, as NetworkMa
       { ssid: 'Veiled', password: null, security: 'owe', isHidden: false },
     ],
     [
+      'an encrypted one without a password that is hidden',
+      { WIFI_SSID: 'Veiled', WIFI_SECURITY: 'owe' },
+      [],
+      { ssid: 'Veiled', password: null, security: 'owe', isHidden: true },
+    ],
+    [
       'the one with a password of two with a name',
       wpa2,
       [
@@ -203,9 +209,15 @@ describe('install.sh refuses a network', () => {
       [],
       /must be empty/,
     ],
+    [
+      'with a password and WIFI_SECURITY=owe',
+      { ...home, WIFI_SECURITY: 'owe', WIFI_PASSWORD: '12345678' },
+      [],
+      /must be empty/,
+    ],
     ['of a company', { ...home, WIFI_PASSWORD: '12345678' }, [['Home', 'WPA2 802.1X']], /asks each person for a name/],
     ['with WEP', { ...home, WIFI_PASSWORD: '12345678' }, [['Home', 'WEP']], /WEP, which is not safe/],
-    ['with another security', { ...home, WIFI_SECURITY: 'wpa' }, [], /must be open, wpa2/],
+    ['with another security', { ...home, WIFI_SECURITY: 'wpa' }, [], /must be open, owe/],
   ];
   for (const [what, answers, scan, expected] of cases) {
     test(what, async () => {

@@ -65,6 +65,11 @@ const accepted: [string, Record<string, string>, object][] = [
     { ssid: 'd197'.repeat(16), security: 'open', password: null },
   ],
   [
+    'a typed name of a network that is encrypted without a password',
+    { ssid: 'other', name: 'a', security: 'owe' },
+    { security: 'owe', password: null, isHidden: true },
+  ],
+  [
     'a typed name with its security',
     { ssid: 'other', name: 'a', security: 'wpa3', password: 'x' },
     { security: 'wpa3', isHidden: true },

@@ -25,7 +25,7 @@ export type Chosen =
   | { kind: 'other'; name: string; security: OtherSecurity };
 
 /** Security of a network with a typed name; `auto`: with a password, the station detects the kind. */
-export const otherSecurities = ['auto', 'wpa2', 'wpa3', 'open'] as const;
+export const otherSecurities = ['auto', 'wpa2', 'wpa3', 'open', 'owe'] as const;
 export type OtherSecurity = (typeof otherSecurities)[number];
 
 type JoinForm = { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; problem: FormProblem; chosen: Chosen | null };

@@ -34,6 +34,7 @@ export const de: Texts = {
     wpa2: 'Mit Passwort, nur WPA2',
     wpa3: 'Mit Passwort, nur WPA3',
     open: 'Ohne Passwort',
+    owe: 'Ohne Passwort, verschlüsselt (OWE)',
   },
   password: 'Passwort des Netzwerks',
   passwordHint: 'Steht oft auf einem Aufkleber am Router. Für ein Netzwerk ohne Passwort nicht nötig.',

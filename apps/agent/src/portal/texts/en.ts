@@ -33,6 +33,7 @@ export const en: Texts = {
     wpa2: 'With a password, WPA2 only',
     wpa3: 'With a password, WPA3 only',
     open: 'Without a password',
+    owe: 'Without a password, encrypted (OWE)',
   },
   password: 'Password of the network',
   passwordHint: 'Often on a sticker on the router. Not needed for a network without a password.',

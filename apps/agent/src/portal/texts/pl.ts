@@ -32,6 +32,7 @@ export const pl: Texts = {
     wpa2: 'Z hasłem, tylko WPA2',
     wpa3: 'Z hasłem, tylko WPA3',
     open: 'Bez hasła',
+    owe: 'Bez hasła, szyfrowana (OWE)',
   },
   password: 'Hasło sieci',
   passwordHint: 'Często jest na naklejce routera. Sieć bez hasła go nie wymaga.',
