@@ -103,6 +103,14 @@ test('reads references with host, port, tag and digest', () => {
   }
 });
 
+test('says which digest it does not take', () => {
+  const read = (backend: string) => readReleaseManifest(bytes({ version: '1.0.0', images: { backend } }), null);
+  const reason = 'the image reference of "backend" has a digest that is not sha256';
+  for (const other of [`sha512:${'ab'.repeat(64)}`, `blake3:${'ab'.repeat(32)}`])
+    assert.deepEqual(read(`a/b:1@${other}`), { kind: 'rejected', reason });
+  assert.equal(read(`a/b@${digest}`).kind, 'ok');
+});
+
 test('derives the images of another version, unless one is pinned by digest only', () => {
   const reading = readReleaseManifest(bytes(good), null);
   assert.equal(reading.kind, 'ok');

@@ -73,7 +73,7 @@ function checkManifest(body: Static<typeof ReleaseManifestBody>, services: Stack
     if (services !== null && ![...services.declared, ...shippedServices].includes(service)) {
       return rejected(`images names "${service}", which is not a service of the compose file`);
     }
-    if (!parseImageReference(text)) return rejected(`the image reference of "${service}" is not valid`);
+    if (!parseImageReference(text)) return rejected(`the image reference of "${service}" ${faultOf(text)}`);
     setOwnValue(images, service, text);
   }
   if (Object.keys(images).length === 0) return rejected('images names no service');
@@ -115,6 +115,10 @@ export function imagesAtVersion(manifest: ReleaseManifest, version: string): Rec
   }
   return images;
 }
+
+/** OCI knows more algorithms; what the station remembers of images, to find and to repair them, is all in sha256. */
+const faultOf = (reference: string): string =>
+  /@(?!sha256:)[a-z0-9+._-]+:/.test(reference) ? 'has a digest that is not sha256' : 'is not valid';
 
 function rejected(reason: string): ManifestReading {
   return { kind: 'rejected', reason };
