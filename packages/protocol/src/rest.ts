@@ -33,12 +33,15 @@ export const PageQuery = Type.Object(
 
 export const Role = Type.Enum([...roles]);
 
-const Email = Type.String({
+const emailPart = '[^\\s@\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2069]+';
+const emailLimits = {
   minLength: 3,
   maxLength: 254,
-  pattern: '^[^\\s@]+@[^\\s@]+$',
-  description: 'Compared without regard to case.',
-});
+  description: 'Compared without regard to case, and to blanks around it.',
+};
+const Email = Type.String({ ...emailLimits, pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$' });
+/** Without characters that nobody sees: copied with an address they would be a part of it, and nobody could log in by typing it. */
+const NewEmail = Type.String({ ...emailLimits, pattern: `^\\s*${emailPart}@${emailPart}\\s*$` });
 const NewPassword = Type.String({ minLength: 10, maxLength: 256, description: 'At least 10 characters.' });
 const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
 const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
@@ -124,7 +127,7 @@ export type SetupState = Static<typeof SetupState>;
 export const SetupRequest = Type.Object(
   {
     code: Type.String({ minLength: 1, maxLength: 64 }),
-    email: Email,
+    email: NewEmail,
     password: NewPassword,
     name: PersonName,
     stationName: Type.Optional(StationName),
@@ -234,7 +237,7 @@ const givenRights = {
  * station generates one. Errors: 403 forbidden when an admin adds an admin, 409 conflict when the address is already a member.
  */
 export const NewMember = Type.Object(
-  { email: Email, name: PersonName, password: Type.Optional(NewPassword), ...givenRights },
+  { email: NewEmail, name: PersonName, password: Type.Optional(NewPassword), ...givenRights },
   closed,
 );
 export type NewMember = Static<typeof NewMember>;

@@ -105,22 +105,24 @@ async function readJson(request: IncomingMessage, maxBytes: number): Promise<unk
   const mediaType = type?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json')
     throw new StationError('unsupported_media_type', 'The body must be JSON (content-type application/json).');
-  const text = await readText(request, maxBytes);
-  return text === '' ? {} : parseBody(text);
+  const bytes = await readBytes(request, maxBytes);
+  return bytes.length === 0 ? {} : parseBody(bytes);
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The rest of a body that is too large is discarded with its refusal. */
-async function readText(request: IncomingMessage, maxBytes: number): Promise<string> {
+async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const bytes = await collectBytes(request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, maxBytes);
   if (bytes === null) throw new StationError('payload_too_large', 'The request is larger than what is accepted.');
-  return bytes.toString();
+  return bytes;
 }
 
-function parseBody(text: string): unknown {
+function parseBody(bytes: Buffer): unknown {
   try {
-    return JSON.parse(text, refusePrototype);
+    return JSON.parse(utf8.decode(bytes), refusePrototype);
   } catch {
-    throw new StationError('bad_request', 'The body is not valid JSON.');
+    throw new StationError('bad_request', 'The body is not valid JSON in UTF-8.');
   }
 }
 

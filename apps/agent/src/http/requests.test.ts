@@ -74,7 +74,14 @@ describe('requests that are wrong', () => {
     });
   }
 
-  const calls: [string, string, string, { headers?: Record<string, string>; body?: string }, string][] = [
+  const calls: [string, string, string, { headers?: Record<string, string>; body?: string | Uint8Array }, string][] = [
+    [
+      'a body that is not UTF-8',
+      'POST',
+      '/update',
+      { headers: json, body: Buffer.from('{"version":"\u00e4"}', 'latin1') },
+      '400 bad_request',
+    ],
     ['JSON that is not JSON', 'POST', '/update', { headers: json, body: '{"version":' }, '400 bad_request'],
     [
       'JSON that reaches for __proto__',

@@ -65,6 +65,27 @@ test('the history of a number says its resolution, and averages intervals since 
   assert.equal((await all.get('history', { capability: 't', from: iso(start) }, nobody)).statusCode, 404);
 });
 
+test('a time is one of ISO 8601, and a range begins in the past', async () => {
+  await using all = await withDevice();
+  await all.report(Date.now() - minute, { t: 20 });
+  const ask = async (from: string, to?: string) => {
+    const answer = await all.get('history', { capability: 't', from, ...(to === undefined ? {} : { to }) });
+    return answer.statusCode === 200
+      ? answer.json<DeviceHistory>().points.length
+      : answer.json<{ message: string }>().message;
+  };
+  const year = (add: number): string => String(new Date().getUTCFullYear() + add);
+  for (const from of [`${year(-1)}-01-31`, `${year(-1)}-01-31T00:00:00`, `${year(-1)}-01-31T00:00:00+02:00`])
+    assert.equal(await ask(from), 1, from);
+  for (const from of ['0', `${year(-1)}-02-30T00:00:00Z`, 'Jan 1 2020', '1796000000000', 'now'])
+    assert.equal(await ask(from), '"from" must be a time such as 2026-03-29T01:00:00Z.', from);
+  assert.equal(await ask(`${year(-1)}-01-31`, 'x'), '"to" must be a time such as 2026-03-29T01:00:00Z.');
+  assert.equal(await ask(`${year(1)}-01-01`, `${year(2)}-01-01`), '"from" is in the future.');
+  assert.equal(await ask(`${year(1)}-01-01`), '"from" is in the future.');
+  assert.equal(await ask(`${year(-1)}-01-01`, `${year(-1)}-01-01`), '"from" must be earlier than "to".');
+  assert.equal(await ask(`${year(-1)}-01-01`, `${year(2)}-01-01`), 1);
+});
+
 test('a boolean has its transitions, and the time offline is a gap', async () => {
   await using all = await withDevice();
   const start = Math.floor(Date.now() / minute) * minute - 10 * minute;

@@ -58,10 +58,24 @@ async function exportHistory(
 /** @throws `bad_request` */
 function rangeOf({ clock }: Parts, { from, to }: { from: string; to?: string }): Span {
   const now = clock.now();
-  const fromMs = Date.parse(from);
-  const toMs = to === undefined ? now : Date.parse(to);
-  if (fromMs < toMs) return { fromMs, toMs: Math.min(toMs, now + 1) };
-  throw new StationError('bad_request', '"from" and "to" must be times, and "from" must be earlier.');
+  const fromMs = timeOf('from', from);
+  const toMs = to === undefined ? now : timeOf('to', to);
+  if (fromMs >= now) throw new StationError('bad_request', '"from" is in the future.');
+  if (fromMs >= toMs) throw new StationError('bad_request', '"from" must be earlier than "to".');
+  return { fromMs, toMs: Math.min(toMs, now + 1) };
+}
+
+/**
+ * Of ISO 8601; without a zone it counts as UTC. `Date.parse` takes more for a time: `0` for the year 2000, and 30 February for 2 March.
+ * @throws `bad_request`
+ */
+function timeOf(name: string, text: string): number {
+  try {
+    if (/[T ].*(?:Z|[+-][\d:]+)$/i.test(text)) return Temporal.Instant.from(text).epochMilliseconds;
+    return Temporal.PlainDateTime.from(text).toZonedDateTime('UTC').epochMilliseconds;
+  } catch {
+    throw new StationError('bad_request', `"${name}" must be a time such as 2026-03-29T01:00:00Z.`);
+  }
 }
 
 /** @throws (rejects) `not_found` */

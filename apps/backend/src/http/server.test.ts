@@ -39,6 +39,17 @@ test('an undeclared body or query, and a path that is not an id, are refused', a
   assert.deepEqual(path.json().details.faults[0].in, 'params');
 });
 
+test('a body that is not UTF-8 is refused: it would be kept with other letters than were sent', async () => {
+  await using running = await runBackend();
+  const headers = { ...bearer((await running.setUp()).accessToken), 'content-type': 'application/json' };
+  const send = (text: string, encoding: BufferEncoding) =>
+    running.http.inject({ method: 'POST', url: '/api/zones', headers, payload: Buffer.from(text, encoding) });
+  const refused = await send('{"name":"Küche"}', 'latin1');
+  assert.deepEqual([refused.statusCode, refused.json().message], [400, 'The body is not UTF-8.']);
+  const kept = await send('{"name":"Küche"}', 'utf8');
+  assert.deepEqual([kept.statusCode, kept.json().name], [201, 'Küche']);
+});
+
 test('all errors have the same form', async () => {
   await using running = await runBackend();
   const cases = [

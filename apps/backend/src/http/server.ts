@@ -14,7 +14,7 @@ import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
-import { describeError } from '@station/kit/station-error';
+import { describeError, StationError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validator-compiler';
 import { after } from '@station/kit/timers';
 import { storageError } from '../core/storage-faults.ts';
@@ -84,6 +84,12 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
 
   // The server only reads JSON bodies.
   app.removeContentTypeParser('text/plain');
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const text = decodedBody(body as Buffer);
+    if (text === null) done(new StationError('bad_request', 'The body is not UTF-8.'));
+    else void parseJson(request, text, done);
+  });
 
   // Who asks; the access rules find it out.
   app.decorateRequest('user', null);
@@ -116,6 +122,17 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
   });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'There is nothing here.')));
   return app;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Null: not UTF-8. Another character would stand for what was meant, also in a password. */
+function decodedBody(body: Buffer): string | null {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return null;
+  }
 }
 
 const asksForUpgrade = ({ headers }: FastifyRequest): boolean => headers.upgrade !== undefined;

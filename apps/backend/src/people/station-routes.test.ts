@@ -37,6 +37,28 @@ test('the owner names the station and its time zone', async () => {
   assert.deepEqual((await call('GET', '/api/station')).json(), changed.json());
 });
 
+test('only names are time zones, old ones too; an offset is none', async () => {
+  await using running = await runBackend();
+  const { call } = await setUp(running);
+  const answers = async (timeZone: string) => (await call('PATCH', '/api/station', { timeZone })).statusCode;
+  for (const zone of ['Europe/Kiev', 'Asia/Calcutta', 'EST5EDT', 'UTC']) assert.equal(await answers(zone), 200, zone);
+  for (const offset of ['+02:00', '-0330', '+02']) assert.equal(await answers(offset), 400, offset);
+});
+
+test('an address with blanks around it is the same; one with characters that nobody sees is refused', async () => {
+  await using running = await runBackend();
+  const { call, add } = await setUp(running);
+  const created = (email: string) =>
+    call('POST', '/api/station/members', { email, name: 'Taras', password: 'correct horse 9', role: 'member' });
+  for (const hidden of ['taras\u200b@example.org', '\u202ataras@example.org\u202c', 'taras\u0007@example.org'])
+    assert.equal((await created(hidden)).statusCode, 400, JSON.stringify(hidden));
+  assert.equal((await created(' Taras@Example.org ')).json<Member>().email, 'taras@example.org');
+  assert.equal((await created('taras@example.org\t')).statusCode, 409);
+  const login = { email: 'taras@example.org ', password: 'correct horse 9' };
+  assert.equal((await call('POST', '/api/auth/login', login, {})).statusCode, 200);
+  assert.equal((await add('olha', 'member')).email, 'olha@example.org');
+});
+
 test('the owner sets the place of the station, and takes it back', async () => {
   await using running = await runBackend();
   const { call } = await setUp(running);

@@ -97,8 +97,9 @@ export async function ensureStation(
     .execute();
 }
 
-/** Whether this machine knows the time zone. */
+/** Whether this machine knows the time zone. An offset, such as `+02:00`, is none: it never changes, and not every browser knows it. */
 export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
