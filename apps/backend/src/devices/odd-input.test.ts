@@ -185,6 +185,20 @@ test('a device that sends only nonsense is connected and faulty, and says so in 
   );
 });
 
+test('an empty message, which removes a retained one, is no message of a device', async () => {
+  await using all = await withDevice();
+  await using device = await connectDevice(all.running.backend.mqttAddress ?? '', all.login);
+  const topic = `station/${all.login.stationId}/device/lamp-1/state`;
+  const retained = (payload: string) => device.client.publishAsync(topic, payload, { qos: 1, retain: true });
+  await retained('');
+  assert.deepEqual([(await all.shown()).status, (await all.shown()).fault], ['unknown', null]);
+  await retained('{"state":{"temperature":20}}');
+  await retained('');
+  const { state, fault } = await all.shown();
+  assert.deepEqual([state, fault], [{ temperature: 20 }, null]);
+  assert.deepEqual(all.running.logger.events('mqtt_message_dropped'), []);
+});
+
 test('fault and ages are there after a restart, and the next good state ends them', async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, 'data');

@@ -97,6 +97,8 @@ export function createBridge(parts: BridgeParts): Bridge {
         parts.foreignStations.seen(parsed);
         return drop(context, 'foreign_station', topic);
       }
+      // It removes what is retained under its topic (MQTT 3.1.1, section 3.3.1.3), also of a device that is gone: it says nothing.
+      if (payload.length === 0) return done;
       const read = readPayload(parsed.end, payload);
       const known = findDevice(parsed.externalId);
       if (!(known instanceof Promise)) return takeOf(known, parsed, read, message);

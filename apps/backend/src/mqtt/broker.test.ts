@@ -97,7 +97,7 @@ test('invalid messages are counted, logged once, and dropped; the bridge goes on
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
   const bad = [
-    '',
+    ' ',
     'no json',
     '[]',
     'null',
