@@ -70,7 +70,7 @@ function serveConnection(
   });
   const onDeadline = (): void => close(closeCodes.unauthorized, 'No log-in in time');
   const timer = after(authDeadlineMs, onDeadline);
-  const session: Session = { ...dependencies, socket, outbox, client: null, timer, close };
+  const session: Session = { ...dependencies, socket, outbox, client: null, loggingIn: null, timer, close };
   const leave = (): void => {
     outbox.clear();
     clients.leave(session);
@@ -126,6 +126,8 @@ type Session = ConnectionDependencies &
     outbox: ReturnType<typeof createOutbox>;
     /** Null until the log-in. */
     client: HubClient | null;
+    /** The latest log-in; null: none was asked for. */
+    loggingIn: Promise<void> | null;
     /** Ends the connection: before the log-in at its deadline, then when the token expires. */
     timer: Disposable;
   };
@@ -140,11 +142,13 @@ const sendingSocket = (socket: WebSocket, stream: ByteStream): SendingSocket => 
 });
 
 async function handleMessage(session: Session, data: RawData, isBinary: boolean): Promise<void> {
-  const { client, clock, close } = session;
+  const { clock, close } = session;
   const message = isBinary ? null : parse(data);
   if (message === null) return close(closeCodes.badMessage, 'Not a message of this protocol');
-  if (message.type === 'auth') return logIn(session, message.token);
-  if (client === null) return close(closeCodes.unauthorized, 'The first message must be auth');
+  if (message.type === 'auth') return (session.loggingIn = logIn(session, message.token));
+  // A client may send on without waiting for `hello`. What became of the log-in is told where it was asked for.
+  await Promise.allSettled([session.loggingIn]);
+  if (session.client === null) return close(closeCodes.unauthorized, 'The first message must be auth');
   send(session, { type: 'pong', at: isoTime(clock.now()) });
 }
 

@@ -49,6 +49,22 @@ test('a client that logs in receives its user, and its requests are answered', a
   client.socket.close();
 });
 
+test('a client that sends on before it has its hello is answered after it, or learns why it is refused', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const client = await open(running);
+  for (const message of [{ type: 'auth', token: accessToken }, { type: 'ping' }, { type: 'ping' }])
+    send(client, message);
+  await client.next('hello');
+  await client.next('pong');
+  await client.next('pong');
+  client.socket.close();
+  const refused = await open(running);
+  const reason = once(refused.socket, 'close').then(([, text]) => String(text));
+  for (const message of [{ type: 'auth', token: 'no.such.token' }, { type: 'ping' }]) send(refused, message);
+  assert.equal(await reason, 'The token is not valid');
+});
+
 test('nothing is sent before the log-in, and any other first message ends the connection', async () => {
   await using agent = await simulateAgent();
   await using running = await runBackend({ env: { AGENT_URL: agent.url } });
