@@ -83,7 +83,6 @@ const badValues = [
   `${'['.repeat(2_000)}${']'.repeat(2_000)}`,
 ];
 const nonsense = [
-  '',
   ' ',
   'nonsense',
   '[]',
@@ -131,9 +130,12 @@ const descriptions = [
   `,"capabilities":[{"key":"a","kind":"text"}],"names":{"en":"${'x'.repeat(40_000)}"}`,
 ];
 
+const ends = ['state', 'event', 'heartbeat', 'handshake'] as const;
+
 /** @param type of the device, for its handshakes. */
 export function modelMessage(type: string, random: Random): ModelMessage {
   const kind = random();
+  if (kind < 0.02) return { end: pick(random, ends), payload: Buffer.alloc(0), kept: null, fault: null };
   if (kind < 0.12) return uselessMessage(random);
   if (kind < 0.16) return { ...good('heartbeat', '{"status":"online","rssi":NaN}'), kept: {} };
   if (kind < 0.2) {
@@ -149,7 +151,7 @@ export function modelMessage(type: string, random: Random): ModelMessage {
 /** Only messages that cannot be used. */
 export function uselessMessage(random: Random): ModelMessage {
   const kind = random();
-  const end = pick(random, ['state', 'event', 'heartbeat', 'handshake'] as const);
+  const end = pick(random, ends);
   const lost = (payload: Buffer, fault: DeviceFaultCode): ModelMessage => ({ end, payload, kept: null, fault });
   if (kind < 0.03) return lost(Buffer.alloc(maxPayloadBytes + 1, ' '), 'too_large');
   if (kind < 0.06) return { ...lost(Buffer.from(largeEvent), 'event_too_large'), end: 'event' };
@@ -227,6 +229,8 @@ export function createDeviceModel(): DeviceModel {
   };
   return {
     took: (message, span) => {
+      // It removes a retained message, and says nothing.
+      if (message.payload.length === 0) return;
       noteFault(message, span);
       const { end, kept } = message;
       if (kept === null) return;
