@@ -16,7 +16,7 @@ export type DatabaseCopies = {
   list(): Promise<DatabaseCopy[]>;
   /**
    * Writes the newest undamaged copy to a new file. Null: there is none, and the file may be there all the same.
-   * @throws the file system's error.
+   * @throws the error of the file system when the file cannot be written.
    */
   unpackNewest(to: string): Promise<DatabaseCopy | null>;
 };
@@ -72,16 +72,19 @@ export function createDatabaseCopies(options: { file: string; disk: Disk; clock:
   };
 }
 
-/** @returns false when the copy is damaged. @throws the file system's error. */
+/** @returns false when the copy is damaged or cannot be read. @throws other errors of the file system, such as a full disk. */
 async function isUnpacked(copy: string, to: string): Promise<boolean> {
   try {
     await unpackFile(copy, to);
   } catch (error) {
-    if (isBadCompression(error)) return false;
+    if (isBadCompression(error) || isBadRead(error)) return false;
     throw error;
   }
   return findDamageInCopy(to) === null;
 }
+
+/** A card that wears out has sectors that cannot be read any more; an older copy may be whole. */
+const isBadRead = (error: unknown): boolean => error instanceof Error && 'syscall' in error && error.syscall === 'read';
 
 /** Removes a database file together with its write-ahead log and index. */
 export async function removeWithSides(disk: Disk, file: string): Promise<void> {

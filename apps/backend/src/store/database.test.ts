@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
@@ -161,6 +161,27 @@ test('a damaged copy is skipped in favour of an older good one', async () => {
   await using store = await open(file, logger);
   assert.equal(logger.events('database_restored')[0]?.['copy'], older);
   assert.deepEqual(await readSettings(store), ['first']);
+});
+
+test('a copy that cannot be read is skipped in favour of an older one', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'station.sqlite');
+  {
+    await using store = await open(file);
+    await writeSetting(store, 'kept');
+  }
+  {
+    await using _copied = await open(file, recordedLog(), [...migrations, newer]);
+  }
+  const copies = join(folder.path, 'station-copies');
+  const [older] = await filesIn(copies);
+  // Reading a folder fails in the same call as reading a bad sector.
+  await mkdir(join(copies, 'station-20991231T235959999Z-daily.sqlite.zst'));
+  await breakPages(file);
+  const logger = recordedLog();
+  await using store = await open(file, logger);
+  assert.equal(logger.events('database_restored')[0]?.['copy'], older);
+  assert.deepEqual(await readSettings(store), ['kept']);
 });
 
 test('without any copy the damaged file is kept and the empty start is logged at level error', async () => {
