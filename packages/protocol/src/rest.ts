@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Email, NewEmail } from './email.ts';
 import { Nullable } from './nullable.ts';
 import { roles } from './roles.ts';
 import { longestWifiPassword, ssidText } from './wifi-password.ts';
@@ -33,15 +34,6 @@ export const PageQuery = Type.Object(
 
 export const Role = Type.Enum([...roles]);
 
-const emailPart = '[^\\s@\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2069]+';
-const emailLimits = {
-  minLength: 3,
-  maxLength: 254,
-  description: 'Compared without regard to case, and to blanks around it.',
-};
-const Email = Type.String({ ...emailLimits, pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$' });
-/** Without characters that nobody sees: copied with an address they would be a part of it, and nobody could log in by typing it. */
-const NewEmail = Type.String({ ...emailLimits, pattern: `^\\s*${emailPart}@${emailPart}\\s*$` });
 const NewPassword = Type.String({ minLength: 10, maxLength: 256, description: 'At least 10 characters.' });
 const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
 const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });

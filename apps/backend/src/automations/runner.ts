@@ -7,6 +7,7 @@ import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations'
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts, Judgement } from './flow-conditions.ts';
 import { type BegunEffect, type Progress, progressRun, type RunTime } from './progress.ts';
+import { createRecordLimiter, type RecordLimiter } from './record-limiter.ts';
 import {
   endStep,
   ignoresConditions,
@@ -359,28 +360,4 @@ async function settle(state: RunnerState): Promise<void> {
   patience.abort();
   stopping.abort(new Error('The backend is stopping'));
   await settled;
-}
-
-const windowMs = 60_000;
-
-/** @returns whether this record may be stored. */
-type RecordLimiter = (key: string, perMinute: number) => boolean;
-
-/** Limits how often in a minute a kind of record is stored, so that frequent records do not fill the database. */
-function createRecordLimiter(clock: Clock): RecordLimiter {
-  const windows = new Map<string, { sinceMs: number; count: number }>();
-  return (key, perMinute) => {
-    const now = clock.monotonic();
-    const known = windows.get(key);
-    const window = known !== undefined && now - known.sinceMs < windowMs ? known : { sinceMs: now, count: 0 };
-    windows.delete(key);
-    windows.set(key, window);
-    // The least recently used entries come first.
-    for (const [old, { sinceMs }] of windows) {
-      if (now - sinceMs < windowMs) break;
-      windows.delete(old);
-    }
-    window.count += 1;
-    return window.count <= perMinute;
-  };
 }

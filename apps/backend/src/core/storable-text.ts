@@ -3,7 +3,7 @@ const suspicious = /\\u(?:0000|d[89a-f])/i;
 
 /**
  * A fast pre-check for {@link findUnstorable}: whether the JSON text may hold such a character.
- * @param json as received, decoded from UTF-8: invalid bytes have become U+FFFD.
+ * @param json as received, decoded from UTF-8.
  */
 export const mayBeUnstorable = (json: string): boolean => suspicious.test(json);
 

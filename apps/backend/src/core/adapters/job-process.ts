@@ -67,7 +67,7 @@ export async function runInProcess<Progress, Outcome>(
     const how = await howItEnded(child);
     if (how === hangs) throw new JobHangsError();
     if (patience.isOver()) throw new JobTooSlowError();
-    if (outcome === undefined) throw new Error(`The process of the backup ended (${how}): ${note.trim()}`);
+    if (outcome === undefined) throw new Error(`The process of a job ended (${how}): ${note.trim()}`);
     return outcome;
   } finally {
     child.kill('SIGKILL');
