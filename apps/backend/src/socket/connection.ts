@@ -225,8 +225,10 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
     waiting.leave(stream);
     turns.leave(stream);
   };
+  let stopping = false;
   const waitForTurn = async ({ raw, ip }: FastifyRequest): Promise<void> => {
     if (raw.headers.upgrade === undefined) return;
+    if (stopping) throw new StationError('shutting_down', 'The backend is stopping.');
     const network = networkOf(ip);
     strangers.add(raw.socket);
     const displaced = waiting.enter(raw.socket, [network]);
@@ -248,13 +250,17 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
   });
 
   const onClosing = (): (() => void) => {
+    stopping = true;
     pinging[Symbol.dispose]();
     for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
     const late = after(stopGraceMs, () => {
       for (const socket of connections.keys()) socket.terminate();
-      for (const stream of strangers) stream.destroy();
     });
-    return () => late[Symbol.dispose]();
+    return () => {
+      late[Symbol.dispose]();
+      // Node leaves connections that asked for an upgrade to us, and waits for their end.
+      for (const stream of strangers) stream.destroy();
+    };
   };
   await acceptWebSockets(app, { maxMessageBytes: maxClientFrameBytes, onClosing });
 
