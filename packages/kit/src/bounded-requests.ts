@@ -61,7 +61,12 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
   // connections whose time is over, which would all be answered at once.
   server.emit = (event: string, ...values: unknown[]): boolean => {
     if (event === 'clientError' && isLate(values[0])) {
-      late.hold(values[1] as Socket, () => emit(event, ...values));
+      const socket = values[1] as Socket;
+      late.hold(socket, () => {
+        emit(event, ...values);
+        // Nobody reads from it any more, so that the end from the client would never be seen.
+        socket.destroySoon();
+      });
       return true;
     }
     if (event !== 'request') return emit(event, ...values);
