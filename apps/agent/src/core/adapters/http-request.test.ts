@@ -4,9 +4,11 @@ import { getEventListeners, once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { collectBytes } from '@station/kit/collect-bytes';
+import { makeCertificate } from '@station/simulators/notifications/receivers';
 import { faultOf, followRedirects, readBody, sendRequest } from './http-request.ts';
 
 const never = new AbortController().signal;
@@ -144,6 +146,23 @@ describe('a request', () => {
     const late = await sendRequest(secure(silent.url), { signal: never, connectMs: 50 }).catch(faultOf);
     assert.equal(late, 'no connection in time');
     await noConnections(silent);
+  });
+
+  test('over TLS that gets interim answers without an end fails', async () => {
+    const certificate = await makeCertificate();
+    const known = getCACertificates('default');
+    setDefaultCACertificates([...known, certificate.cert]);
+    try {
+      const answer = 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(100_000);
+      await using server = await open(createTlsServer(certificate, (socket) => socket.end(answer)));
+      server.url.protocol = 'https:';
+      server.url.hostname = 'localhost';
+      const fault = await sendRequest(server.url, { signal: never }).catch(faultOf);
+      assert.equal(fault, 'the server sends no answer');
+      await noConnections(server);
+    } finally {
+      setDefaultCACertificates(known);
+    }
   });
 
   test('that gets no head in time ends, and closes its connection', async () => {

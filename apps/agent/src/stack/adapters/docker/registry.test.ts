@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { makeCertificate } from '@station/simulators/notifications/receivers';
 import { readLayers, type RegistryParts } from './registry.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -67,6 +70,31 @@ test('a server that a registry redirects to gets no password, whatever it asks f
     const answer = await readFrom(registry.address);
     assert.ok(answer.kind === 'failed' && answer.code === 'registry_auth_failed');
     assert.deepEqual(seen, ['/manifest nothing'], way);
+  }
+});
+
+test('the password of an encrypted registry is sent to no server of tokens in plain text', async () => {
+  const asked: string[] = [];
+  await using tokens = await serve((request, response) => {
+    asked.push(request.headers.authorization ?? 'nothing');
+    response.end(JSON.stringify({ token: 't' }));
+  });
+  const certificate = await makeCertificate();
+  const known = getCACertificates('default');
+  setDefaultCACertificates([...known, certificate.cert]);
+  const challenge = `Bearer realm="http://${tokens.address}/token",service="s"`;
+  const registry = createSecureServer(certificate, (_, response) =>
+    response.writeHead(401, { ...inJson, 'www-authenticate': challenge }).end('{}'),
+  );
+  await once(registry.listen(0, 'localhost'), 'listening');
+  try {
+    const answer = await readFrom(`localhost:${(registry.address() as AddressInfo).port}`);
+    assert.ok(answer.kind === 'failed' && answer.code === 'registry_auth_failed');
+    assert.deepEqual(asked, []);
+  } finally {
+    setDefaultCACertificates(known);
+    registry.closeAllConnections();
+    registry.close();
   }
 });
 
