@@ -5,6 +5,7 @@ import { useZones } from '../../api/devices.ts';
 import { useReading } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
 import { stationKey } from '../../api/station.ts';
+import { zoneHere, zoneToday } from '../../i18n/time-zones.ts';
 import { Choice, Field } from '../../ui/fields.tsx';
 import { type GuestEnd, endTime, localOf } from './guest-end.ts';
 
@@ -45,7 +46,7 @@ export function rightsRequest(
 /** The time zone of the station; that of this browser until it is known. */
 export function useTimeZone(): string {
   const view = useReading(stationKey, 'GET /api/station');
-  return view.kind === 'shown' ? view.value.timeZone : Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return view.kind === 'shown' ? zoneToday(view.value.timeZone) : zoneHere();
 }
 
 /** Role, zones and end. Only the owner decides who is an administrator. */

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { SetupRequest } from '@station/protocol/rest';
 import { useServices } from '../../api/services.ts';
+import { zoneHere } from '../../i18n/time-zones.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { type Form, useForm } from '../../ui/form.ts';
@@ -23,7 +24,7 @@ export function SetupPage({ note, children }: { note: ReactNode; children: React
       session.setUp({
         ...rest,
         ...(stationName !== '' && { stationName }),
-        timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+        timeZone: zoneHere(),
       }),
   });
   return (

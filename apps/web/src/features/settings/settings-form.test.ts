@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { zoneHere } from '../../i18n/time-zones.ts';
 import { cityOf, offsetOf, otherZoneHere, timeIn, zoneGroups } from './settings-form.ts';
 
 test('every zone stands once, under its part of the world, also one that the browser calls otherwise', () => {
@@ -12,6 +13,13 @@ test('every zone stands once, under its part of the world, also one that the bro
   const america = groups.find(({ area }) => area === 'America');
   assert.ok(america?.zones.some(({ city }) => city === 'Argentina, Buenos Aires' || city === 'Buenos Aires'));
   assert.ok(all.includes('UTC'));
+  const ukraine = zoneGroups('Europe/Kyiv', 0).flatMap(({ zones }) =>
+    zones.filter(({ city }) => /^K[iy]+[ei]?v$/.test(city)),
+  );
+  assert.deepEqual(
+    ukraine.map(({ name }) => name),
+    ['Europe/Kyiv'],
+  );
 });
 
 test('a zone shows its time, an unknown one nothing', () => {
@@ -31,7 +39,7 @@ test('a zone shows its city and its offset on that day', () => {
 });
 
 test('the zone of the browser is offered when it is another one', () => {
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const here = zoneHere();
   assert.equal(otherZoneHere(here), null);
   assert.equal(otherZoneHere(here === 'Asia/Tokyo' ? 'Europe/Kyiv' : 'Asia/Tokyo'), here);
 });

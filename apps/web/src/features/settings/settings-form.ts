@@ -1,9 +1,11 @@
+import { knownZones, zoneHere, zoneToday } from '../../i18n/time-zones.ts';
+
 /** Time zones by the part of the world, as their names have it: "Europe" → Kyiv, Lisbon, … */
 type ZoneGroup = { area: string; zones: readonly { name: string; city: string; offset: string }[] };
 
-/** All that this browser knows; beside them the one that is set, should the browser call it otherwise (Kiev for Kyiv). */
+/** All that this browser knows; beside them the one that is set, should the browser call it otherwise. */
 export function zoneGroups(current: string, now: number): readonly ZoneGroup[] {
-  const names = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', current]);
+  const names = new Set([...knownZones(), 'UTC', current]);
   const groups = new Map<string, { name: string; city: string; offset: string }[]>();
   for (const name of names) {
     const [area = name, ...rest] = name.split('/');
@@ -29,10 +31,11 @@ export function offsetOf(zone: string, now: number): string {
   return offset.replace('GMT', 'UTC');
 }
 
-/** The zone of this browser when it is another one than `current`; names of one zone may differ (Kiev, Kyiv). */
+/** The zone of this browser when it is another one than `current`; names of one zone may differ (Zaporozhye, Kyiv). */
 export function otherZoneHere(current: string): string | null {
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return here === current || here === formatOf('en', { timeZone: current })?.resolvedOptions().timeZone ? null : here;
+  const here = zoneHere();
+  const same = formatOf('en', { timeZone: current })?.resolvedOptions().timeZone;
+  return here === current || (same !== undefined && here === zoneToday(same)) ? null : here;
 }
 
 function formatOf(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat | null {

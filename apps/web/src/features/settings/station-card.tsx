@@ -4,6 +4,7 @@ import { type Station, StationPatch } from '@station/protocol/rest';
 import { useServices, useTick } from '../../api/services.ts';
 import { stationKey } from '../../api/station.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { zoneToday } from '../../i18n/time-zones.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, Select } from '../../ui/fields.tsx';
@@ -24,7 +25,7 @@ export function StationCard({ station, mayManage, usable }: { station: Station; 
         </div>
         <div>
           <dt className="text-small text-ink-soft">{t('settings.station.timeZone')}</dt>
-          <dd className="font-strong">{station.timeZone}</dd>
+          <dd className="font-strong">{zoneToday(station.timeZone)}</dd>
         </div>
       </dl>
       <p className="mt-4 border-t border-line pt-4 text-ink-soft">{t('settings.readOnly')}</p>
@@ -59,8 +60,8 @@ function Form({ station, usable }: { station: Station; usable: boolean }) {
           onChange={(event) => setTouched({ ...touched, name: event.target.value })}
         />
         <ZoneChoice
-          value={timeZone}
-          current={station.timeZone}
+          value={zoneToday(timeZone)}
+          current={zoneToday(station.timeZone)}
           onChange={(zone) => setTouched({ ...touched, timeZone: zone })}
         />
         <FormEnd form={form} submit={t('settings.save')} done={t('settings.saved')} usable={usable} />
