@@ -40,8 +40,8 @@ describe('toErrorResponse', () => {
     ],
     [
       'an invalid request',
-      new RequestInvalidError([{ in: 'body', pointer: '', message: 'must be object' }]),
-      { code: 'validation_failed', status: 400, message: 'The request is not valid: body /: must be object' },
+      new RequestInvalidError([{ in: 'body', pointer: '', message: 'must be an object' }]),
+      { code: 'validation_failed', status: 400, message: 'The request is not valid: body /: must be an object' },
     ],
     [
       'a body that is too large',

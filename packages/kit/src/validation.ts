@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { Settings } from 'typebox/system';
 import { Value } from 'typebox/value';
 import type { ValidationFault } from '@station/protocol/rest';
+import { errorWords, type SchemaError } from '@station/protocol/schema-words';
 
 /** A request that does not match its schema; each fault has a JSON pointer (contracts, section 0). */
 export class RequestInvalidError extends Error {
@@ -32,7 +33,7 @@ export function checkRequest<Schema extends TSchema>(
 ): Static<Schema> {
   limitFaults();
   if (Value.Check(schema, given)) return given;
-  throw new RequestInvalidError(toFaults(part, Value.Errors(schema, given)));
+  throw new RequestInvalidError(toFaults(part, schema, Value.Errors(schema, given)));
 }
 
 const maxFaults = 64;
@@ -42,15 +43,15 @@ export function limitFaults(): void {
   Settings.Set({ maxErrors: maxFaults });
 }
 
-type SchemaError = { keyword: string; instancePath: string; params: unknown; message: string };
-
-export function toFaults(part: RequestPart, errors: readonly SchemaError[]): ValidationFault[] {
+export function toFaults(part: RequestPart, schema: TSchema, errors: readonly SchemaError[]): ValidationFault[] {
   const byPointer = new Map<string, Set<string>>();
+  const ofType = new Set<string>();
   const add = (pointer: string, message: string): void => {
     const messages = byPointer.get(pointer) ?? new Set();
     byPointer.set(pointer, messages.add(message));
   };
-  for (const { keyword, instancePath, params, message } of errors) {
+  for (const error of errors) {
+    const { keyword, instancePath, params } = error;
     if (keyword === 'required') {
       const { requiredProperties } = params as { requiredProperties: string[] };
       for (const name of requiredProperties) add(`${instancePath}/${escapePointer(name)}`, 'is required');
@@ -58,18 +59,17 @@ export function toFaults(part: RequestPart, errors: readonly SchemaError[]): Val
       add(instancePath, 'is not a known key');
     } else if (keyword !== 'additionalProperties' && keyword !== 'anyOf') {
       // The filtered errors repeat other, more exact errors.
+      const message = errorWords(schema, error);
+      if (keyword === 'type') ofType.add(message);
       add(instancePath, message);
     }
   }
   if (byPointer.size === 0) add('', 'is not valid');
   // In a union, errors about the type are dropped when another alternative reports a fault inside the value.
   const isInside = (outer: string): boolean => byPointer.keys().some((pointer) => pointer.startsWith(`${outer}/`));
-  const useful = [...byPointer].filter(([pointer, messages]) => !isTypeOnly(messages) || !isInside(pointer));
+  const useful = [...byPointer].filter(([pointer, messages]) => !messages.isSubsetOf(ofType) || !isInside(pointer));
   return useful.map(([pointer, messages]) => ({ in: part, pointer, message: [...messages].join(' or ') }));
 }
-
-const isTypeOnly = (messages: ReadonlySet<string>): boolean =>
-  [...messages].every((message) => /^must be \w+$/.test(message));
 
 /** RFC 6901, section 3. */
 const escapePointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

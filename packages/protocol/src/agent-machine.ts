@@ -44,7 +44,7 @@ export const Machine = Type.Object({
 });
 export type Machine = Static<typeof Machine>;
 
-const Service = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$' });
+const Service = Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$', expected: 'the name of a service' });
 
 export const ServiceRestartRequest = Type.Object({ service: Service }, { additionalProperties: false });
 export type ServiceRestartRequest = Static<typeof ServiceRestartRequest>;
@@ -56,7 +56,11 @@ export const LogQuery = Type.Object(
   {
     service: Type.Optional(Service),
     since: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,15}$', description: 'Milliseconds since 1970; absent: the last lines.' }),
+      Type.String({
+        pattern: '^[0-9]{1,15}$',
+        expected: 'milliseconds since 1970',
+        description: 'Milliseconds since 1970; absent: the last lines.',
+      }),
     ),
   },
   { additionalProperties: false },

@@ -9,6 +9,7 @@ const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
 
 const SsidHex = Type.String({
   pattern: '^([0-9a-f]{2}){1,32}$',
+  expected: '1 to 32 bytes as lower-case hexadecimal digits',
   description: 'The name as lower-case hex: it is not always text.',
 });
 

@@ -17,6 +17,7 @@ import {
 import type { FlowFault } from './automations.ts';
 import { actionsOf, commandSchema } from './device-command-schemas.ts';
 import type { DeviceType } from './device-types.ts';
+import { errorWords } from './schema-words.ts';
 
 /** The facts that a flow is checked against. */
 export type FlowContext = {
@@ -223,13 +224,14 @@ export function takesCommand(type: DeviceType | undefined, { action, params = {}
 /** One fault per place, as in the validation of requests. */
 function schemaFaults(schema: TObject, value: unknown): { pointer: string; message: string }[] {
   const faults = new Map<string, string>();
-  for (const { keyword, instancePath, params, message } of Value.Errors(schema, value)) {
+  for (const error of Value.Errors(schema, value)) {
+    const { keyword, instancePath, params } = error;
     if (keyword === 'required') {
       for (const name of params.requiredProperties) faults.set(`${instancePath}/${name}`, 'This is required.');
     } else if (keyword === 'boolean') {
       faults.set(instancePath, 'This is not a known key.');
     } else if (keyword !== 'additionalProperties' && !faults.has(instancePath)) {
-      faults.set(instancePath, `This ${message}.`);
+      faults.set(instancePath, `This ${errorWords(schema, error)}.`);
     }
   }
   return [...faults].map(([pointer, message]) => ({ pointer, message }));

@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { Id } from './rest.ts';
+import { httpAddress, seenForm, timeOfDay } from './text-fields.ts';
 
 /**
  * The flow of an automation (contracts, section 14): a graph without cycles. A trigger starts a run, and every edge out of a node is
@@ -33,7 +34,7 @@ const Days = Type.Array(Type.Enum([...weekdays]), {
 });
 
 const TimeOfDay = Type.String({
-  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  ...timeOfDay,
   description: 'HH:MM in the time zone of the station.',
 });
 const Capability = Type.String({ minLength: 1, maxLength: 64, description: 'Key in the state of the device.' });
@@ -177,7 +178,7 @@ const actionConfigs = {
   /** A request that must be answered within 10 s, to a public address or one that AUTOMATION_WEBHOOK_ALLOW permits. */
   webhook: Type.Object(
     {
-      url: Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' }),
+      url: Type.String({ minLength: 1, maxLength: 2048, ...httpAddress }),
       method: Type.Optional(Type.Enum(['POST', 'GET'], { default: 'POST' })),
       body: Type.Optional(
         Type.Record(Type.String(), Type.Unknown(), {
@@ -188,7 +189,7 @@ const actionConfigs = {
     closed,
   ),
   /** An entry in the activity of the station, sent on /ws as `notification`. */
-  notify: Type.Object({ message: Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' }) }, closed),
+  notify: Type.Object({ message: Type.String({ minLength: 1, maxLength: 500, ...seenForm }) }, closed),
 } as const satisfies Record<string, TObject>;
 
 /** Commands that no automation may send: the station chooses their parameters, or the device would be lost. */

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Flow, weekdays } from './automation-flow.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
+import { optionalNameForm } from './text-fields.ts';
 
 /**
  * Bodies of /api/automations (contracts, sections 9 and 14). Flows are defined in `automation-flow.ts` and checked in
@@ -13,7 +14,7 @@ import { Id, Time } from './rest.ts';
 
 const closed = { additionalProperties: false } as const;
 /** Empty: it is called what it does, in the reader's language. */
-const Name = Type.String({ maxLength: 100 });
+const Name = Type.String({ maxLength: 100, ...optionalNameForm });
 
 /** Automations of one station. */
 export const maxAutomations = 200;

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { BackupProgress, passphraseMaxLength, passphraseMinLength, RestorePart } from './backups.ts';
 import { Nullable } from './nullable.ts';
 import { Time } from './rest.ts';
+import { timeOfDay } from './text-fields.ts';
 
 /** Bodies of `/api/backup` and `/api/setup/backup` (contracts, section 9). */
 
@@ -60,6 +61,7 @@ export type BackupFault = Static<typeof BackupFault>;
 /** `PLACE:FILE` of a stored backup. */
 export const BackupId = Type.String({
   pattern: '^(station|folder|webdav):station-[a-z0-9-]{1,60}-[0-9]{8}T[0-9]{6}Z\\.age$',
+  expected: 'the id of a backup, from the list of backups',
 });
 
 export const StoredBackupView = Type.Object({
@@ -83,7 +85,7 @@ const WebdavUrl = Type.String({
 export const BackupSettings = Type.Object({
   nightly: Type.Boolean(),
   at: Type.String({
-    pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+    ...timeOfDay,
     description: 'Time of day in the time zone of the station.',
   }),
   keep: BackupKeep,
@@ -169,7 +171,7 @@ export const SetupUploadStart = Type.Object(
 );
 /** POST /api/setup/backup/found → UploadStarted: takes the backup that GET /api/auth/setup names as an upload that is complete. */
 export const SetupFound = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
-export const UploadId = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
+export const UploadId = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', expected: 'the id of an upload' });
 export const UploadStarted = Type.Object({ id: UploadId });
 export type UploadStarted = Static<typeof UploadStarted>;
 export const UploadState = Type.Object({ received: Type.Integer({ description: 'Bytes.' }) });

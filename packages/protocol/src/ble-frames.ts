@@ -23,7 +23,10 @@ export const maxLineBytes = 64 * 1024;
 
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' });
 /** Upper case, as BlueZ writes it. */
-export const BleAddress = Type.String({ pattern: '^([0-9A-F]{2}:){5}[0-9A-F]{2}$' });
+export const BleAddress = Type.String({
+  pattern: '^([0-9A-F]{2}:){5}[0-9A-F]{2}$',
+  expected: 'an address of Bluetooth, such as 24:6F:28:01:02:03',
+});
 
 const StartScan = Type.Object({ event: Type.Literal('start_scan'), service_uuid: Uuid });
 const StopScan = Type.Object({ event: Type.Literal('stop_scan') });

@@ -1,5 +1,6 @@
 import { Type, type TObject } from 'typebox';
 import { longestWifiPassword } from './wifi-password.ts';
+import { httpAddress } from './text-fields.ts';
 
 const closed = { additionalProperties: false } as const;
 const nothing = Type.Object({}, closed);
@@ -13,9 +14,9 @@ export const commonCommands = {
   factory_reset: nothing,
   ota_update: Type.Object(
     {
-      url: Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' }),
+      url: Type.String({ minLength: 1, maxLength: 2048, ...httpAddress }),
       version: Type.String({ minLength: 1, maxLength: 128 }),
-      checksum: Type.String({ pattern: '^(sha256:)?[0-9a-fA-F]{64}$' }),
+      checksum: Type.String({ pattern: '^(sha256:)?[0-9a-fA-F]{64}$', expected: 'a SHA-256 of 64 hexadecimal digits' }),
       size: Type.Integer({ minimum: 1 }),
     },
     closed,

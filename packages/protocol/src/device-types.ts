@@ -3,7 +3,8 @@ import { Compile } from 'typebox/compile';
 import { commonActions } from './common-commands.ts';
 import { isInherited } from './own-value.ts';
 import { Id } from './rest.ts';
-import { typeNamePattern } from './type-names.ts';
+import { errorWords } from './schema-words.ts';
+import { typeNamePattern, typeNameWords } from './type-names.ts';
 
 /**
  * What a device of a type reports and understands (contracts, section 8a). A type is data: the built-in ones are JSON files of this form
@@ -11,15 +12,22 @@ import { typeNamePattern } from './type-names.ts';
  */
 
 const closed = { additionalProperties: false } as const;
-const TypeName = Type.String({ pattern: typeNamePattern });
+const TypeName = Type.String({ pattern: typeNamePattern, expected: typeNameWords });
 /** Without control characters, and without those that turn the text around them (Unicode UAX #9, explicit directional formatting). */
-const plainText = '^[^\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069]+$';
-const Key = Type.String({ minLength: 1, maxLength: 64, pattern: plainText });
-const Name = Type.String({ minLength: 1, maxLength: 64, pattern: plainText });
-const Names = Type.Record(Type.String({ pattern: '^[a-z]{2,3}$' }), Name, {
-  maxProperties: 32,
-  description: 'By language (ISO 639), e.g. "en". Without one, the key is shown in words.',
-});
+const plainText = {
+  pattern: '^[^\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069]+$',
+  expected: 'text without control characters',
+} as const;
+const Key = Type.String({ minLength: 1, maxLength: 64, ...plainText });
+const Name = Type.String({ minLength: 1, maxLength: 64, ...plainText });
+const Names = Type.Record(
+  Type.String({ pattern: '^[a-z]{2,3}$', expected: 'a code of a language, such as "en"' }),
+  Name,
+  {
+    maxProperties: 32,
+    description: 'By language (ISO 639), e.g. "en". Without one, the key is shown in words.',
+  },
+);
 /** Beyond these a control has no sensible steps, and a difference is no number any more. */
 const largest = 1e15;
 const Bound = Type.Number({ minimum: -largest, maximum: largest });
@@ -30,9 +38,7 @@ export const Capability = Type.Object(
   {
     key: Key,
     kind: Type.Enum(['boolean', 'number', 'text', 'enum']),
-    unit: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 16, pattern: plainText, description: 'SI symbol or %.' }),
-    ),
+    unit: Type.Optional(Type.String({ minLength: 1, maxLength: 16, ...plainText, description: 'SI symbol or %.' })),
     min: Type.Optional(Bound),
     max: Type.Optional(Bound),
     step: Type.Optional(Type.Number({ minimum: 1e-9, maximum: largest })),
@@ -110,7 +116,13 @@ export const DeviceType = Type.Object(
   {
     type: TypeName,
     category: Type.Enum(['sensor', 'actuator']),
-    icon: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Unknown ones show a chip.' })),
+    icon: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9-]{1,32}$',
+        expected: '1 to 32 of the characters a-z, 0-9 and "-"',
+        description: 'Unknown ones show a chip.',
+      }),
+    ),
     names: Type.Optional(Names),
     capabilities: Type.Array(Capability, { maxItems: 64, description: 'The most important one comes first.' }),
     commands: Type.Array(CommandType, { maxItems: 32, description: 'In addition to those of every device.' }),
@@ -162,7 +174,9 @@ export function readDeviceType(value: unknown): ReadResult {
   if (inherited !== null) return { kind: 'invalid', faults: [`"${inherited}" is no name for a key or an action`] };
   const completed = isRecord(value) ? withDefaults(value) : value;
   if (!shape.Check(completed)) {
-    const faults = shape.Errors(completed).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+    const faults = shape
+      .Errors(completed)
+      .map((error) => `${error.instancePath || '/'} ${errorWords(DeviceType, error)}`);
     return { kind: 'invalid', faults: faults.slice(0, 10) };
   }
   const faults = contradictionsOf(completed);

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 
 const limits = {
+  expected: 'an e-mail address',
   minLength: 3,
   maxLength: 254,
   description: 'Compared without regard to case, and to blanks around it.',

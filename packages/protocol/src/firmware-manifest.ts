@@ -5,6 +5,7 @@ import { DeviceType, maxDeviceTypeBytes } from './device-types.ts';
 import { canonicalFirmwareName, isFirmwareName, parseFirmwareName } from './firmware.ts';
 import { ownValue } from './own-value.ts';
 import { maxManifestBytes } from './release-manifest.ts';
+import { errorWords } from './schema-words.ts';
 import { topLevelKeys, withoutNulls } from './json-keys.ts';
 import { parseVersion } from './version.ts';
 
@@ -195,7 +196,8 @@ const showName = (name: string): string => name.replaceAll(/[^\x20-\x7e]/g, '?')
 
 function firstFault(value: unknown): string {
   for (const fault of Value.Errors(Body, value)) {
-    return `${fault.instancePath === '' ? 'the entry' : fault.instancePath} ${fault.message}`.slice(0, 200);
+    const words = errorWords(Body, fault);
+    return `${fault.instancePath === '' ? 'the entry' : fault.instancePath} ${words}`.slice(0, 200);
   }
   return 'not a firmware entry';
 }

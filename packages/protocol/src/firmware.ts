@@ -21,6 +21,7 @@ const firmwareChips = [
 
 /** Name of a firmware: `<type>`, or `<chip>-<type>` (contracts, section 2). */
 const firmwareNamePattern = `^((${firmwareChips.join('|')})-)?[a-z0-9][a-z0-9._-]{0,63}$`;
+const firmwareNameWords = 'the type of a device, such as "relay", or "esp32-relay" for one chip';
 const namePattern = new RegExp(firmwareNamePattern);
 const chipAndType = new RegExp(`^(${firmwareChips.join('|')})-([a-z0-9][a-z0-9._-]{0,63})$`);
 
@@ -55,9 +56,13 @@ export function parseFirmwareFileName(file: string): { name: string; version: st
   return version !== null && version.text === text && isFirmwareName(name) ? { name, version: text } : null;
 }
 
-const Name = Type.String({ pattern: firmwareNamePattern });
+const Name = Type.String({ pattern: firmwareNamePattern, expected: firmwareNameWords });
 const VersionText = Type.String({ minLength: 1, maxLength: 128, description: 'SemVer 2.0.0, without a leading `v`.' });
-const Checksum = Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the whole file.' });
+const Checksum = Type.String({
+  pattern: '^sha256:[0-9a-f]{64}$',
+  expected: '"sha256:" and 64 hexadecimal digits',
+  description: 'SHA-256 of the whole file.',
+});
 
 /**
  * POST /api/ota/firmware-ready (agent token) → 204: this file is complete, checked and on disk in the cache; devices may fetch it.
@@ -72,6 +77,7 @@ export const FirmwareReady = Type.Object(
       Type.String({
         maxLength: 512,
         pattern: '^(/[A-Za-z0-9._~@+-]+)+$',
+        expected: 'an absolute path of letters, digits and "._~@+-"',
         description: 'Path at which the reverse proxy serves the file, e.g. `/firmware/<name>@<version>.bin`.',
       }),
     ),

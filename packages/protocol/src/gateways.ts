@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { type DialectName, systemNames } from './gateway-systems.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
+import { nameForm } from './text-fields.ts';
 
 /** Gateways of other systems (contracts, section 16). */
 
@@ -13,11 +14,16 @@ const longestBaseTopic = 64;
 const baseTopicPattern = '^(?!station(-out)?(/|$))[\\w-]+(/[\\w-]+)*$';
 
 /** Levels of a topic; the station's own are refused. */
-export const BaseTopic = Type.String({ minLength: 1, maxLength: longestBaseTopic, pattern: baseTopicPattern });
+export const BaseTopic = Type.String({
+  minLength: 1,
+  maxLength: longestBaseTopic,
+  pattern: baseTopicPattern,
+  expected: 'levels of letters, digits, "_" and "-" with "/" between them, and not those of the station',
+});
 const baseTopic = new RegExp(baseTopicPattern);
 export const isBaseTopic = (text: string): boolean => text.length <= longestBaseTopic && baseTopic.test(text);
 
-const GatewayName = Type.String({ minLength: 1, maxLength: 64, pattern: '\\S' });
+const GatewayName = Type.String({ minLength: 1, maxLength: 64, ...nameForm });
 
 /**
  * Whether a Zigbee2MQTT can call a device so: it becomes levels of topics below the base topic. `bridge` is the gateway's own, and the last level

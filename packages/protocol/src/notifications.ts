@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { languages, type Language as LanguageCode } from './languages.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time } from './rest.ts';
+import { httpAddress, timeOfDay } from './text-fields.ts';
 
 /** Bodies of `/api/notifications`: what people want to be told, and where it goes (ADR 55). */
 
@@ -37,7 +38,7 @@ const channelFaults = [
 const ChannelFault = Type.Enum([...channelFaults]);
 export type ChannelFault = Static<typeof ChannelFault>;
 
-const TimeOfDay = Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' });
+const TimeOfDay = Type.String(timeOfDay);
 const QuietHours = Nullable(
   Type.Object({ from: TimeOfDay, to: TimeOfDay }, { ...closed, description: 'In the time zone of the station.' }),
 );
@@ -78,12 +79,12 @@ export const NotificationsView = Type.Object({
 export type NotificationsView = Static<typeof NotificationsView>;
 
 const urlSafeBase64 = (bytes: number) =>
-  Type.String({ pattern: `^[A-Za-z0-9_-]{${Math.ceil((bytes * 4) / 3)}}=*$`, description: 'Base64url.' });
+  Type.String({ pattern: `^[A-Za-z0-9_-]{${Math.ceil((bytes * 4) / 3)}}=*$`, expected: `${bytes} bytes in Base64url` });
 
 /** PUT /api/notifications/push: this browser, as `PushSubscription.toJSON()` describes it. It ends with the session. */
 export const PushSubscriptionPut = Type.Object(
   {
-    endpoint: Type.String({ minLength: 10, maxLength: 1000, pattern: '^https?://' }),
+    endpoint: Type.String({ minLength: 10, maxLength: 1000, ...httpAddress }),
     keys: Type.Object({ p256dh: urlSafeBase64(65), auth: urlSafeBase64(16) }, closed),
     language: Language,
   },
@@ -92,9 +93,24 @@ export const PushSubscriptionPut = Type.Object(
 export type PushSubscriptionPut = Static<typeof PushSubscriptionPut>;
 export const PushSubscribed = Type.Object({ id: Id });
 
-const Host = Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z0-9._:-]+$' });
-const HttpUrl = Type.String({ minLength: 8, maxLength: 1000, pattern: '^https?://[^\\s]+$' });
-const MailAddress = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' });
+const Host = Type.String({
+  minLength: 1,
+  maxLength: 253,
+  pattern: '^[A-Za-z0-9._:-]+$',
+  expected: 'the name or IP address of a server',
+});
+const HttpUrl = Type.String({
+  minLength: 8,
+  maxLength: 1000,
+  pattern: '^https?://[^\\s]+$',
+  expected: 'an address with http:// or https://, without blanks',
+});
+const MailAddress = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$',
+  expected: 'an e-mail address',
+});
 const Secret = Type.String({ maxLength: 500 });
 
 const mailServer = {
@@ -106,7 +122,7 @@ const mailServer = {
 };
 const ntfyTopic = {
   url: HttpUrl,
-  topic: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+  topic: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', expected: '1 to 64 letters, digits, "_" and "-"' }),
   topics: Topics,
   language: Language,
 };

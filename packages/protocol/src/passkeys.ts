@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Id, Time } from './rest.ts';
+import { nameForm } from './text-fields.ts';
 
 /**
  * Bodies of /api/auth/passkeys: log-in with a passkey (Web Authentication, https://www.w3.org/TR/webauthn-3/). The objects of a browser
@@ -8,11 +9,12 @@ import { Id, Time } from './rest.ts';
  */
 
 const closed = { additionalProperties: false } as const;
-const Base64Url = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' });
+const Base64Url = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$', expected: 'Base64url' });
 /** At most 1,023 bytes (section 5.4.7). */
 const CredentialId = Base64Url(1364);
 const Transports = Type.Array(Type.String({ maxLength: 32 }), { maxItems: 8 });
-const passkeyName = { minLength: 1, maxLength: 60, pattern: '\\S' } as const;
+const passkeyName = { minLength: 1, maxLength: 60, ...nameForm } as const;
 
 export const Passkey = Type.Object({
   id: Id,

@@ -4,7 +4,7 @@ import { DeviceName } from './devices.ts';
 import { Nullable } from './nullable.ts';
 import { Id, Time, WifiPassword } from './rest.ts';
 import { externalIdText } from './topics.ts';
-import { typeNamePattern } from './type-names.ts';
+import { typeNamePattern, typeNameWords } from './type-names.ts';
 import { ssidText } from './wifi-password.ts';
 
 /** Adding devices: bodies of /api/provisioning and its messages at /ws (contracts, sections 9 to 11). */
@@ -17,7 +17,7 @@ export const handshakeWithinMs = 60_000;
 export const manualHandshakeWithinMs = 60 * 60_000;
 
 const ExternalId = Type.String({ ...externalIdText, description: 'The id in MQTT topics.' });
-const DeviceTypeName = Type.String({ pattern: typeNamePattern });
+const DeviceTypeName = Type.String({ pattern: typeNamePattern, expected: typeNameWords });
 const Ssid = Type.String({ ...ssidText, description: 'At most 32 bytes in UTF-8.' });
 const Wifi = Type.Object({ ssid: Ssid, password: WifiPassword }, closed);
 

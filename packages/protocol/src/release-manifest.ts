@@ -4,6 +4,7 @@ import { parseImageReference, withTag } from './image-reference.ts';
 import { withoutNulls } from './json-keys.ts';
 import { setOwnValue } from './own-value.ts';
 import { parseSigningKey } from './signing-key.ts';
+import { errorWords } from './schema-words.ts';
 import { parseVersion } from './version.ts';
 
 /** Largest release or firmware manifest read, in bytes (contracts, section 0). */
@@ -126,7 +127,8 @@ function rejected(reason: string): ManifestReading {
 
 function firstFault(body: unknown): string {
   for (const fault of Value.Errors(ReleaseManifestBody, body)) {
-    return `${fault.instancePath === '' ? 'the manifest' : fault.instancePath} ${fault.message}`.slice(0, 200);
+    const words = errorWords(ReleaseManifestBody, fault);
+    return `${fault.instancePath === '' ? 'the manifest' : fault.instancePath} ${words}`.slice(0, 200);
   }
   return 'not a release manifest';
 }

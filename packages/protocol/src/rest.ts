@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Email, NewEmail } from './email.ts';
 import { Nullable } from './nullable.ts';
 import { roles } from './roles.ts';
+import { nameText } from './text-fields.ts';
 import { longestWifiPassword, ssidText } from './wifi-password.ts';
 
 /**
@@ -36,9 +37,9 @@ export const Role = Type.Enum([...roles]);
 
 const NewPassword = Type.String({ minLength: 10, maxLength: 256, description: 'At least 10 characters.' });
 const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
-const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const PersonName = Type.String(nameText);
 const TimeZone = Type.String({ minLength: 1, maxLength: 64, description: 'IANA name, e.g. Europe/Kyiv.' });
-const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const StationName = Type.String(nameText);
 
 /** Why the backend cannot write. `unreachable`, `no answer`: a database on a server. `locked`: by another program. */
 const storageFaults = [

@@ -24,6 +24,8 @@ test('a text that the station would refuse has a fault', () => {
     [SetupRequest, 'password', 'x'.repeat(257), 'refused'],
     [NewZone, 'name', ' ', 'required'],
     [NewZone, 'name', 'Hall', null],
+    [NewZone, 'name', '\u200b', 'refused'],
+    [NewZone, 'name', 'Hall\u202e', 'refused'],
     [Mail, 'port', '', 'required'],
     [Mail, 'port', '0', 'number'],
     [Mail, 'port', '65536', 'number'],

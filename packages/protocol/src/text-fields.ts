@@ -8,8 +8,33 @@ import { ownValue } from './own-value.ts';
 /** The schema of a body. Only the limits of its texts and whole numbers are read. */
 export type TextBody = { readonly properties: Readonly<Record<string, object>> };
 
-/** Of a device, a zone or a scene. */
-export const nameText = { minLength: 1, maxLength: 100, pattern: '\\S' } as const;
+/*
+ * What a name needs: a character that is seen. Blanks, control and format characters, U+2800 and all that Unicode lets a program ignore are
+ * not, and marks need one before them. And what it may not have: the characters that turn the text around them (UAX 9, explicit formatting).
+ */
+const turning = '[\\u202a-\\u202e\\u2066-\\u2069]';
+const seen = '[^\\s\\p{Cc}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2800]';
+const someName = `(?![\\s\\S]*${turning})[\\s\\S]*${seen}`;
+
+const nameWords = 'text that can be seen, without characters that change the direction of writing';
+export const nameForm = { pattern: `^${someName}`, expected: nameWords } as const;
+/** Empty, or a name. */
+export const optionalNameForm = { pattern: `^(\\s*$|${someName})`, expected: `empty, or ${nameWords}` } as const;
+/** What is read and is no name. */
+export const seenForm = { pattern: seen, expected: 'text that can be seen' } as const;
+
+/** Of a device, a zone, a scene, a person or the station. */
+export const nameText = { minLength: 1, maxLength: 100, ...nameForm } as const;
+
+export const timeOfDay = {
+  pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  expected: 'a time of day, such as 07:30',
+} as const;
+
+export const httpAddress = {
+  pattern: '^https?://',
+  expected: 'an address that begins with http:// or https://',
+} as const;
 
 type Limits = {
   type?: string;

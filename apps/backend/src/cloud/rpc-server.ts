@@ -11,6 +11,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { describeError } from '@station/kit/station-error';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
+import { errorWords } from '@station/protocol/schema-words';
 
 export type CallId = string | number | null | undefined;
 export type RpcMethod = {
@@ -62,7 +63,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
     server.addMethod(name, async (given: unknown, id) => {
       // Omitted parameters count as empty (JSON-RPC 2.0, section 4.2).
       const params: unknown = given ?? {};
-      if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
+      if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, method.params, params));
       return method.run(params as never, id, connectionId);
     });
   }
@@ -98,7 +99,7 @@ const isCall = (call: unknown): call is JSONRPCRequest =>
   typeof call.method === 'string' &&
   (call.id === undefined || isJSONRPCID(call.id));
 
-function faultsOf(check: Validator, params: unknown): string {
-  const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+function faultsOf(check: Validator, schema: TSchema, params: unknown): string {
+  const faults = check.Errors(params).map((error) => `${error.instancePath || '/'} ${errorWords(schema, error)}`);
   return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
 }

@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import type { DeviceType } from '@station/protocol/device-types';
+import { errorWords } from '@station/protocol/schema-words';
 import { deviceTopic } from '@station/protocol/topics';
 import type { State } from './device-state.ts';
 import type { CommandChange } from './device-events.ts';
@@ -120,6 +121,9 @@ export function checkCommand(
   if (isForeign && !own.includes(action)) return { kind: 'unknown_action', known: own };
   const schema = commandSchema(type, action);
   if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
-  const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));
+  const faults = Value.Errors(schema, params).map((error) => ({
+    pointer: error.instancePath,
+    message: errorWords(schema, error),
+  }));
   return faults.length === 0 ? { kind: 'good' } : { kind: 'bad_params', faults };
 }

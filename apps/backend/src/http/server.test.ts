@@ -39,6 +39,20 @@ test('an undeclared body or query, and a path that is not an id, are refused', a
   assert.deepEqual(path.json().details.faults[0].in, 'params');
 });
 
+test('an id is found in capitals, in the path and in the body', async () => {
+  await using running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken);
+  const send = (method: 'PUT' | 'PATCH' | 'DELETE' | 'POST', url: string, payload?: object) =>
+    running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+  const zone = (await send('POST', '/api/zones', { name: 'Hall' })).json<{ id: string }>();
+  const capitals = zone.id.toUpperCase();
+  assert.notEqual(capitals, zone.id);
+  assert.equal((await send('PATCH', `/api/zones/${capitals}`, { name: 'Cellar' })).json().id, zone.id);
+  assert.equal((await send('PUT', '/api/zones/order', { ids: [capitals] })).statusCode, 204);
+  assert.equal((await send('PUT', '/api/zones/order', { ids: [capitals, zone.id] })).statusCode, 400);
+  assert.equal((await send('DELETE', `/api/zones/${capitals}`)).statusCode, 204);
+});
+
 test('a body that is not UTF-8 is refused: it would be kept with other letters than were sent', async () => {
   await using running = await runBackend();
   const headers = { ...bearer((await running.setUp()).accessToken), 'content-type': 'application/json' };
