@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { maxMembers, type CloudMember, type IdentitySync, type LegacyMessage } from '@station/protocol/cloud-messages';
-import { normalEmail } from '../store/station-store.ts';
+import { emailForms, normalEmail } from '../store/station-store.ts';
 import type { Database, DatabaseTransaction, StoredRole, UsersTable } from '../store/schema.ts';
 import {
   changeRole,
@@ -162,12 +162,13 @@ async function upsert(
   revoked: Set<string>,
 ): Promise<string> {
   const email = normalEmail(member.email);
+  const forms = emailForms(member.email);
   const known = await byCloudId(db, member.cloudUserId);
   // No other user may take an address that will be restored.
   const sameAddress = await db
     .selectFrom('users')
     .selectAll()
-    .where((where) => where.or([where('email', '=', email), where('home_email', '=', email)]))
+    .where((where) => where.or([where('email', 'in', forms), where('home_email', 'in', forms)]))
     .where('id', '!=', known?.id ?? '')
     .execute();
   if (sameAddress.some(({ cloud_user_id: cloudId }) => known !== null || cloudId !== null)) {

@@ -143,7 +143,7 @@ async function logIn(
   const counted = await countAttempt(parts, attempt);
   if (counted.kind === 'limited') return counted;
   const since = accessTokens.moment();
-  const user = await users.findByEmail(attempt.account);
+  const user = await users.findByEmail(email);
   const hash = user?.station_password_hash ?? null;
   const matches = await passwords.matches(password, hash, counted);
   const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash, client) : null;

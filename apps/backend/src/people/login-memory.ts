@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { emailForms } from '../store/station-store.ts';
 import type { Database } from '../store/schema.ts';
 
 /** `at`: wall clock, milliseconds since the epoch. */
@@ -52,7 +53,7 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
           .selectFrom('login_networks')
           .innerJoin('users', 'users.id', 'login_networks.user_id')
           .select('network')
-          .where('users.email', '=', account)
+          .where('users.email', 'in', emailForms(account))
           .where('network', '=', network)
           .executeTakeFirst();
         return row !== undefined;
@@ -65,7 +66,9 @@ export function createLoginMemory(db: Database, failed: (error: unknown) => void
           .innerJoin('users', 'users.id', 'login_devices.user_id')
           .select('token_hash')
           .where('token_hash', '=', tokenHash);
-        const row = await (account === null ? known : known.where('users.email', '=', account)).executeTakeFirst();
+        const row = await (
+          account === null ? known : known.where('users.email', 'in', emailForms(account))
+        ).executeTakeFirst();
         return row !== undefined;
       }),
     rememberDevice: (userId, device, at) => unless(undefined, () => rememberDevice(db, userId, device, at)),

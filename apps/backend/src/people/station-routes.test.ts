@@ -59,6 +59,27 @@ test('an address with blanks around it is the same; one with characters that nob
   assert.equal((await add('olha', 'member')).email, 'olha@example.org');
 });
 
+test('an address is one address in composed and in decomposed letters, also when it was kept decomposed', async () => {
+  await using running = await runBackend();
+  const { call } = await setUp(running);
+  const composed = 'jürgen@münchen.example';
+  const decomposed = composed.normalize('NFD');
+  const created = (email: string) =>
+    call('POST', '/api/station/members', { email, name: 'Jürgen', password, role: 'member' });
+  const logIn = async (email: string) => (await call('POST', '/api/auth/login', { email, password }, {})).statusCode;
+  assert.equal((await created(decomposed)).json<Member>().email, composed);
+  for (const email of [composed, decomposed]) {
+    assert.equal((await created(email)).statusCode, 409);
+    assert.equal(await logIn(email), 200);
+  }
+  const users = running.backend.db.updateTable('users');
+  await users.set({ email: decomposed }).where('email', '=', composed).execute();
+  for (const email of [composed, decomposed, decomposed.toUpperCase()]) {
+    assert.equal((await created(email)).statusCode, 409);
+    assert.equal(await logIn(email), 200);
+  }
+});
+
 test('the owner sets the place of the station, and takes it back', async () => {
   await using running = await runBackend();
   const { call } = await setUp(running);

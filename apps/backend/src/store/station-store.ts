@@ -129,26 +129,27 @@ export async function claimOwnership(
 /** `ends_at`: the end of a guest; null for all others. */
 export type UserRow = Omit<UsersTable, 'role'> & { role: Role; ends_at: number | null };
 
-/** Users by id and address. Addresses are kept and compared in lower case. */
+/** Users by id and address. Addresses are kept and compared in lower case, with composed letters (Unicode, NFC). */
 export type UserStore = {
   findById(id: string): Promise<UserRow | null>;
   findByEmail(email: string): Promise<UserRow | null>;
 };
 
 export function createUserStore(db: Database): UserStore {
-  const find = async (column: 'users.id' | 'users.email', value: string): Promise<UserRow | null> => {
+  const find = async (column: 'users.id' | 'users.email', values: readonly string[]): Promise<UserRow | null> => {
     const found = await db
       .selectFrom('users')
       .leftJoin('member_limits', 'member_limits.user_id', 'users.id')
       .selectAll('users')
       .select(['member_limits.user_id as limited', 'member_limits.ends_at'])
-      .where(column, '=', value)
-      .executeTakeFirst();
-    return found === undefined ? null : withLimits(found);
+      .where(column, 'in', values)
+      .execute();
+    const [first] = found.toSorted((one, other) => values.indexOf(one.email) - values.indexOf(other.email));
+    return first === undefined ? null : withLimits(first);
   };
   return {
-    findById: (id) => find('users.id', id),
-    findByEmail: (email) => find('users.email', normalEmail(email)),
+    findById: (id) => find('users.id', [id]),
+    findByEmail: (email) => find('users.email', emailForms(email)),
   };
 }
 
@@ -162,6 +163,8 @@ type NewUser = { id: string; email: string; name: string; role: StoredRole; pass
 
 /** @returns false when another user has this address. */
 export async function insertUser(db: DatabaseTransaction, user: NewUser): Promise<boolean> {
+  const taken = db.selectFrom('users').select('id').where('email', 'in', emailForms(user.email));
+  if ((await taken.executeTakeFirst()) !== undefined) return false;
   const inserted = await db
     .insertInto('users')
     .values({
@@ -178,7 +181,13 @@ export async function insertUser(db: DatabaseTransaction, user: NewUser): Promis
   return inserted.numInsertedOrUpdatedRows === 1n;
 }
 
-export const normalEmail = (email: string): string => email.trim().toLowerCase();
+export const normalEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');
+
+/** As it may be stored, the form that was typed first: earlier releases kept letters as they were typed, composed or not. */
+export function emailForms(email: string): string[] {
+  const typed = email.trim().toLowerCase();
+  return [typed, typed.normalize('NFC'), typed.normalize('NFD')];
+}
 
 /** The fields of a user that others may see. */
 export const toUser = ({ id, email, name, role, created_at, home_role }: UserRow): User => ({
