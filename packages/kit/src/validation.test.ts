@@ -47,7 +47,9 @@ describe('a request', () => {
   }
 
   it('with text that cannot be stored', () => {
-    assert.deepEqual(faultsOf(Type.String(), '\0'), ['body /here contains an invalid character']);
+    assert.deepEqual(faultsOf(Type.String(), '\0'), [
+      'body /here has an invalid character, or a number that is too large',
+    ]);
   });
 
   it('gets values of its URL converted, but not those of its body', () => {

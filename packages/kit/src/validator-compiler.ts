@@ -3,6 +3,8 @@ import { Compile, type Validator } from 'typebox/compile';
 import { ownValue, setOwnValue } from '@station/protocol/own-value';
 import { limitFaults, RequestInvalidError, type RequestPart, toFaults } from './validation.ts';
 
+const cannotBeStored = 'has an invalid character, or a number that is too large';
+
 /** Fastify's validator compiler: creates the check for one part of a request from its schema. */
 export type ValidatorCompiler = (route: {
   schema: TSchema;
@@ -12,7 +14,7 @@ export type ValidatorCompiler = (route: {
 /**
  * Validates with TypeBox, because Fastify's default (Ajv) needs about 13 MB more memory. Decimal numbers in the URL are converted where
  * the schema requires a number; a body is not converted. UUIDs (`format: 'uuid'`) are converted to lower case everywhere.
- * @param options.findUnstorable returns the JSON pointer of text that the program cannot store, or null.
+ * @param options.findUnstorable returns the JSON pointer of a value that the program cannot store, or null.
  */
 export function createValidatorCompiler(
   options: { findUnstorable?: (value: unknown) => string | null } = {},
@@ -28,7 +30,7 @@ export function createValidatorCompiler(
       if (validator.Check(value)) {
         const pointer = options.findUnstorable?.(value) ?? null;
         if (pointer === null) return { value };
-        return { error: new RequestInvalidError([{ in: part, pointer, message: 'contains an invalid character' }]) };
+        return { error: new RequestInvalidError([{ in: part, pointer, message: cannotBeStored }]) };
       }
       return { error: new RequestInvalidError(toFaults(part, schema, validator.Errors(value))) };
     };

@@ -80,6 +80,7 @@ test('the built-in types have unique names and texts in every language', () => {
   }
 });
 
+const twice = { key: 'gear', kind: 'enum', values: ['low', 'high', 'low'] };
 const faults: [what: string, value: unknown, expected: RegExp][] = [
   ['nothing', undefined, /./],
   ['null', null, /./],
@@ -134,6 +135,15 @@ const faults: [what: string, value: unknown, expected: RegExp][] = [
     /^\/primary names the command "x"/,
   ],
   ['a parameter with a pattern', withParameter({ type: 'string', pattern: '(a+)+$' }), /^\/commands\/0\/params/],
+  ['a parameter that no value fits', withParameter({ type: 'number', minimum: 2, maximum: 1 }), /minimum is above/],
+  ['a value twice in a parameter', withParameter({ type: 'string', enum: ['a', 'b', 'a'] }), /has "a" twice/],
+  ['a value twice', changed((one) => void one.capabilities.push(twice)), /"gear" has "low" twice/],
+  [
+    'an enum of no values',
+    changed((one) => void one.capabilities.push({ ...twice, values: [] })),
+    /values must not be empty/,
+  ],
+  ['a step below 0', changed((one) => void (one.capabilities[0]!.step = -1)), /^\/capabilities\/0\/step /],
   ['a parameter with a reference', withParameter({ $ref: '#' }), /^\/commands\/0\/params/],
   ['no repeatable', changed((one) => ({ ...one, commands: [{ action: 'x', confirmedBy: [] }] })), /repeatable/],
   ['65 capabilities', manyCapabilities(65), /^\/capabilities /],

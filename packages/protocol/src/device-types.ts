@@ -224,6 +224,7 @@ function contradictionsOf({ capabilities, commands, events, primary }: DeviceTyp
       ...(min !== undefined && max !== undefined && min >= max
         ? [`/capabilities/${index} "${key}": min is not below max`]
         : []),
+      ...duplicatesOf(values ?? []).map((value) => `/capabilities/${index} "${key}" has "${value}" twice`),
     ]),
     ...commands.flatMap(({ action, params, sets = {}, confirmedBy }, index) => [
       ...(commonActions.includes(action) ? [`/commands/${index} "${action}" is a command of every device`] : []),
@@ -233,6 +234,12 @@ function contradictionsOf({ capabilities, commands, events, primary }: DeviceTyp
           ? []
           : [`/commands/${index} requires the parameter "${name}", which does not exist`],
       ),
+      ...Object.entries(params?.properties ?? {}).flatMap(([name, { minimum, maximum, enum: values }]) => [
+        ...(minimum !== undefined && maximum !== undefined && minimum > maximum
+          ? [`/commands/${index} the parameter "${name}": minimum is above maximum`]
+          : []),
+        ...duplicatesOf(values ?? []).map((value) => `/commands/${index} the parameter "${name}" has "${value}" twice`),
+      ]),
     ]),
     ...(primary === undefined ? [] : unknown('/primary', primary.capability)),
     ...(primary?.command === undefined || actions.has(primary.command)

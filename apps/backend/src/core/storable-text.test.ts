@@ -11,6 +11,7 @@ const cases: [story: string, json: string, pointer: string | null][] = [
   ['U+0000 in a key', '{"a":{"\\u0000":1}}', '/a'],
   ['a lone high surrogate', '["x","\\uD800"]', '/1'],
   ['a lone low surrogate', '["x","\\udfffx"]', '/1'],
+  ['the largest and the smallest number', '[1.7976931348623157e308,5e-324,-0,1e-400]', null],
 ];
 
 for (const [story, json, pointer] of cases) {
@@ -19,6 +20,10 @@ for (const [story, json, pointer] of cases) {
     if (pointer !== null) assert.ok(mayBeUnstorable(json));
   });
 }
+
+test('a number that is too large cannot be stored', () => {
+  for (const json of ['1e400', '-1e400']) assert.equal(findUnstorable(JSON.parse(`{"a":[${json}]}`)), '/a/0');
+});
 
 test('a value of the greatest depth a message can have is searched', () => {
   const depth = 40_000;

@@ -138,6 +138,19 @@ test('a device that never confirms by event confirms by its next state; others c
   assert.equal(all.statuses().at(-1), 'pending');
 });
 
+test('an answer without the id of a command of the device says nothing about how it confirms', async () => {
+  await using all = await commandsFor();
+  const ofOther = await all.send('b');
+  const first = await all.send('a');
+  await all.report(ack('a', undefined), ack('a', null), ack('a', 'unknown'), ack('a', ofOther.commandId));
+  await all.report(state('a'));
+  assert.deepEqual(all.statuses(), ['pending', 'pending', 'confirmed']);
+  assert.equal(all.changes.at(-1)?.commandId, first.commandId);
+  // It comes after the end, and changes nothing of it.
+  await all.report(ack('a', first.commandId));
+  assert.deepEqual(all.statuses(), ['pending', 'pending', 'confirmed']);
+});
+
 test('a state other than the requested one confirms nothing', async () => {
   await using all = await commandsFor();
   await all.send('a');

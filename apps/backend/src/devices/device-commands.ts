@@ -224,11 +224,12 @@ function handleReports(tracker: Tracker, reports: readonly DeviceReport[]): void
   for (const report of reports) {
     const { deviceId } = report;
     if (report.kind === 'event' && report.data['action'] === 'command_ack') {
-      acknowledging.add(deviceId);
       const { commandId } = report.data;
       const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
       // Checks the device too: otherwise a device could confirm a command of another one.
-      if (command?.change.deviceId === deviceId) acks.add(command.change.commandId);
+      if (command?.change.deviceId !== deviceId) continue;
+      acknowledging.add(deviceId);
+      acks.add(command.change.commandId);
     } else if (!acknowledging.has(deviceId) && (report.kind === 'state' || report.kind === 'handshake')) {
       for (const { change, confirmation } of pending.values()) {
         if (change.deviceId === deviceId && isConfirmedBy(confirmation, report, change.at)) signs.add(change.commandId);
