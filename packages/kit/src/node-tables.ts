@@ -3,4 +3,4 @@
  * `node:http` always means access to the host (tests/architecture).
  */
 export { STATUS_CODES as statusTexts } from 'node:http';
-export { isIP, isIPv4, isIPv6 } from 'node:net';
+export { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';

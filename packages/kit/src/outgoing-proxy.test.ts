@@ -110,6 +110,14 @@ describe('the proxy of the network', () => {
     ['b.example:443', 'wss://b.example/link', 'http://b.example'],
     ['2001:db8::5', 'http://[2001:db8::5]', 'http://[2001:db8::6]'],
     ['[2001:db8::5]:8080', 'http://[2001:db8::5]:8080', 'http://[2001:db8::5]'],
+    ['2001:DB8:0:0::5', 'http://[2001:db8::5]', 'http://[2001:db8::6]'],
+    ['[2001:DB8:0::5]:8080', 'http://[2001:db8::5]:8080', 'http://[2001:db8::5]'],
+    ['fd00::/8', 'http://[fdab:1::7]:5006', 'http://[fe80::1]'],
+    ['FE80::/10', 'http://[fe80::1]', 'http://[fec0::1]'],
+    ['2001:db8::5/128', 'http://[2001:db8::5]', 'http://[2001:db8::6]'],
+    ['::/0', 'http://[2001:db8::6]', 'http://192.0.2.1'],
+    ['fe80::1%eth0, fd00::/129', 'http://[::1]', 'http://[fd00::1]'],
+    ['[::1]', 'http://[::1]:8080', 'http://[::2]'],
     ['0.1', 'http://127.0.0.1', 'http://192.0.0.1'],
     ['', 'http://nas.local:8080', 'http://nas.notlocal'],
   ];
@@ -130,7 +138,7 @@ describe('the proxy of the network', () => {
   test('is asked by the modules of Node by the same rule', async () => {
     using proxy = await listen();
     using own = await listen('127.0.0.2');
-    const except = '127.0.0.0/8, intern.example';
+    const except = '127.0.0.0/8, fd00::/8, intern.example';
     const undo = useOutgoingProxy({ ...noProxy, http: `http://127.0.0.1:${proxy.port}`, except });
     try {
       for (const host of ['127.0.0.2', 'a.intern.example', 'notintern.example'])

@@ -2,7 +2,7 @@ import { setGlobalProxyFromEnv } from 'node:http';
 import * as is from './config-values.ts';
 import type { Environment, Values } from './env-config.ts';
 import { isIP } from './node-tables.ts';
-import { addressOf, isWithinSubnet, readSubnet, type Subnet } from './subnet.ts';
+import { isWithinSubnet, readSubnet, type Subnet } from './subnet.ts';
 
 /** The proxies of this network, as everybody writes them: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. Null: there is none. */
 export type OutgoingProxy = { http: string | null; https: string | null; except: string | null };
@@ -24,7 +24,7 @@ export const proxyVariables = {
   },
   NO_PROXY: {
     check: is.matching(/^[\x21-\x7e]+( *, *[\x21-\x7e]+)*$/, 'be names and addresses, separated by commas'),
-    help: 'What is asked directly all the same, like example.org,192.168.0.0/16: names with all below them, addresses, subnets of IPv4, or * for all. This machine and names in .local always are.',
+    help: 'What is asked directly all the same, like example.org,192.168.0.0/16: names with all below them, addresses, subnets, or * for all. Subnets of IPv6 count for webhooks, notifications and WebDAV alone. This machine and names in .local always are.',
   },
 } as const;
 
@@ -63,10 +63,14 @@ function readException(text: string): Exception {
   if (text === '*') return { kind: 'all' };
   const subnet = readSubnet(text);
   if (subnet !== null) return { kind: 'subnet', subnet };
-  if (isIP(text) !== 0) return { kind: 'host', host: text.toLowerCase(), port: '' };
+  if (isIP(text) !== 0) return { kind: 'host', host: hostOf(text), port: '' };
   const [, host = text, port = ''] = /^(?:\*?\.)?(.+?)\.?(?::(\d+))?$/.exec(text) ?? [];
-  return { kind: 'host', host: withoutBrackets(host.toLowerCase()), port };
+  return { kind: 'host', host: hostOf(withoutBrackets(host.toLowerCase())), port };
 }
+
+/** As in a URL, where each address of IPv6 has one form. */
+const hostOf = (host: string): string =>
+  isIP(host) === 6 ? withoutBrackets(URL.parse(`http://[${host}]`)?.hostname ?? host) : host;
 
 const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, '');
 const isSecure = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'wss:';
@@ -92,14 +96,14 @@ function isMeant(exception: Exception, url: URL): boolean {
   }
 }
 
-/** The same for the agents of `node:http` and `node:https`, which know neither subnets nor what is below a name. */
+/** The same for the agents of `node:http` and `node:https`, which know neither what is below a name nor subnets, and no ranges of IPv6. */
 function directHosts(proxy: OutgoingProxy): string {
   const written = exceptionsOf(proxy).flatMap((exception): string[] => {
     switch (exception.kind) {
       case 'all':
         return ['*'];
       case 'subnet':
-        return [`${addressOf(exception.subnet.first)}-${addressOf(exception.subnet.last)}`];
+        return exception.subnet.range === null ? [] : [exception.subnet.range];
       case 'host': {
         const { host, port } = exception;
         const end = port === '' ? '' : `:${port}`;

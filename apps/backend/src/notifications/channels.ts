@@ -5,7 +5,7 @@ import type { AddressGuard, GuardedAnswer, GuardedHttp } from '../core/adapters/
 import { type MailAnswer, sendMail } from './adapters/mail-client.ts';
 import { type Alert, isUrgent, topicOf } from './alert.ts';
 import type { KeptSettings } from './notification-settings.ts';
-import { render } from './render.ts';
+import { render, shortened } from './render.ts';
 import { pushRequest, type PushKeys, type VapidKey } from './web-push.ts';
 
 export type Outcome =
@@ -90,9 +90,6 @@ async function sendPush(
   if (isGone) return { kind: 'failed', fault: 'gone', detail: 'The browser ended it.', retryAfterMs: null };
   return httpOutcome(answer);
 }
-
-const shortened = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 
 /** Publishes as JSON; a message with a known `sequence_id` replaces the earlier one (ntfy 2.16 and later). */
 async function sendNtfy(

@@ -1,6 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
+import { plainText } from '@station/protocol/plain-text';
 import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { createAddressGuard, createGuardedHttp, homeNetworks } from '../core/adapters/guarded-http.ts';
 import type { BackendConditions } from '../core/conditions.ts';
@@ -113,7 +114,7 @@ function openChannels(
     publicHttp: opened.use(createGuardedHttp({ allow, proxy })),
     homeHttp: opened.use(createGuardedHttp({ allow: homeAllow, proxy })),
     homeGuard: createAddressGuard({ allow: homeAllow }),
-    station: async () => ({ id: stationId, name: (await station.read()).name }),
+    station: async () => ({ id: stationId, name: plainText((await station.read()).name) }),
     vapid: settings.vapid,
     subject: async () => {
       const { owner_id: owner } = await station.read();

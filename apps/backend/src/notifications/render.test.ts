@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Language, languages } from '@station/protocol/languages';
 import type { Alert } from './alert.ts';
-import { render } from './render.ts';
+import { render, shortened } from './render.ts';
 
 const devices = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: `d${index}`, name: `Lamp ${index}` }));
@@ -68,6 +68,32 @@ test('one message of an automation is shown as it is, several are listed', () =>
   const several = render({ kind: 'automations', messages: [leak, leak], more: 3 }, 'en');
   assert.equal(several.title, '5 messages from automations');
   assert.match(several.text, /and 3 more$/);
+});
+
+test('a message of an automation without a name is its own title', () => {
+  const leak = { name: '', text: 'Water in the bathroom' };
+  const one = { title: leak.text, text: '', path: '/activity' };
+  assert.deepEqual(render({ kind: 'automations', messages: [leak], more: 0 }, 'en'), one);
+  assert.equal(
+    render({ kind: 'automations', messages: [leak, leak], more: 0 }, 'en').text,
+    `${leak.text}\n${leak.text}`,
+  );
+});
+
+test('a name with line breaks or characters that turn text around stays one line, in its order', () => {
+  const named = (name: string) => render({ kind: 'devices_offline', devices: [{ id: 'd', name }] }, 'en').title;
+  assert.equal(named('Lamp\r\nBcc: x\u2028\u202eoff'), 'Lamp  Bcc: x  off is offline');
+  for (const name of ['מנורה', 'مصباح', 'چراغ\u200cخواب', '👩\u200d🚀', '"Lamp" <x@y>'])
+    assert.equal(named(name), `${name} is offline`);
+  const said = { name: 'Leak\nnow', text: 'Water\nin the \u202ebathroom\u0007' };
+  const { title, text } = render({ kind: 'automations', messages: [said], more: 0 }, 'en');
+  assert.deepEqual([title, text], ['Leak now', 'Water\nin the  bathroom ']);
+});
+
+test('a text that is shortened has no half characters', () => {
+  assert.equal(shortened('Flame 🔥🔥', 10), 'Flame 🔥🔥');
+  assert.equal(shortened('Flame 🔥🔥', 9), 'Flame 🔥…');
+  assert.equal(shortened('Flame 🔥🔥', 8), 'Flame …');
 });
 
 test('firmware is called by the name of its type, where it has one', () => {

@@ -1,6 +1,7 @@
 import { cloudConditions } from '@station/protocol/cloud-conditions';
 import type { Language } from '@station/protocol/languages';
 import { ownValue } from '@station/protocol/own-value';
+import { plainLines, plainText } from '@station/protocol/plain-text';
 import type { Alert } from './alert.ts';
 import type { AlertTexts } from './texts/alert-texts.ts';
 import { de } from './texts/de.ts';
@@ -16,8 +17,13 @@ const texts: Readonly<Record<Language, AlertTexts>> = { de, en, pl, uk };
 /** Names that a message lists; the page has all of them. */
 const mostNamed = 8;
 
-/** An alert in the language of its reader. */
+/** An alert in the language of its reader. Names and texts in it turn nothing around, and its title is one line. */
 export function render(alert: Alert, language: Language): Message {
+  const { title, text, path } = written(alert, language);
+  return { title: plainText(title), text: plainLines(text), path };
+}
+
+function written(alert: Alert, language: Language): Message {
   const t = texts[language];
   switch (alert.kind) {
     case 'devices_offline':
@@ -53,6 +59,10 @@ export function render(alert: Alert, language: Language): Message {
   }
 }
 
+/** At most so many UTF-16 units, without half a character at the end. */
+export const shortened = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+
 /** An id of a newer release has no title here. */
 const titleOf = (t: AlertTexts, id: string): string => ownValue(t.conditions, id) ?? id;
 
@@ -82,9 +92,12 @@ const aboutUpdate = (t: AlertTexts, title: string, kept: string | null): Message
 
 function aboutAutomations(t: AlertTexts, { messages, more }: Extract<Alert, { kind: 'automations' }>): Message {
   const [only, ...others] = messages;
-  if (only !== undefined && others.length === 0 && more === 0)
-    return { title: only.name, text: only.text, path: '/activity' };
-  const lines = messages.map(({ name, text }) => `${name}: ${text}`).join('\n');
+  if (only !== undefined && others.length === 0 && more === 0) {
+    const { name, text } = only;
+    return { ...(name === '' ? { title: text, text: '' } : { title: name, text }), path: '/activity' };
+  }
+  // An automation may have no name.
+  const lines = messages.map(({ name, text }) => (name === '' ? text : `${name}: ${text}`)).join('\n');
   return {
     title: t.messages(messages.length + more),
     text: more === 0 ? lines : t.andMore(lines, more),

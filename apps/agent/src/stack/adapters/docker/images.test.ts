@@ -305,11 +305,18 @@ test('a registry is asked without TLS where the engine may be: by its name, or i
   // As Docker 28 tells of `"insecure-registries": ["nas.example:5000", "192.168.0.0/16"]`.
   const RegistryConfig = {
     IndexConfigs: { 'docker.io': { Secure: true }, 'nas.example:5000': { Secure: false } },
-    InsecureRegistryCIDRs: ['::1/128', '127.0.0.0/8', '192.168.0.0/16'],
+    InsecureRegistryCIDRs: ['::1/128', 'fd00::/8', '127.0.0.0/8', '192.168.0.0/16'],
   };
-  const asked = ['nas.example:5000', '192.168.7.9:5000', '127.0.0.1:5000', 'localhost:5000', '[::1]:5000'];
+  const asked = [
+    'nas.example:5000',
+    '192.168.7.9:5000',
+    '127.0.0.1:5000',
+    'localhost:5000',
+    '[::1]:5000',
+    '[fd12::5]:5000',
+  ];
   for (const registry of asked) assert.equal(isInsecure(registry, { RegistryConfig }), true, registry);
-  for (const registry of ['docker.io', 'nas.example', '192.169.0.1:5000', 'ghcr.io'])
+  for (const registry of ['docker.io', 'nas.example', '192.169.0.1:5000', '[fe80::1]:5000', 'ghcr.io'])
     assert.equal(isInsecure(registry, { RegistryConfig }), false, registry);
   assert.equal(isInsecure('192.168.7.9', { RegistryConfig: { InsecureRegistryCIDRs: null } }), false);
   assert.equal(isInsecure('192.168.7.9', {}), false);

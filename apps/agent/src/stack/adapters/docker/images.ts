@@ -122,8 +122,8 @@ export async function askLayers(
 /** Docker takes loopback registries as insecure on its own; others are named in its configuration, by their names or as subnets. */
 export function isInsecure(registry: string, { RegistryConfig }: Pick<EngineInfo, 'RegistryConfig'>): boolean {
   const { IndexConfigs, InsecureRegistryCIDRs } = RegistryConfig ?? {};
-  const host = registry.replace(/:\d+$/, '');
-  if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
+  const host = registry.replace(/:\d+$/, '').replaceAll(/^\[|\]$/g, '');
+  if (/^(127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host)) return true;
   if (ownValue(IndexConfigs, registry)?.Secure === false) return true;
   return (InsecureRegistryCIDRs ?? [])
     .map(readSubnet)
