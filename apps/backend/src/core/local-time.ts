@@ -3,6 +3,17 @@ import { type Weekday, weekdays } from '@station/protocol/automation-flow';
 /** A local time of day. */
 export type LocalTime = { weekday: Weekday; /** Minutes since midnight, by the local clock. */ minutes: number };
 
+/** Milliseconds until the clock there next shows this time; until the end of the gap where it skips it. @param time `HH:MM` */
+export function untilTime(time: string, epochMs: number, timeZone: string): number {
+  const zone = makeFormat(timeZone) === null ? 'UTC' : timeZone;
+  const now = Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(zone);
+  // Of a time that comes twice today, the one that is left.
+  const { hour, minute } = Temporal.PlainTime.from(time);
+  const today = now.with({ hour, minute, second: 0, millisecond: 0, microsecond: 0, nanosecond: 0 });
+  const next = today.epochMilliseconds > epochMs ? today : now.add({ days: 1 }).withPlainTime(time);
+  return next.epochMilliseconds - epochMs;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**

@@ -59,6 +59,8 @@ test('the history of a number says its resolution, and averages intervals since 
     { from: iso(start) },
     { from: iso(start), to: '2001-01-01', capability: 't' },
     { from: iso(start), capability: 't', resolution: '0' },
+    { from: iso(start), capability: 't', resolution: '1.5' },
+    { from: iso(start), capability: 't', resolution: '' },
   ]) {
     assert.equal((await all.get('history', query)).statusCode, 400, JSON.stringify(query));
   }

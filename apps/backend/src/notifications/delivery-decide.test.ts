@@ -3,10 +3,18 @@ import { describe, it } from 'node:test';
 import type { QuietHours } from '@station/protocol/notifications';
 import { type Alert, isUrgent } from './alert.ts';
 import { quietFor, retryAfter, settleHeld } from './delivery-decide.ts';
+import { localTime, untilTime } from '../core/local-time.ts';
 
 const minute = 60_000;
 const night: QuietHours = { from: '22:00', to: '07:00' };
 const noon: QuietHours = { from: '13:00', to: '14:30' };
+
+/** Minutes that a message must wait. */
+function quietAt(quiet: QuietHours, at: string, timeZone: string): number {
+  const now = Date.parse(at);
+  const { minutes } = localTime(now, timeZone);
+  return quietFor(quiet, { minutes, until: (time) => untilTime(time, now, timeZone) }) / minute;
+}
 
 describe('quiet hours', () => {
   const rows: [string, QuietHours, string, number][] = [
@@ -22,8 +30,28 @@ describe('quiet hours', () => {
   ];
   for (const [name, quiet, at, minutes] of rows) {
     it(name, () => {
-      const [hours = 0, rest = 0] = at.split(':').map(Number);
-      assert.equal(quietFor(quiet, hours * 60 + rest), minutes * minute);
+      assert.equal(quietAt(quiet, `2026-06-01T${at}Z`, 'UTC'), minutes);
+    });
+  }
+
+  const changes: [zone: string, quiet: QuietHours, at: string, hours: number][] = [
+    ['Europe/Kyiv', night, '2026-03-28T21:00Z', 7],
+    ['Europe/Kyiv', night, '2026-10-24T20:00Z', 9],
+    ['Europe/Berlin', night, '2026-03-28T22:00Z', 7],
+    ['Europe/Berlin', night, '2026-10-24T21:00Z', 9],
+    // By half an hour.
+    ['Australia/Lord_Howe', night, '2026-04-04T12:00Z', 8.5],
+    ['Asia/Kolkata', night, '2026-03-28T17:30Z', 8],
+    // It ends in the hour that is skipped, or that comes twice.
+    ['Europe/Berlin', { from: '22:00', to: '02:30' }, '2026-03-29T00:30Z', 1],
+    ['Europe/Berlin', { from: '22:00', to: '02:30' }, '2026-10-25T00:00Z', 0.5],
+    ['Europe/Berlin', { from: '22:00', to: '02:30' }, '2026-10-25T01:00Z', 0.5],
+    // Samoa left out 30 December 2011.
+    ['Pacific/Apia', night, '2011-12-30T09:00Z', 8],
+  ];
+  for (const [zone, quiet, at, hours] of changes) {
+    it(`in ${zone} end by the clock, also at its change: ${at}`, () => {
+      assert.equal(quietAt(quiet, at, zone), hours * 60);
     });
   }
 

@@ -17,17 +17,16 @@ export function retryAfter(attempts: number, askedMs: number | null, random: num
   return Math.round(Math.max(doubled * (0.8 + 0.4 * random), Math.min(askedMs ?? 0, longestRetryMs)));
 }
 
-/**
- * How long a message must wait for the end of the quiet hours, in milliseconds; 0: it may be sent.
- * @param local minutes since midnight where the station is. A change to or from summer time moves the end by an hour once.
- */
-export function quietFor(quiet: QuietHours, local: number): number {
+/** The clock where the station is. `minutes`: since midnight. `until`: milliseconds until it next shows a time of day. */
+export type LocalClock = { minutes: number; until: (time: string) => number };
+
+/** How long a message must wait for the end of the quiet hours, in milliseconds; 0: it may be sent. */
+export function quietFor(quiet: QuietHours, { minutes, until }: LocalClock): number {
   if (quiet === null) return 0;
   const from = minutesOf(quiet.from);
   const to = minutesOf(quiet.to);
-  const isQuiet = from <= to ? local >= from && local < to : local >= from || local < to;
-  if (!isQuiet) return 0;
-  return ((to - local + 1440) % 1440) * minute;
+  const isQuiet = from <= to ? minutes >= from && minutes < to : minutes >= from || minutes < to;
+  return isQuiet ? until(quiet.to) : 0;
 }
 
 function minutesOf(time: string): number {

@@ -1,6 +1,6 @@
 import type { OutgoingProxy } from '@station/kit/outgoing-proxy';
 import type { ServerMessage } from '@station/protocol/socket';
-import { localTime } from '../core/local-time.ts';
+import { localTime, untilTime } from '../core/local-time.ts';
 import { type Module, opened } from '../platform/module.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { registerNotificationRoutes } from './notification-routes.ts';
@@ -44,7 +44,10 @@ export const notificationsModule: Module<NotificationsNeeds, null> = {
         agent: agent.isConfigured ? agent : null,
         allow: config.webhookAllow,
         proxy: config.proxy,
-        localMinutes: (epochMs, timeZone) => localTime(epochMs, timeZone).minutes,
+        localClock: (epochMs, timeZone) => ({
+          minutes: localTime(epochMs, timeZone).minutes,
+          until: (time) => untilTime(time, epochMs, timeZone),
+        }),
       }),
     );
     opening.use(messages.subscribe(({ type }) => type === 'agent_event' && notifications.noteAgentEvent()));

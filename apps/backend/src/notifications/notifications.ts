@@ -20,6 +20,7 @@ import { createNotificationStore, type NotificationStore } from './notification-
 import { startNotifier } from './notifier.ts';
 import { createObserver, type ObserverParts } from './observe.ts';
 import { createNotificationQueue } from './queue-store.ts';
+import type { LocalClock } from './delivery-decide.ts';
 
 export type Notifications = AsyncDisposable & {
   service: NotificationService;
@@ -44,8 +45,7 @@ export type NotificationsParts = {
   /** Private addresses that members' browsers and webhooks may name. */
   allow: readonly string[];
   proxy: OutgoingProxy;
-  /** Minutes since midnight in a time zone. */
-  localMinutes: (epochMs: number, timeZone: string) => number;
+  localClock: (epochMs: number, timeZone: string) => LocalClock;
   leadership: Leadership;
   trustedTime: TrustedTime;
   clock: Clock;
@@ -88,7 +88,7 @@ export function startNotifications(parts: NotificationsParts): Notifications {
         typeNames: parts.typeNames,
       }),
       deliver: createDeliver({ channels, settings, store }),
-      localMinutes: async () => parts.localMinutes(clock.now(), (await station.read()).time_zone),
+      localClock: async () => parts.localClock(clock.now(), (await station.read()).time_zone),
     }),
   );
   stack.defer(() => stopping.abort());

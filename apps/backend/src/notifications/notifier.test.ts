@@ -26,6 +26,7 @@ import { createAgentClient } from '../core/adapters/agent-client.ts';
 import { type Notifications, startNotifications } from './notifications.ts';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { localTime, untilTime } from '../core/local-time.ts';
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 2, 1, 12);
@@ -85,7 +86,10 @@ async function world() {
       typeNames: (type) => (type === 'light' ? { en: 'Light', uk: 'Лампа' } : {}),
       allow: ['127.0.0.1'],
       proxy: noProxy,
-      localMinutes: (now) => Math.floor(now / minute) % 1440,
+      localClock: (now) => ({
+        minutes: localTime(now, 'UTC').minutes,
+        until: (time) => untilTime(time, now, 'UTC'),
+      }),
     });
     const end = async (): Promise<void> => {
       await life[Symbol.asyncDispose]();

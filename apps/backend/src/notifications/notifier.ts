@@ -10,7 +10,7 @@ import { decideAlerts } from './alerts-decide.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { Outcome } from './channels.ts';
 import type { Deliver } from './deliver.ts';
-import { quietFor, retryAfter } from './delivery-decide.ts';
+import { type LocalClock, quietFor, retryAfter } from './delivery-decide.ts';
 import type { KeptSettings, NotificationSettings } from './notification-settings.ts';
 import type { NotificationStore, Person, Subscription } from './notification-store.ts';
 import type { Observer } from './observe.ts';
@@ -23,8 +23,7 @@ export type NotifierParts = {
   observer: Observer;
   deliver: Deliver;
   health: ChannelHealth;
-  /** Minutes since midnight where the station is. */
-  localMinutes: () => Promise<number>;
+  localClock: () => Promise<LocalClock>;
   leadership: Leadership;
   trustedTime: TrustedTime;
   clock: Clock;
@@ -110,13 +109,13 @@ async function receiversNow({
   store,
   settings,
   trustedTime,
-  localMinutes,
+  localClock,
 }: NotifierParts): Promise<(alert: Alert) => Receiver[]> {
   const facts = {
     people: await store.people(),
     subscriptions: await store.subscriptions(),
     settings: await settings.read(),
-    localMinutes: trustedTime.isTrusted() ? await localMinutes() : null,
+    local: trustedTime.isTrusted() ? await localClock() : null,
   };
   return (alert) => receiversOf(alert, facts);
 }
@@ -125,19 +124,18 @@ type ReceiverFacts = {
   people: readonly Person[];
   subscriptions: readonly Subscription[];
   settings: KeptSettings;
-  /** Minutes since midnight where the station is; null: its clock may be wrong, so no hour is quiet. */
-  localMinutes: number | null;
+  /** Null: the clock may be wrong, so no hour is quiet. */
+  local: LocalClock | null;
 };
 
 /** Who gets an alert, and where. */
-function receiversOf(alert: Alert, { people, subscriptions, settings, localMinutes }: ReceiverFacts): Receiver[] {
+function receiversOf(alert: Alert, { people, subscriptions, settings, local }: ReceiverFacts): Receiver[] {
   if (alert.kind === 'test') return [];
   const topic = topicOf[alert.kind];
   const personal = people
     .filter(({ preferences }) => preferences.topics.includes(topic))
     .flatMap(({ userId, preferences }): Receiver[] => {
-      const isHeld = localMinutes !== null && !isUrgent(alert);
-      const quietMs = isHeld ? quietFor(preferences.quiet, localMinutes) : 0;
+      const quietMs = local === null || isUrgent(alert) ? 0 : quietFor(preferences.quiet, local);
       const mails = preferences.email && settings.mail !== null;
       return [
         ...subscriptions

@@ -115,11 +115,12 @@ test('what is not filled in keeps it from being saved', () => {
     { kind: 'delay', config: { seconds: 0 } },
     { kind: 'delay', config: { seconds: 8 * 24 * 3600 } },
     { kind: 'notify', config: { message: ' ' } },
+    { kind: 'notify', config: { message: '\u200b' } },
     { kind: 'webhook', config: { url: 'example.org' } },
   ];
   assert.deepEqual(
     faults.map((part) => partFault(around, part)),
-    ['nothing', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'address'],
+    ['nothing', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'text', 'address'],
   );
   const sound = [brightness(40), night, notify, { kind: 'webhook', config: { url: 'https://example.org/x' } }] as const;
   for (const part of sound) assert.equal(partFault(around, part), null);

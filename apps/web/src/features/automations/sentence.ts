@@ -9,6 +9,7 @@ import type {
   TriggerData,
 } from '@station/protocol/automation-flow';
 import { ownValue } from '@station/protocol/own-value';
+import { seenForm } from '@station/protocol/text-fields';
 import { deviceOf, sceneOf, type Surroundings, typeOf, typesOfZone, zoneOf } from './automations.ts';
 import { numberIn, numberOf } from './options.ts';
 
@@ -280,4 +281,5 @@ function boundFault({ hasPlace }: Surroundings, bound: string | SunTime): PartFa
   return Number.isInteger(offsetMinutes) && Math.abs(offsetMinutes) <= maxSunOffset ? null : 'offset';
 }
 
-const textFault = (text: string): 'text' | null => (text.trim() === '' ? 'text' : null);
+const isSeen = new RegExp(seenForm.pattern, 'u');
+const textFault = (text: string): 'text' | null => (isSeen.test(text) ? null : 'text');

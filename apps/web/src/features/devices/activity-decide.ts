@@ -14,9 +14,14 @@ export function byDay<Entry extends { at: string }>(
   return days;
 }
 
+/** Whether a day begins then where the reader is, which is at 1:00 where the clock skips midnight. */
+export const isMidnight = (at: number): boolean => new Date(at).setHours(0, 0, 0, 0) === at;
+
 /** "today" and "yesterday" have words of their own. */
 export function dayName(midnight: number, now: number): 'today' | 'yesterday' | null {
   const today = new Date(now).setHours(0, 0, 0, 0);
   if (midnight === today) return 'today';
-  return midnight === new Date(today).setDate(new Date(today).getDate() - 1) ? 'yesterday' : null;
+  // Where today begins at 1:00, yesterday did not.
+  const before = new Date(today - 1).setHours(0, 0, 0, 0);
+  return midnight === before ? 'yesterday' : null;
 }

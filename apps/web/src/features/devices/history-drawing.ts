@@ -3,6 +3,7 @@ import type { Capability } from '@station/protocol/device-types';
 import type { DeviceHistory } from '@station/protocol/device-history';
 import { formatNumber } from '../../i18n/device-words.ts';
 import type { Span } from './history-span.ts';
+import { isMidnight } from './activity-decide.ts';
 import { looks, numberSeries, stepSeries, withBreaks } from './history-view.ts';
 
 export const heightPx = 224;
@@ -119,8 +120,7 @@ const stepsWidth = (words: readonly string[]): number =>
 function timeWords(locale: string, splits: readonly number[], stepSeconds: number): string[] {
   const hour = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
   const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
-  const isMidnight = (at: number): boolean => new Date(at * 1000).getHours() === 0 && at % 3600 === 0;
-  return splits.map((at) => (stepSeconds >= daySeconds || isMidnight(at) ? date : hour).format(at * 1000));
+  return splits.map((at) => (stepSeconds >= daySeconds || isMidnight(at * 1000) ? date : hour).format(at * 1000));
 }
 
 function stepped(): Pick<uPlot.Series, 'paths'> {
