@@ -1,4 +1,5 @@
 import { ownValue } from '@station/protocol/own-value';
+import { seenForm } from '@station/protocol/text-fields';
 
 /** Values from outside whose form nobody has checked. */
 
@@ -23,7 +24,9 @@ export function textIn(values: Values, key: string): string | null {
 /** Characters that a name must not have: control characters, and those that turn the text around them. */
 const odd = /[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text as a name can have it, at most `most` characters; null: nothing is left. */
+const seen = new RegExp(seenForm.pattern, 'u');
+
+/** A text as a name can have it, at most `most` characters; null: nothing is left that is seen. */
 export function plainText(text: string, most = 64): string | null {
   const plain = text
     .slice(0, most * 2)
@@ -31,5 +34,5 @@ export function plainText(text: string, most = 64): string | null {
     .trim()
     .slice(0, most)
     .toWellFormed();
-  return plain === '' ? null : plain;
+  return seen.test(plain) ? plain : null;
 }
