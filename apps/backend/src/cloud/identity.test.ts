@@ -102,11 +102,30 @@ test('a contradictory list changes nothing', async () => {
     sync('nobody', person('a')),
     sync('a', person('a'), person('a')),
     sync('a', person('a'), person('c', 'member', 'A@example.org')),
+    sync(
+      'a',
+      person('a'),
+      person('b', 'member', 'jürgen@example.org'),
+      person('c', 'member', 'ju\u0308rgen@example.org'),
+    ),
     sync('a'),
   ];
   for (const message of bad) assert.equal((await all.apply(message)).kind, 'refused');
   assert.deepEqual(await all.people(), before);
   assert.equal((await all.db.selectFrom('station').select('name').executeTakeFirst())?.name, 'Home');
+});
+
+test('a name that nobody sees, or that turns text around, is not taken from the cloud', async () => {
+  await using all = await openHousehold();
+  const odd = ['\u200b', 'Anna\u202ennA'].map((name, at) => ({ ...person(`${at}`), name }));
+  const good = { ...person('b'), name: ' דנה ' };
+  await all.apply(sync('a', person('a', 'owner'), good, ...odd));
+  const users = await all.db.selectFrom('users').select('name').orderBy('email').execute();
+  const names = users.map(({ name }) => name);
+  assert.deepEqual(names.slice(0, 2), ['0@example.org', '1@example.org']);
+  assert.ok(names.includes('דנה'));
+  for (const name of ['Hut', '\u2800', 'Hut\u202e']) await all.apply({ type: 'station_renamed', name });
+  assert.equal((await all.db.selectFrom('station').select('name').executeTakeFirst())?.name, 'Hut');
 });
 
 test('a list whose last user is refused changes none of the users before', async () => {

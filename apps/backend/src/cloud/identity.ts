@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { maxMembers, type CloudMember, type IdentitySync, type LegacyMessage } from '@station/protocol/cloud-messages';
+import { nameForm } from '@station/protocol/text-fields';
 import { emailForms, normalEmail } from '../store/station-store.ts';
 import type { Database, DatabaseTransaction, StoredRole, UsersTable } from '../store/schema.ts';
 import {
@@ -121,7 +122,7 @@ async function synchronise(
 
 /** Whether a linked account already equals the cloud's data. It does not check the owner's role. */
 function isAsBefore(user: UsersTable | undefined, member: CloudMember): boolean {
-  if (user?.email !== normalEmail(member.email) || user.name !== member.name.trim()) return false;
+  if (user?.email !== normalEmail(member.email) || user.name !== nameOf(member)) return false;
   const hash = member.stationPasswordHash;
   const isSamePassword = hash == null || isFromHome(user) || isPasswordOf(user, hash);
   return user.role === wantedRole(member) && isSamePassword;
@@ -179,7 +180,7 @@ async function upsert(
   if (user === null) return insert(db, member, role, now);
   const linksNow = user.cloud_user_id === null;
   const home = linksNow ? { home_email: user.email } : {};
-  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId, closed_at: null, ...home };
+  const set = { email, name: nameOf(member), cloud_user_id: member.cloudUserId, closed_at: null, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   await changeRole(db, user, role, now, revoked);
   const hash = member.stationPasswordHash;
@@ -197,7 +198,7 @@ async function insert(db: DatabaseTransaction, member: CloudMember, role: Stored
     .values({
       id,
       email: normalEmail(member.email),
-      name: member.name.trim(),
+      name: nameOf(member),
       role,
       station_password_hash: member.stationPasswordHash ?? null,
       cloud_user_id: member.cloudUserId,
@@ -230,7 +231,12 @@ async function remove(
 /** Only `ownerId` of identity_sync changes the owner. */
 const wantedRole = ({ role }: CloudMember): StoredRole => (role === 'owner' ? 'admin' : role);
 
+/** As people may give it themselves; the cloud has rules of its own. */
+const isName = new RegExp(nameForm.pattern, 'u');
+const nameOf = ({ name, email }: CloudMember): string => (isName.test(name) ? name.trim() : normalEmail(email));
+
 async function rename(db: DatabaseTransaction, name: string): Promise<void> {
+  if (!isName.test(name)) return;
   await db.updateTable('station').set({ name: name.trim() }).where('id', '=', 'station').execute();
 }
 
