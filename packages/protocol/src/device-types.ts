@@ -180,8 +180,31 @@ export function readDeviceType(value: unknown): ReadResult {
     return { kind: 'invalid', faults: faults.slice(0, 10) };
   }
   const faults = contradictionsOf(completed);
-  return faults.length === 0 ? { kind: 'ok', deviceType: completed } : { kind: 'invalid', faults };
+  return faults.length === 0 ? { kind: 'ok', deviceType: withoutDoubles(completed) } : { kind: 'invalid', faults };
 }
+
+/** A value that is listed twice is one. */
+const withoutDoubles = ({ capabilities, commands, ...rest }: DeviceType): DeviceType => ({
+  ...rest,
+  capabilities: capabilities.map((one) => (one.values === undefined ? one : { ...one, values: once(one.values) })),
+  commands: commands.map((one) =>
+    one.params === undefined ? one : { ...one, params: withoutDoubledValues(one.params) },
+  ),
+});
+
+type Params = NonNullable<CommandType['params']>;
+
+const withoutDoubledValues = ({ properties, ...rest }: Params): Params => ({
+  ...rest,
+  properties: Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [
+      name,
+      one.enum === undefined ? one : { ...one, enum: once(one.enum) },
+    ]),
+  ),
+});
+
+const once = (values: readonly string[]): string[] => [...new Set(values)];
 
 /** A key anywhere, or the name of a capability or an action, that every object has; null: none. Does not recurse. */
 function findInherited(value: unknown): string | null {
@@ -224,7 +247,6 @@ function contradictionsOf({ capabilities, commands, events, primary }: DeviceTyp
       ...(min !== undefined && max !== undefined && min >= max
         ? [`/capabilities/${index} "${key}": min is not below max`]
         : []),
-      ...duplicatesOf(values ?? []).map((value) => `/capabilities/${index} "${key}" has "${value}" twice`),
     ]),
     ...commands.flatMap(({ action, params, sets = {}, confirmedBy }, index) => [
       ...(commonActions.includes(action) ? [`/commands/${index} "${action}" is a command of every device`] : []),
@@ -234,12 +256,11 @@ function contradictionsOf({ capabilities, commands, events, primary }: DeviceTyp
           ? []
           : [`/commands/${index} requires the parameter "${name}", which does not exist`],
       ),
-      ...Object.entries(params?.properties ?? {}).flatMap(([name, { minimum, maximum, enum: values }]) => [
-        ...(minimum !== undefined && maximum !== undefined && minimum > maximum
+      ...Object.entries(params?.properties ?? {}).flatMap(([name, { minimum, maximum }]) =>
+        minimum !== undefined && maximum !== undefined && minimum > maximum
           ? [`/commands/${index} the parameter "${name}": minimum is above maximum`]
-          : []),
-        ...duplicatesOf(values ?? []).map((value) => `/commands/${index} the parameter "${name}" has "${value}" twice`),
-      ]),
+          : [],
+      ),
     ]),
     ...(primary === undefined ? [] : unknown('/primary', primary.capability)),
     ...(primary?.command === undefined || actions.has(primary.command)
