@@ -88,6 +88,27 @@ for (const { name, sent } of [
     await once(server, 'close');
   });
 
+test('a request whose client went away before it was admitted holds no room', async () => {
+  const server = createServer();
+  const budget = createByteBudget({ all: mebibyte, client: mebibyte });
+  const bounded = boundRequests(server, budget);
+  const admitted = Promise.withResolvers<void>();
+  server.on('request', (request, response) => {
+    response.once('close', () => {
+      bounded.admit(request, response, { client: 'one', isStranger: false }, 100);
+      admitted.resolve();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.end(`${head(2)}{}`);
+  await admitted.promise;
+  server.close();
+  await once(server, 'close');
+  assert.equal(budget.takenBytes(), 0);
+});
+
 const head = (bytes: number): string =>
   `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: keep-alive\r\ncontent-length: ${bytes}\r\n\r\n`;
 

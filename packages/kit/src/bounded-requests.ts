@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { ByteBudget } from './byte-budget.ts';
+import { onceClosed } from './once-closed.ts';
 import { StationError } from './station-error.ts';
 import { createTarpit, type Tarpit } from './tarpit.ts';
 
@@ -89,7 +90,7 @@ export function boundRequests(server: Server, budget: ByteBudget): BoundedReques
       const taken = budget.take({ bytes: connectionBytes + bodyBytes, client, isStranger, mayEnd, end });
       if (taken === null)
         throw new StationError('busy', 'Too much arrives at once. Try again soon.', { details: { retryAfterSeconds } });
-      for (const ended of ['finish', 'close']) response.once(ended, () => taken[Symbol.dispose]());
+      onceClosed(response, () => taken[Symbol.dispose]());
     },
     discard: createDiscard(tarpit),
     release: (socket) => connections.get(socket)?.release(),

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, it, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createReadQueue, type Reader } from './read-queue.ts';
+import fastify from 'fastify';
+import { createReadQueue, queueHeavyReads, type Reader } from './read-queue.ts';
 
 const reader = (person: string, session = 'a'): Reader => ({ person, session });
 const all = (count: number) => ({ person: count, all: count });
@@ -114,3 +118,33 @@ describe('reads of several people', () => {
     owner();
   });
 });
+
+test('who goes away while their permission is looked up takes no place of theirs', async () => {
+  const app = fastify();
+  queueHeavyReads(app, createReadQueue({ share: 1 }));
+  app.decorateRequest('user', null);
+  app.addHook('onRequest', async (request) => {
+    request.user = { userId: 'one', role: 'member', sessionId: 'a', expiresAt: 0 } as unknown as typeof request.user;
+    if (request.headers['x-leaving'] !== undefined) await once(request.raw.socket, 'close');
+  });
+  app.get('/', { config: { access: 'user', heavy: 'answer' } }, async () => 'answered');
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  const ask = (line: string) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET / HTTP/1.1\r\nhost: localhost\r\n${line}\r\n\r\n`);
+    return socket;
+  };
+  for (let count = 0; count < 40; count += 1) {
+    const arrived = once(app.server, 'request');
+    const socket = ask('x-leaving: yes');
+    await arrived;
+    socket.destroy();
+  }
+  while ((await connectionsOf(app.server)) > 0) await turn();
+  const answer = await text(ask('connection: close'));
+  await app.close();
+  assert.match(answer, /answered$/);
+});
+
+const connectionsOf = (server: { getConnections(done: (error: Error | null, count: number) => void): unknown }) =>
+  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));

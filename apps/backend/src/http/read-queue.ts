@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '@station/kit/clock';
+import { onceClosed } from '@station/kit/once-closed';
 import { StationError } from '@station/kit/station-error';
 import { after } from '@station/kit/timers';
 import type { Route } from '@station/protocol/route';
@@ -186,7 +187,7 @@ export function queueHeavyReads(app: FastifyInstance, answers: ReadQueue = creat
         const reader = { person: userId, session: sessionId ?? 'none' };
         if (countOf(open, reader.person) >= maxOpen) throw busy();
         open.push(reader);
-        reply.raw.once('close', () => open.splice(open.indexOf(reader), 1));
+        onceClosed(reply.raw, () => open.splice(open.indexOf(reader), 1));
         ends.set(request, await queue.enter(reader));
       },
     ];
@@ -196,7 +197,7 @@ export function queueHeavyReads(app: FastifyInstance, answers: ReadQueue = creat
         const end = ends.get(request);
         if (end === undefined) return;
         // A stream is read until the connection is done with it.
-        if (isStream(payload) && !reply.raw.destroyed) reply.raw.once('close', end);
+        if (isStream(payload)) onceClosed(reply.raw, end);
         else end();
       },
     ];

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { BackendLogger } from '@station/kit/logger';
+import { onceClosed } from '@station/kit/once-closed';
 import { StationError } from '@station/kit/station-error';
 import type { AgentClient } from '../core/adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
@@ -60,6 +61,6 @@ async function chooseAutoUpdate(
 }
 
 async function restart({ onRestart }: Parts, reply: ReplyOf<'POST /api/agent/restart'>) {
-  reply.raw.once('finish', onRestart);
+  onceClosed(reply.raw, onRestart);
   return reply.code(202).send(null);
 }
