@@ -290,3 +290,16 @@ test('a backup of another station, or an old one under a new name, is restored w
   assert.equal(answer.statusCode, 200, answer.body);
   await until('a restart is asked for', () => restarts === 1);
 });
+
+test('a restore whose browser went away still starts the station again', async () => {
+  let restarts = 0;
+  await using running = await runBackend({ runBackupJob, onRestart: () => (restarts += 1) });
+  const { headers, make } = await stationOf(running);
+  const { backups } = await make();
+  const leaving = new AbortController();
+  running.http.server.once('request', () => leaving.abort());
+  const body = JSON.stringify({ backup: backups[0]!.id, passphrase });
+  const asked = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
+  await assert.rejects(fetch(`${running.backend.url}/api/backup/restore`, { ...asked, signal: leaving.signal }));
+  await until('a restart is asked for', () => restarts === 1);
+});

@@ -7,7 +7,7 @@ import { findTarget, type BackupTarget } from './kept-backups.ts';
 
 export type FetchParts = {
   keeper: { targets(): Promise<BackupTarget[]>; transfers(): AbortSignal };
-  /** Folder for the copies; the next upload or start empties it. */
+  /** Folder for the copies; the next upload or start empties it, or a day without use. */
   copies: string;
 };
 

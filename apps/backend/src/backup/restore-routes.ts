@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { collectBytes } from '@station/kit/collect-bytes';
+import { onceClosed } from '@station/kit/once-closed';
 import { StationError } from '@station/kit/station-error';
 import type { BackupInspection, RestoreDoubt } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
@@ -120,6 +121,7 @@ async function findFile(
 ): Promise<Omit<BackupFile, 'own'>> {
   if ((upload === undefined) === (backup === undefined))
     throw new StationError('bad_request', 'Name an upload or a backup.');
+  parts.uploads.use();
   return upload === undefined ? asAnswer(() => fetchBackup(parts, backup!)) : parts.uploads.complete(upload);
 }
 
@@ -154,7 +156,7 @@ async function restore(
   const outcome = await engine.restore(file.path, passphrase, chosen);
   if (outcome.kind === 'refused') throw refusal(outcome);
   await uploads.remove();
-  reply.raw.once('finish', onRestart);
+  onceClosed(reply.raw, onRestart);
   const { stationId, stationName, createdAt, missing } = outcome.manifest;
   return { stationId, stationName, createdAt, missing };
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { StationError } from '@station/kit/station-error';
+import { after } from '@station/kit/timers';
 import { fileBytes, freeBytes, makeFolder, removeTree, writePieceAt } from './adapters/backup-files.ts';
 import { newToken } from '../core/secrets.ts';
 
@@ -18,27 +19,40 @@ export type Uploads = {
   complete(id: string): Promise<{ path: string; name: string }>;
   /** Takes a file of this folder, whole, as an upload. @returns its id. */
   adopt(file: { path: string; name: string }): Promise<string>;
+  /** Somebody works with a file of the folder: it stays for a day more. */
+  use(): void;
   remove(): Promise<void>;
 };
 
 /** Left free for the station itself. */
 const spareBytes = 64 * 1024 * 1024;
 
-/** @param folder is emptied: an upload does not survive a restart. */
-export async function openUploads(folder: string): Promise<Uploads> {
+/** Nobody comes back to what was left for so long, and it may be as large as the disk. */
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** @param folder is emptied: an upload does not survive a restart. @param keepMs how long it stays there without use. */
+export async function openUploads(folder: string, keepMs = dayMs): Promise<Uploads> {
   await removeTree(folder);
+  let leaving: Disposable | null = null;
   let current: { id: string; path: string; bytes: number; name: string } | null = null;
-  const find = (id: string) => {
-    if (current?.id !== id) throw new StationError('not_found', 'There is no such upload. Begin it again.');
-    return current;
-  };
   const remove = async (): Promise<void> => {
     current = null;
     await removeTree(folder);
   };
+  const use = (): void => {
+    leaving?.[Symbol.dispose]();
+    // What cannot be removed now goes with the next start.
+    leaving = after(keepMs, () => void remove().catch(() => undefined));
+  };
+  const find = (id: string) => {
+    if (current?.id !== id) throw new StationError('not_found', 'There is no such upload. Begin it again.');
+    use();
+    return current;
+  };
   return {
     begin: async (bytes, name = '') => {
       await remove();
+      use();
       await makeFolder(folder);
       if ((await freeBytes(folder)) < bytes + spareBytes)
         throw new StationError('disk_space_low', 'There is not enough free space for this backup.');
@@ -62,10 +76,12 @@ export async function openUploads(folder: string): Promise<Uploads> {
       return { path, name };
     },
     adopt: async ({ path, name }) => {
+      use();
       const id = newToken();
       current = { id, path, bytes: (await fileBytes(path)) ?? 0, name };
       return id;
     },
+    use,
     remove,
   };
 }

@@ -6,7 +6,7 @@ import { withoutSilence } from './limited-fetch.ts';
 /** The content has another size than was said. */
 class WrongSizeError extends Error {}
 
-/** Passes a stream on whose size is known. It fails when there is more, or less. */
+/** Passes a stream on whose size is known. It fails when there is more, or less, and ends it with itself. */
 export function exactly(content: Readable, bytes: number): Readable {
   async function* counted(): AsyncGenerator<Buffer> {
     let done = 0;
@@ -17,7 +17,10 @@ export function exactly(content: Readable, bytes: number): Readable {
     }
     if (done < bytes) throw new WrongSizeError('There is less than was said');
   }
-  return Readable.from(counted(), { objectMode: false });
+  const passed = Readable.from(counted(), { objectMode: false });
+  // A generator that was never begun does not end what it reads.
+  passed.once('close', () => content.destroy());
+  return passed;
 }
 
 const silenceMs = 90_000;
