@@ -30,6 +30,8 @@ type ScriptedAgent = AgentPort & {
   joinAnswer: ReturnType<AgentPort['joinNetwork']>;
   /** Follows the log of the next request. */
   follower: LogFollower;
+  /** What the log waits for before it is followed. */
+  beforeLog: () => Promise<unknown>;
 };
 
 export type RunningServer = AsyncDisposable & {
@@ -148,6 +150,7 @@ function scriptedAgent(): ScriptedAgent {
     statusError: null,
     joinAnswer: 'accepted',
     follower: async () => undefined,
+    beforeLog: async () => undefined,
     status: async () => {
       if (agent.statusError) throw agent.statusError;
       return agent.statusNow;
@@ -194,6 +197,7 @@ function scriptedAgent(): ScriptedAgent {
     },
     openLog: async (query) => {
       agent.asked.push(`log ${query.service ?? 'all'} ${query.since ?? 'last'}`);
+      await agent.beforeLog();
       return (onLine, signal) => agent.follower(onLine, signal);
     },
     readBackup: async () => ({ wifi: [], broker: null, release: null, missing: [] }),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { pause } from '@station/kit/timers';
 import { call, outcomeOf, postJson, startServer } from '../../testing/running-server.ts';
 
 const home = { ssid: '686f6d65', security: 'wpa2', password: 'a good password', isHidden: false };
@@ -128,6 +129,32 @@ describe('the agent for people who manage the station', () => {
     assert.deepEqual(running.agent.asked, ['log backend last']);
     socket.destroy();
     while (!isEnded) await new Promise(setImmediate);
+  });
+
+  it('follows no log for readers that went away before it was found', async () => {
+    await using running = await startServer({ socketName: 'agent.sock' });
+    const { agent } = running;
+    let followed = 0;
+    agent.follower = async (onLine) => {
+      followed += 1;
+      await onLine({ service: 'backend', time: '2026-03-01T12:00:00.000Z', text: 'a line' });
+    };
+    const socketPath = join(running.folder, 'agent.sock');
+    for (let count = 0; count < 10; count += 1) {
+      const reader = connect(socketPath);
+      const gone = new Promise<void>((resolve) => {
+        agent.beforeLog = async () => {
+          reader.destroy();
+          await pause(20);
+          resolve();
+        };
+      });
+      reader.write('GET /logs HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await gone;
+    }
+    agent.beforeLog = async () => undefined;
+    assert.equal((await call({ socketPath }, 'GET', '/logs')).status, 200);
+    assert.equal(followed, 1);
   });
 
   it('lets only a few follow the logs', async () => {

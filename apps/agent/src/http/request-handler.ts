@@ -34,6 +34,8 @@ async function respond(request: IncomingMessage, response: ServerResponse, parts
   const { logger, bounded, stopping } = parts;
   try {
     const answer = await answerTo(request, response, parts);
+    // Nobody would end what a client that has gone follows.
+    if (response.closed) return;
     if (answer.kind === 'stream') answer.follow(response);
     else send(response, answer, stopping);
   } catch (error) {
