@@ -30,6 +30,7 @@ async function openServer(ports: MqttPorts = { plain: 0, tls: null }) {
   });
   const open: Socket[] = [];
   return {
+    broker,
     counts,
     errors,
     server,
@@ -147,4 +148,24 @@ test('who does not speak TLS on its port, or sends much before the log-in, is re
     server.errors.map((error) => isHandshakeError(error)),
     [true],
   );
+});
+
+test('connections that have not logged in do not hold up the end', { timeout: 5_000 }, async () => {
+  for (const ports of [{ plain: 0, tls: null }, secure]) {
+    await using server = await openServer(ports);
+    if (ports.tls !== null) server.server.useCertificate(pem);
+    const silent = await server.connect();
+    const half = await server.connect();
+    half.write(ports.tls === null ? Buffer.from([0x10, 13, 0]) : Buffer.from([0x16, 3, 1, 2]));
+    const late = ports.tls === null ? await server.connect() : overTls(await server.connect());
+    late.on('error', () => undefined).resume();
+    if (ports.tls !== null) await once(late, 'secureConnect');
+    // The server has seen all of them.
+    await logIn(ports.tls === null ? await server.connect() : overTls(await server.connect()).resume(), 'a');
+    const closed = [silent, half].map((socket) => once(socket, 'close'));
+    const ended = server.server[Symbol.asyncDispose]();
+    await Promise.all(closed);
+    await new Promise<void>((resolve) => server.broker.close(resolve));
+    await ended;
+  }
 });

@@ -60,6 +60,8 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
   const { broker, ports, maxConnections, onError, onRefused } = options;
   const waiting = createByteBudget(waitingBudget);
   const places = new WeakMap<Client, Disposable | null>();
+  /** Connections that have not logged in: the broker does not know them, and ends them not before their deadline. */
+  const strangers = new Set<Client['conn']>();
   let secureContext: SecureContext | null = null;
   const accept = (socket: Socket | TLSSocket): void => {
     const client = broker.handle(socket);
@@ -75,7 +77,11 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
       },
     });
     places.set(client, place);
-    socket.once('close', () => place?.[Symbol.dispose]());
+    strangers.add(socket);
+    socket.once('close', () => {
+      strangers.delete(socket);
+      place?.[Symbol.dispose]();
+    });
     boundPackets(socket, { client, hasLoggedIn: () => !places.has(client) }, options);
   };
   const acceptSecure = (socket: Socket): void => {
@@ -87,6 +93,7 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
   broker.on('client', (client) => {
     places.get(client)?.[Symbol.dispose]();
     places.delete(client);
+    strangers.delete(client.conn);
   });
   await using opened = new AsyncDisposableStack();
   const open = async (scheme: string, port: number, take: (socket: Socket) => void): Promise<Listener> => {
@@ -109,8 +116,12 @@ export async function listenForMqtt(options: MqttServerOptions): Promise<MqttSer
     useCertificate: (pem) => {
       secureContext = createSecureContext({ cert: pem, key: pem });
     },
-    // At once: a device would reconnect by the other port.
-    [Symbol.asyncDispose]: async () => void (await Promise.all(listeners.map((one) => one[Symbol.asyncDispose]()))),
+    [Symbol.asyncDispose]: async () => {
+      // At once: a device would reconnect by the other port.
+      const closed = Promise.all(listeners.map((one) => one[Symbol.asyncDispose]()));
+      for (const stranger of strangers) stranger.destroy();
+      await closed;
+    },
   };
 }
 
