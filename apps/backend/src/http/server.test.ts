@@ -114,6 +114,18 @@ test('bytes that are not HTTP get an error of the same form', async () => {
   assert.equal((JSON.parse(text.split('\r\n\r\n')[1] ?? '') as { code: string }).code, 'bad_request');
 });
 
+test('a client that resets its connection at once is no unexpected error', async () => {
+  await using running = await runBackend();
+  const { hostname, port } = new URL(running.backend.url);
+  for (let count = 0; count < 200; count += 1) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write('GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+  assert.deepEqual(running.logger.events('request_failed'), []);
+});
+
 test('an unexpected error of a route is logged with the request and hidden from the client', async () => {
   const extraRoutes = async (app: HttpServer): Promise<void> => {
     app.get('/api/broken', { config: { access: 'public' } }, async () => {

@@ -82,6 +82,11 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     clientErrorHandler: answerUnreadable,
   });
 
+  // Asked for at once, and kept by Node: of a client that has reset its connection the system tells no address any more.
+  app.server.on('connection', (socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy();
+  });
+
   // The server only reads JSON bodies.
   app.removeContentTypeParser('text/plain');
   const parseJson = app.getDefaultJsonParser('error', 'error');
