@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, readdir, rm } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from 'kysely';
+import { nextTurn } from '@station/kit/timers';
 import type { BackupInspection, BackupView } from '@station/protocol/backup-api';
 import type { HttpServer } from '../http/server.ts';
 import { bearer, owner, type RunningBackend, runBackend } from '../../testing/running-backend.ts';
@@ -302,4 +306,22 @@ test('a restore whose browser went away still starts the station again', async (
   const asked = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
   await assert.rejects(fetch(`${running.backend.url}/api/backup/restore`, { ...asked, signal: leaving.signal }));
   await until('a restart is asked for', () => restarts === 1);
+});
+
+test('a piece of an upload that is given up half-way is no unexpected error', async () => {
+  await using running = await runBackend({ runBackupJob });
+  const { http, headers } = await stationOf(running);
+  const begun = await http.inject({ method: 'POST', url: '/api/backup/uploads', headers, payload: { bytes: 1000 } });
+  const { id } = begun.json<{ id: string }>();
+  const { hostname, port } = new URL(running.backend.url);
+  const socket = connect(Number(port), hostname);
+  const asked = once(http.server, 'request');
+  const type = 'host: localhost\r\ncontent-type: application/octet-stream\r\ncontent-length: 1000';
+  socket.write(`PUT /api/backup/uploads/${id}?offset=0 HTTP/1.1\r\n${type}\r\n\r\nabc`);
+  const [request, response] = (await asked) as [IncomingMessage, ServerResponse];
+  await until('the piece is read', () => request.listenerCount('readable') > 0);
+  socket.destroy();
+  await until('the connection has ended', () => response.closed);
+  await nextTurn();
+  assert.deepEqual(running.logger.events('request_failed'), []);
 });

@@ -99,8 +99,11 @@ function registerUploads(app: HttpServer, parts: RestoreRoutesParts): void {
   });
 }
 
-async function readPiece(request: FastifyRequest): Promise<Uint8Array> {
-  const bytes = await collectBytes(request.raw as AsyncIterable<Buffer>, uploadPieceBytes);
+async function readPiece({ raw }: FastifyRequest): Promise<Uint8Array> {
+  const bytes = await collectBytes(raw as AsyncIterable<Buffer>, uploadPieceBytes).catch((cause: unknown) => {
+    // Somebody gave the upload up.
+    throw new StationError('bad_request', 'The piece did not arrive.', { cause });
+  });
   if (bytes === null) throw new StationError('payload_too_large', 'A piece has at most 1 MiB.');
   return bytes;
 }
