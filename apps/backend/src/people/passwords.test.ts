@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { pause } from '@station/kit/timers';
 import { recordedLog } from '../../testing/recorded-log.ts';
 import { createAskedThread } from '../core/adapters/asked-thread.ts';
 import { createPasswordHashes, isBcrypt } from './password-hashes.ts';
@@ -20,10 +21,32 @@ test('many guesses at once keep nobody who is known from a turn', async () => {
     ),
   );
   assert.equal(await passwords.matches('the right one', hash, { isKnown: true }), true);
-  assert.ok(ended < 51, 'it did not wait for all of them');
+  assert.ok(ended < 26, 'it did not wait for all of them');
   const results = await Promise.all(guesses);
-  assert.equal(results.filter((result) => result === 'busy').length, 149);
-  assert.equal(results.filter((result) => result === 'false').length, 51);
+  assert.equal(results.filter((result) => result === 'busy').length, 174);
+  assert.equal(results.filter((result) => result === 'false').length, 26);
+});
+
+test('after a guess the next one rests as long as it took, and somebody who is known does not wait for it', async () => {
+  const begun: string[] = [];
+  const tookMs = 60;
+  const hashes = {
+    hash: async () => 'a hash',
+    matches: async (password: string) => {
+      begun.push(password);
+      await pause(tookMs);
+      return false;
+    },
+  };
+  const passwords = createPasswords(hashes);
+  const beganMs = performance.now();
+  const guesses = ['first', 'second', 'third'].map((guess) => passwords.matches(guess, null, { isKnown: false }));
+  await guesses[0];
+  await passwords.matches('known', null);
+  assert.deepEqual(begun.slice(0, 2), ['first', 'known']);
+  await Promise.all(guesses);
+  assert.deepEqual(begun.slice(2), ['second', 'third']);
+  assert.ok(performance.now() - beganMs > 5 * (tookMs - 2));
 });
 
 /** Of other implementations: jBCrypt's tests, and Apache's htpasswd (`$2y$`). */

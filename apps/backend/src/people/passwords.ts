@@ -1,5 +1,7 @@
+import { systemClock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
+import { after } from '@station/kit/timers';
 import type { AskedThread } from '../core/adapters/asked-thread.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 
@@ -16,8 +18,8 @@ export type Passwords = Pick<PasswordHashes, 'hash'> & {
 /** `compareWith`: undefined asks for a hash. */
 export type PasswordQuestion = { password: string; compareWith?: string | null };
 
-/** Of people who are not known. A slow board needs some 20 s for them. */
-const maxWaiting = 50;
+/** Of people who are not known. A slow board needs some 20 s for them, with the rests. */
+const maxWaiting = 25;
 const retryAfterSeconds = 5;
 
 export function createPasswords(hashes: PasswordHashes): Passwords {
@@ -61,21 +63,35 @@ export const answerPasswordQuestion =
 
 type Turns = <T>(isKnown: boolean, action: () => Promise<T>) => Promise<T>;
 
+/** After each action for somebody who is not known the next of them rests as long as it took: guesses get half of a processor at most. */
 function createTurns(): Turns {
   let isTaken = false;
+  let isResting = false;
   const known: (() => void)[] = [];
   const others: (() => void)[] = [];
+  const passOn = (): void => {
+    const next = known.shift() ?? (isResting ? undefined : others.shift());
+    isTaken = next !== undefined;
+    next?.();
+  };
+  const rest = (ms: number): void => {
+    isResting = true;
+    after(ms, () => {
+      isResting = false;
+      if (!isTaken) passOn();
+    });
+  };
   return async (isKnown, action) => {
     if (!isKnown && others.length >= maxWaiting) throw busy();
-    if (isTaken) await new Promise<void>((resolve) => (isKnown ? known : others).push(resolve));
+    if (isTaken || (isResting && !isKnown))
+      await new Promise<void>((resolve) => (isKnown ? known : others).push(resolve));
     isTaken = true;
+    const beganMs = systemClock.monotonic();
     try {
       return await action();
     } finally {
-      // The turn passes directly to the next caller.
-      const next = known.shift() ?? others.shift();
-      if (next) next();
-      else isTaken = false;
+      if (!isKnown) rest(systemClock.monotonic() - beganMs);
+      passOn();
     }
   };
 }
