@@ -3,7 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxGatewayPayloadBytes, subscriptions } from '@station/protocol/topics';
-import { type BrokerAccess, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
+import { type BrokerAccess, endMqttClient, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
 import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createListeners } from './listeners.ts';
 import { createPublisher } from './publisher.ts';
@@ -196,7 +196,7 @@ async function retire(state: ClientState, quiet: () => Promise<void>): Promise<b
     await client.unsubscribeAsync(topicsOf(options.shared));
     await quiet();
   }
-  await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
+  await endMqttClient(client, { properties: { sessionExpiryInterval: 0 } });
   return state.isResumed;
 }
 

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { after } from '@station/kit/timers';
 import { passingMs, type SystemLink, type SystemLinkOptions } from '../core/foreign-devices-port.ts';
-import { type BrokerAccess, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
+import { type BrokerAccess, endMqttClient, followVersion, openMqttClient } from './adapters/mqtt-client.ts';
 import { nobody } from './listeners.ts';
 import { createPublisher } from './publisher.ts';
 
 type SystemLinkParts = SystemLinkOptions & BrokerAccess & { stationId: string; clock: Pick<Clock, 'monotonic'> };
-
-/** The backend ends within 5 s. */
-const endTimeoutMs = 1_000;
 
 /**
  * A connection of its own to an external broker, with the station's login: a connection has one last will, and what another system reads must not
@@ -39,10 +35,7 @@ export function connectSystemLink(parts: SystemLinkParts): SystemLink {
       isHeard = client.options.protocolVersion === 5 ? code !== nobody : null;
     },
     isHeard: () => isHeard,
-    [Symbol.asyncDispose]: async () => {
-      // With a DISCONNECT the broker publishes no will, which would stay there. A broker that hangs gets none.
-      using _late = after(endTimeoutMs, () => client.stream.destroy());
-      await client.endAsync(!client.connected);
-    },
+    // The broker would publish the will, which would stay there.
+    [Symbol.asyncDispose]: () => endMqttClient(client),
   };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { connect, type IClientOptions, type MqttClient, Store } from 'mqtt';
 import { writeToStream } from 'mqtt-packet';
+import { after } from '@station/kit/timers';
 import { brokerAddress } from '../../core/adapters/broker-address.ts';
 
 /** Where an external broker is, and how the station logs in there. */
@@ -52,6 +53,23 @@ export function followVersion({ options }: MqttClient, error: Error): void {
   if (!('code' in error) || !wrongVersion.includes(error.code)) return;
   options.protocolVersion = 4;
   delete options.properties;
+}
+
+/** The backend ends within 5 s. */
+const endTimeoutMs = 1_000;
+
+/**
+ * Ends a connection with a DISCONNECT, after which the broker publishes no last will; one that hangs gets none. The library would wait without an
+ * end for acknowledgements that do not come, also when the connection has ended.
+ */
+export async function endMqttClient(
+  client: MqttClient,
+  options: Parameters<MqttClient['endAsync']>[1] = {},
+): Promise<void> {
+  if (!client.connected) return client.endAsync(true);
+  const closed = new Promise<void>((resolve) => client.once('close', resolve));
+  using _late = after(endTimeoutMs, () => client.stream.destroy());
+  await Promise.race([client.endAsync(false, options), closed]);
 }
 
 /** A real store would make the library resend unacknowledged messages, however late. */
