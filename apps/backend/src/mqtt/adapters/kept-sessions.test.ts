@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { once } from 'node:events';
+import { connect as connectTcp, type AddressInfo, createServer, type Socket } from 'node:net';
 import { connect as connectMqtt, type IClientOptions } from 'mqtt';
+import { generate } from 'mqtt-packet';
 import { systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import ownPackage from '../../../package.json' with { type: 'json' };
@@ -10,6 +13,8 @@ import { recordedLog } from '../../../testing/recorded-log.ts';
 import { until } from '../../../testing/until.ts';
 import { startBroker } from '../broker.ts';
 import { createDroppedMessages } from '../dropped-messages.ts';
+import { createKeptSessions } from './kept-sessions.ts';
+import { createAedes } from './mqtt-server.ts';
 
 test('the library has the version whose private parts the adapter wraps', () => {
   assert.equal(ownPackage.dependencies.aedes, '1.2.0');
@@ -112,4 +117,43 @@ test('a login keeps four sessions: one more takes the session that was used long
   assert.equal(readings.filter((received) => received.includes('waiting')).length, 4);
   await using door = await house.connect('door', { clientId: 'client 0' });
   await until('the command of the other', () => door.received.includes('open'));
+});
+
+test('of a client that leaves in the middle of a message of QoS 2, nothing of it stays', async () => {
+  const handled = Promise.withResolvers<void>();
+  let begun = 0;
+  const broker = await createAedes({
+    authorizePublish: (_client, { payload }, done) => {
+      begun += 1;
+      if (payload.toString() === 'slow') void handled.promise.then(() => done());
+      else done();
+    },
+  });
+  createKeptSessions().bound(broker, () => true);
+  const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const ids = ['kept', 'clean'];
+  const sockets: Socket[] = [];
+  for (const clientId of ids) {
+    const socket = connectTcp(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.write(generate({ cmd: 'connect', clientId, clean: clientId === 'clean', keepalive: 0 }));
+    await once(broker, 'clientReady');
+    for (const [index, payload] of ['quick', 'slow'].entries())
+      socket.write(
+        generate({ cmd: 'publish', topic: 'a', payload, qos: 2, messageId: index + 1, dup: false, retain: false }),
+      );
+  }
+  await until('all have arrived', () => begun === 4 && broker.connectedClients === 2);
+  for (const socket of sockets) socket.destroy();
+  await until('both have left', () => broker.connectedClients === 0);
+  handled.resolve();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  type Kept = { incomingGetPacket(client: { id: string }, packet: { messageId: number }): Promise<unknown> };
+  const { persistence } = broker as unknown as { persistence: Kept };
+  for (const id of ids)
+    for (const messageId of [1, 2]) await assert.rejects(persistence.incomingGetPacket({ id }, { messageId }), id);
+  broker.close();
+  server.close();
 });

@@ -50,6 +50,8 @@ type Persistence = {
   addSubscriptions(client: Client, subscriptions: readonly Subscription[]): Promise<void>;
   outgoingEnqueueCombi(subscribers: readonly { clientId: string }[], packet: Packet): Promise<void>;
   outgoingClearMessageId(client: { id: string }, packet: object): Promise<Packet | undefined>;
+  incomingStorePacket(client: Client, packet: Packet): Promise<void>;
+  cleanIncoming(client: Client): Promise<void>;
 };
 
 function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: string) => boolean): void {
@@ -57,9 +59,15 @@ function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: strin
   const add = persistence.addSubscriptions.bind(persistence);
   const enqueue = persistence.outgoingEnqueueCombi.bind(persistence);
   const clear = persistence.outgoingClearMessageId.bind(persistence);
+  const storeIncoming = persistence.incomingStorePacket.bind(persistence);
   /** Bytes by client. */
   const waiting = new Map<string, number>();
   const sizeOf = ({ payload }: Packet): number => messageBytes + payload.length;
+  // What a client sent is handled by then: of a QoS 2 that it does not complete, only its number would stay, under an id that it chose.
+  persistence.incomingStorePacket = async (client, packet) => {
+    if (!client.closed) await storeIncoming(client, packet);
+  };
+  broker.on('clientDisconnect', (client) => void persistence.cleanIncoming(client));
   persistence.addSubscriptions = (client, subscriptions) =>
     add(
       client,
