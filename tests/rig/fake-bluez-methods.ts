@@ -148,7 +148,9 @@ export const methods: Record<string, Method> = {
     const uuid = String(machine.tree.get(path)?.[characteristicInterface]?.['UUID']?.value);
     return ['ay', [Buffer.from(peripheral.values?.[uuid] ?? [])]];
   }),
-  StartNotify: onDevice(() => none),
+  StartNotify: onDevice((peripheral, message, machine) =>
+    peripheral.hangsOnNotify === true ? hang(machine, message, peripheral) : none,
+  ),
   Set: ({ path, body }, machine) => {
     const [name, property, value] = body as [string, string, Variant];
     if (property === 'Powered' && value.value === false)

@@ -32,6 +32,8 @@ export type Peripheral = {
    */
   connects?: ConnectStep[];
   writes?: WriteStep[];
+  /** Whoever asks for its notifications gets no answer. */
+  hangsOnNotify?: boolean;
   /** It advertises whenever someone looks for it. Default: true. */
   isAdvertising?: boolean;
   isPaired?: boolean;
@@ -48,8 +50,8 @@ export type FakeBluez = AsyncDisposable & {
   writeOptions: Record<string, unknown>[];
   /** Filters of SetDiscoveryFilter, unpacked. */
   filters: Record<string, unknown>[];
-  /** Answers the next calls of a member with these errors. */
-  refusals: Record<string, string[]>;
+  /** Answers the next calls of a member with these errors; null: as usual. */
+  refusals: Record<string, (string | null)[]>;
   isDiscovering(adapter?: string): boolean;
   addAdapter(name: string, values?: Values): void;
   removeAdapter(name: string): void;

@@ -77,13 +77,15 @@ export function connectAndWrite(parts: Parts, command: ConnectAndWrite, ending: 
     const budget = endAfter(clock, limits.budgetMs, { error: 'timed_out', next: 'give_up' }, done.signal);
     const signal = AbortSignal.any([budget, ending]);
     const memory = { hadWritten: false };
-    const operation: Running = { ...parts, command, bytes, signal, memory, used: new Set(), paused: null };
+    const none = { used: new Set<string>(), paused: null, restarting: Promise.resolve() };
+    const operation: Running = { ...parts, command, bytes, signal, memory, ...none };
     try {
       result.resolve(await tryRepeatedly(operation));
     } finally {
       // A surprise: the process says so, and the backend still gets its answer.
       result.resolve('write_failed');
       done.abort();
+      await operation.restarting;
       await forget(operation, limits.tidyMs);
       // Not before: a discovery that runs would not report the device again (controllers filter duplicates).
       resumeScan(operation);
@@ -111,6 +113,8 @@ type Running = Parts & {
   used: Set<string>;
   /** Discovery stops before the first connection, and for all tries. */
   paused: Disposable | null;
+  /** The radio is off meanwhile. */
+  restarting: Promise<void>;
 };
 
 function resumeScan(operation: Running): void {
@@ -142,8 +146,9 @@ async function tryRepeatedly(operation: Running): Promise<BleError | null> {
     if (next.first === 'forget') await forget(operation, limits.tidyMs);
     else await disconnect(operation);
     if (next.first === 'restart_radio') {
-      // The result does not wait for it.
-      await abortable(restartRadio(operation), signal).catch(() => undefined);
+      // The result does not wait for it, only the end.
+      operation.restarting = restartRadio(operation);
+      await abortable(operation.restarting, signal).catch(() => undefined);
       unanswered = null;
     }
     hasForgotten ||= next.first === 'forget';

@@ -2,6 +2,7 @@ import { improvCommandUuid, improvServiceUuid } from '@station/protocol/ble-fram
 import type { Clock } from '@station/kit/clock';
 import { findCharacteristic, interfaces } from './bluez-objects.ts';
 import type { Bluez } from './bluez.ts';
+import { abortable } from './giving-up.ts';
 import { decideImprov, improvErrors, improvUuids, type ImprovFacts } from './improv-decide.ts';
 import type { Failure } from './write-decide.ts';
 
@@ -58,8 +59,10 @@ export async function provisionByImprov(options: {
     changed.resolve();
   });
   // Before the first write, once: a device may answer at once.
-  for (const path of [state, error, result]) if (path) await bluez.call(path, interfaces.characteristic, 'StartNotify');
-  const [first] = await bluez.call(state, interfaces.characteristic, 'ReadValue', { signature: 'a{sv}', body: [{}] });
+  for (const path of [state, error, result])
+    if (path) await abortable(bluez.call(path, interfaces.characteristic, 'StartNotify'), signal);
+  const reading = bluez.call(state, interfaces.characteristic, 'ReadValue', { signature: 'a{sv}', body: [{}] });
+  const [first] = await abortable(reading, signal);
   // A notification may have come since.
   if (first instanceof Uint8Array) facts.state ??= first[0] ?? null;
 

@@ -153,6 +153,13 @@ describe('an Improv device', () => {
     assert.equal((await stage.write(improv.one, wifi)).error, 'timed_out');
   });
 
+  it('ends within its time also when nobody answers for its notifications', async () => {
+    const improv = improvDevice([joins]);
+    improv.one.hangsOnNotify = true;
+    await using stage = await scanning(improv, { budgetMs: 1000, callMs: 120_000 });
+    assert.equal((await stage.write(improv.one, wifi)).error, 'timed_out');
+  });
+
   it('is not given what is no Wi-Fi network', async () => {
     const improv = improvDevice([]);
     await using stage = await scanning(improv);

@@ -139,6 +139,17 @@ describe('a write', { concurrency: 4 }, () => {
     assert.ok(stage.notes.some((note) => /off and on/.test(JSON.stringify(note))));
   });
 
+  it('switches the radio on again also when the helper ends meanwhile', async () => {
+    const light = device({ connects: ['stuck'] });
+    await using stage = await scanning(light, { firstRetryMs: 200, connectMs: shortMs, stopMs: 60_000 });
+    stage.fake.refusals['Set'] = [null, 'org.bluez.Error.Busy'];
+    void stage.write(light).catch(() => undefined);
+    const isSet = (): number => stage.fake.calls.filter((member) => member === 'Set').length;
+    await stage.until(() => isSet() === 2);
+    await stage.stop();
+    assert.equal(isSet(), 3);
+  });
+
   it('does not switch the radio off while somebody else is connected through it', async () => {
     const light = device({ connects: four('hang') });
     await using stage = await scanning(light, { firstRetryMs: 1, connectMs: shortMs });
