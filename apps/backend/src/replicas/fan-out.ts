@@ -124,10 +124,17 @@ async function announce(
   const name = `${prefix}.${(state.announced++).toString(36)}`;
   own.set(name, { message, before, connection, isCommitted: false });
   const parts = toParts(name, JSON.stringify(message));
-  await sql`
+  const announcing = sql`
     select pg_notify(${channel}, part)
     from (select part from unnest(${parts}::text[]) with ordinality as given(part, number) order by number) as ordered
   `.execute(transaction);
+  try {
+    await announcing;
+  } catch (error) {
+    // Nobody learns its name.
+    own.delete(name);
+    throw error;
+  }
   return name;
 }
 
