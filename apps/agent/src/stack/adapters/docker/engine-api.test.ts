@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -151,4 +152,11 @@ test('a call that its caller ends is no fault of the engine', async () => {
   const call = api.call('GET', '/info', { signal: stopping.signal });
   stopping.abort(reason);
   await assert.rejects(call, (error) => error === reason);
+});
+
+test('a stream that is to be sent is closed also when the engine is not there', async () => {
+  using api = createEngineApi('/nonexistent/docker.sock');
+  const archive = createReadStream(import.meta.filename);
+  await assert.rejects(api.call('POST', '/images/load', { archive }), isUnavailable);
+  assert.equal(archive.destroyed, true);
 });

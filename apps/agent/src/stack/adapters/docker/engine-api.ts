@@ -124,7 +124,10 @@ async function withDeadline<T>(
 
 /** Sends a call with the agreed API version. Resolves when the head of the response is there. */
 async function send(engine: Engine, call: Call): Promise<IncomingMessage> {
-  const before = await (engine.versionPrefix ?? negotiate(engine));
+  const before = await (engine.versionPrefix ?? negotiate(engine)).catch((error: unknown) => {
+    if (call.archive instanceof Readable) call.archive.destroy();
+    throw error;
+  });
   const response = await open(engine, { ...call, path: before + call.path });
   if (response.statusCode !== 400) return response;
   // An upgraded engine may no longer support the version: negotiate again, once.

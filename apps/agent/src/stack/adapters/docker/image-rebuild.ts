@@ -147,10 +147,13 @@ async function saveImages(parts: RebuildParts, ids: readonly string[], signal: A
   }
   try {
     const query = new URLSearchParams(names.map((name) => ['names', name]));
-    const { status, content } = await api.stream(`/images/get?${query.toString()}`, signal);
+    let status: number;
     {
+      // First: what the engine sends would stay unread beside a file that cannot be opened.
       await using file = await open(archivePath, 'w', 0o600);
-      for await (const piece of content) {
+      const answer = await api.stream(`/images/get?${query.toString()}`, signal);
+      status = answer.status;
+      for await (const piece of answer.content) {
         alive();
         await file.write(piece);
       }
