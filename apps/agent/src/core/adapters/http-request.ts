@@ -1,4 +1,5 @@
 import { collectBytes } from '@station/kit/collect-bytes';
+import { responseOf } from '@station/kit/response-of';
 import { ownValue } from '@station/protocol/own-value';
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -44,13 +45,9 @@ export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpR
   outgoing.once('close', () => signal.removeEventListener('abort', onAbort));
   limitHead(outgoing);
   try {
-    response = await new Promise<IncomingMessage>((resolve, reject) => {
-      outgoing.once('response', resolve);
-      // Stays: after the response, faults appear here and in the body.
-      outgoing.on('error', reject);
-      outgoing.once('close', () => reject(new Error('the server ended the connection without an answer')));
-      outgoing.end(body);
-    });
+    const answering = responseOf(outgoing);
+    outgoing.end(body);
+    response = await answering;
     signal.throwIfAborted();
   } catch (error) {
     outgoing.destroy();

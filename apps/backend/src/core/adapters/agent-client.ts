@@ -1,6 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { collectBytes } from '@station/kit/collect-bytes';
+import { responseOf } from '@station/kit/response-of';
 import { StationError } from '@station/kit/station-error';
 
 /** An answer of the agent, whatever its status: refusals are answers too. */
@@ -62,7 +63,9 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
       const signal = AbortSignal.timeout(timeoutMs);
       try {
         const request = start(method, path, { signal, ...(text === undefined ? {} : { body: text }) });
-        const response = await headOf(request, text);
+        const answering = responseOf(request);
+        request.end(text);
+        const response = await answering;
         return { statusCode: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
       } catch (error) {
         throw asUnreachable(error);
@@ -75,7 +78,9 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
         const request = start('GET', path, { signal: AbortSignal.any([signal, early.signal]) });
         // Otherwise a half-open TCP connection would never end.
         request.setSocketKeepAlive(true, 30_000);
-        const response = await headOf(request, undefined);
+        const answering = responseOf(request);
+        request.end();
+        const response = await answering;
         if (response.statusCode === 200) {
           response.setTimeout(eventsIdleMs, () => response.destroy(new Error('The agent fell silent')));
           return response;
@@ -89,14 +94,6 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
       }
     },
   };
-}
-
-function headOf(request: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    request.once('response', resolve);
-    request.on('error', reject);
-    request.end(body);
-  });
 }
 
 async function readText(response: IncomingMessage): Promise<string> {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
+import { get } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { parseJson } from '@station/kit/json';
+import { responseOf } from '@station/kit/response-of';
 import { connect as connectMqtt } from 'mqtt';
 import { brokerAddress } from '../../core/adapters/broker-address.ts';
 import type { BrokerProbe, HttpProbe } from '../../core/doctor-facts.ts';
@@ -12,7 +13,7 @@ const maxBodyBytes = 64 * 1024;
 export async function probeHttp(url: string, signal: AbortSignal): Promise<HttpProbe> {
   try {
     const request = get(url, { signal, agent: false });
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const response = await responseOf(request);
     let text = '';
     for await (const chunk of response) {
       text += String(chunk);

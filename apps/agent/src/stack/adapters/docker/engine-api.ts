@@ -1,5 +1,4 @@
 import { collectBytes } from '@station/kit/collect-bytes';
-import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -7,6 +6,7 @@ import { pipeline, Readable } from 'node:stream';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '@station/kit/json';
+import { responseOf } from '@station/kit/response-of';
 import { StationError } from '@station/kit/station-error';
 
 export type ApiAnswer = { status: number; body: unknown };
@@ -179,10 +179,7 @@ async function open(engine: Engine, call: Call): Promise<IncomingMessage> {
   if (isStream) pipeline(payload, outgoing, () => undefined);
   else outgoing.end(payload ?? undefined);
   try {
-    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-    // Later faults surface in the read of the response.
-    outgoing.on('error', () => undefined);
-    return response;
+    return await responseOf(outgoing);
   } catch (error) {
     engine.versionPrefix = null;
     signal?.throwIfAborted();
