@@ -24,7 +24,10 @@ test('an archive that cannot be written leaves no answer of the engine unread', 
   let asked = 0;
   const server = createServer((request, response) => {
     const answer = ownValue(answers, request.url ?? '');
-    if (answer !== undefined) return void response.end(JSON.stringify(answer));
+    if (answer !== undefined) {
+      response.end(JSON.stringify(answer));
+      return;
+    }
     // The archive of an image, which does not end.
     sending.add(response);
     response.on('close', () => sending.delete(response));
