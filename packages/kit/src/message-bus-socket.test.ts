@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sessionBus } from '@jellybrick/dbus-next';
-import { destroyConnection, fittingVersion, onConnectionEnd } from './message-bus-socket.ts';
+import { Message, type MessageBus, sessionBus } from '@jellybrick/dbus-next';
+import { destroyConnection, fittingVersion, forgetCall, onConnectionEnd } from './message-bus-socket.ts';
 
 const packageFile = join(import.meta.dirname, '../package.json');
 
@@ -18,7 +18,7 @@ describe('the private fields of the D-Bus library', () => {
     assert.equal(dependencies['@jellybrick/dbus-next'], fittingVersion);
   });
 
-  it('report an orderly end, and close the connection at once', async () => {
+  it('report an orderly end, forget a call, and close the connection at once', async () => {
     await using stack = new AsyncDisposableStack();
     const folder = await mkdtemp(join(tmpdir(), 'message-bus-'));
     stack.defer(() => rm(folder, { recursive: true }));
@@ -42,6 +42,14 @@ describe('the private fields of the D-Bus library', () => {
     await ended.promise;
     destroyConnection(left.bus);
     const kept = await connect();
+    const waitingCalls = (bus: MessageBus): number =>
+      Object.keys((bus as unknown as { _methodReturnHandlers: object })._methodReturnHandlers).length;
+    const before = waitingCalls(kept.bus);
+    const message = new Message({ destination: 'a.b', path: '/', interface: 'a.b', member: 'C' });
+    void kept.bus.call(message);
+    assert.equal(waitingCalls(kept.bus), before + 1);
+    forgetCall(kept.bus, message);
+    assert.equal(waitingCalls(kept.bus), before);
     const closed = once(kept.socket, 'end');
     destroyConnection(kept.bus);
     await closed;

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import type { MessageBus } from '@jellybrick/dbus-next';
+import type { Message, MessageBus } from '@jellybrick/dbus-next';
 
 /**
  * The version of the library whose private fields this file reads. The library does not report an orderly end of its connection, and
@@ -47,3 +47,10 @@ export const onConnectionEnd = (bus: MessageBus, listener: () => void): void =>
 
 /** Closes the connection at once. */
 export const destroyConnection = (bus: MessageBus): void => connectionOf(bus).stream?.destroy();
+
+/** Forgets a call: the library keeps one that gets no answer for as long as the connection lasts. */
+export function forgetCall(bus: MessageBus, { serial }: Message): void {
+  const { _methodReturnHandlers: waiting } = bus as unknown as { _methodReturnHandlers?: Record<number, unknown> };
+  if (waiting === undefined) throw new Error(`the D-Bus library is not version ${fittingVersion}`);
+  if (serial !== null) delete waiting[serial];
+}

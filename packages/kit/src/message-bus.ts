@@ -3,7 +3,13 @@ import { Message, MessageFlag, sessionBus, Variant, type MessageBus } from '@jel
 import type { Clock } from './clock.ts';
 import { createEmitter } from './emitter.ts';
 import { createBackoff } from './retry.ts';
-import { authenticateBySocket, authMethods, destroyConnection, onConnectionEnd } from './message-bus-socket.ts';
+import {
+  authenticateBySocket,
+  authMethods,
+  destroyConnection,
+  forgetCall,
+  onConnectionEnd,
+} from './message-bus-socket.ts';
 
 export const systemBusAddress = 'unix:path=/run/dbus/system_bus_socket';
 
@@ -183,6 +189,7 @@ async function callOn(connection: Connection, call: BusCall, usualMs: number): P
     throw new BusError(name, `${call.member}: ${name}`, error);
   } finally {
     given.removeEventListener('abort', onAbort);
+    forgetCall(connection.bus, message);
   }
 }
 
