@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { once } from 'node:events';
 import { connect as connectTcp, type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Client } from 'aedes';
 import { connect as connectMqtt, type IClientOptions } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { systemClock } from '@station/kit/clock';
@@ -119,7 +120,29 @@ test('a login keeps four sessions: one more takes the session that was used long
   await until('the command of the other', () => door.received.includes('open'));
 });
 
-test('of a client that leaves in the middle of a message of QoS 2, nothing of it stays', async () => {
+type Kept = {
+  incomingStorePacket(client: Client, packet: { messageId: number }): Promise<void>;
+  incomingGetPacket(client: { id: string }, packet: { messageId: number }): Promise<unknown>;
+};
+
+test('who takes the session of another client has no numbers of its messages', async () => {
+  const sessions = createKeptSessions();
+  const broker = await createAedes({});
+  using ending = new DisposableStack();
+  ending.defer(() => broker.close());
+  sessions.bound(broker, () => true);
+  const { persistence } = broker as unknown as { persistence: Kept };
+  const client = { id: '', closed: false } as unknown as Client;
+  const enter = (clientId: string) => sessions.enter(client, 'lamp', { clientId, isClean: false, most: 1 });
+  enter('one');
+  await persistence.incomingStorePacket(client, { messageId: 1 });
+  enter('one');
+  await persistence.incomingGetPacket(client, { messageId: 1 });
+  enter('another');
+  await assert.rejects(persistence.incomingGetPacket(client, { messageId: 1 }));
+});
+
+test('a clean client that leaves in the middle of a message of QoS 2 leaves nothing; a kept session knows which it was', async () => {
   const handled = Promise.withResolvers<void>();
   let begun = 0;
   const broker = await createAedes({
@@ -131,6 +154,9 @@ test('of a client that leaves in the middle of a message of QoS 2, nothing of it
   });
   createKeptSessions().bound(broker, () => true);
   const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
+  using ending = new DisposableStack();
+  ending.defer(() => broker.close());
+  ending.defer(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const ids = ['kept', 'clean'];
@@ -150,10 +176,9 @@ test('of a client that leaves in the middle of a message of QoS 2, nothing of it
   await until('both have left', () => broker.connectedClients === 0);
   handled.resolve();
   await new Promise((resolve) => setTimeout(resolve, 50));
-  type Kept = { incomingGetPacket(client: { id: string }, packet: { messageId: number }): Promise<unknown> };
   const { persistence } = broker as unknown as { persistence: Kept };
-  for (const id of ids)
-    for (const messageId of [1, 2]) await assert.rejects(persistence.incomingGetPacket({ id }, { messageId }), id);
-  broker.close();
-  server.close();
+  for (const messageId of [1, 2]) {
+    await persistence.incomingGetPacket({ id: 'kept' }, { messageId });
+    await assert.rejects(persistence.incomingGetPacket({ id: 'clean' }, { messageId }));
+  }
 });

@@ -23,16 +23,22 @@ const messageBytes = 512;
 export function createKeptSessions(): KeptSessions {
   /** Number of each session by login and client id, the one that was used last at the end. */
   const logins = new Map<string, Map<string, number>>();
+  let cleanIncoming: Persistence['cleanIncoming'] = async () => undefined;
   return {
     enter: (client, login, { clientId, isClean, most }) => {
       const sessions = logins.get(login) ?? new Map<string, number>();
-      const number = sessions.get(clientId) ?? (isClean ? null : numberOf(sessions, most));
+      const own = sessions.get(clientId);
+      const number = own ?? (isClean ? null : numberOf(sessions, most));
       if (number === null) return;
       sessions.delete(clientId);
       logins.set(login, sessions.set(clientId, number));
       client.id = `${login}/kept/${number}`;
+      // Messages of QoS 2 that the client before did not complete have the numbers that this one will use.
+      if (own === undefined) void cleanIncoming(client);
     },
-    bound: boundPersistence,
+    bound: (broker, mayRead) => {
+      cleanIncoming = boundPersistence(broker, mayRead);
+    },
   };
 }
 
@@ -54,7 +60,10 @@ type Persistence = {
   cleanIncoming(client: Client): Promise<void>;
 };
 
-function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: string) => boolean): void {
+function boundPersistence(
+  broker: Aedes,
+  mayRead: (client: Client, topics: string) => boolean,
+): Persistence['cleanIncoming'] {
   const { persistence, clients } = broker as unknown as { persistence: Persistence; clients: object };
   const add = persistence.addSubscriptions.bind(persistence);
   const enqueue = persistence.outgoingEnqueueCombi.bind(persistence);
@@ -63,11 +72,10 @@ function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: strin
   /** Bytes by client. */
   const waiting = new Map<string, number>();
   const sizeOf = ({ payload }: Packet): number => messageBytes + payload.length;
-  // What a client sent is handled by then: of a QoS 2 that it does not complete, only its number would stay, under an id that it chose.
+  // A clean client that has left completes no QoS 2: its number would stay, under an id that it chose.
   persistence.incomingStorePacket = async (client, packet) => {
-    if (!client.closed) await storeIncoming(client, packet);
+    if (!client.closed || !client.clean) await storeIncoming(client, packet);
   };
-  broker.on('clientDisconnect', (client) => void persistence.cleanIncoming(client));
   persistence.addSubscriptions = (client, subscriptions) =>
     add(
       client,
@@ -90,4 +98,5 @@ function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: strin
     else waiting.delete(client.id);
     return cleared;
   };
+  return persistence.cleanIncoming.bind(persistence);
 }
