@@ -100,7 +100,14 @@ test('a station whose backend was another user gets its data over, and is told o
   const { output } = await runInstaller(machine);
   assert.match(output, /may not write its backups to \/srv\/closed\/backups/);
   await waitUntilHealthy(machine);
-  assert.match(await machine.must('docker inspect --format "{{.Config.User}}" station-backend'), /^10002:10002/);
+  // The agent, which the installer has started again, may recreate the container once more: then there is none for a moment.
+  await machine.must(
+    `until docker inspect --format '{{.Config.User}}' station-backend | grep --quiet '^10002:10002'; do sleep 0.3; done`,
+    {
+      timeoutMs: patientMs,
+    },
+  );
+  await waitUntilHealthy(machine);
   assert.equal(await machine.must(`find ${data} ! -user 10002`), '');
   await machine.must('chown 10002 /srv/closed/backups');
   assert.doesNotMatch((await runInstaller(machine)).output, /may not write/);
