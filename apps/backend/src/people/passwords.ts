@@ -18,8 +18,8 @@ export type Passwords = Pick<PasswordHashes, 'hash'> & {
 /** `compareWith`: undefined asks for a hash. */
 export type PasswordQuestion = { password: string; compareWith?: string | null };
 
-/** Of people who are not known. A slow board needs some 20 s for them, with the rests. */
-const maxWaiting = 25;
+/** Of people who are not known. A slow board needs some 40 s for them, with the rests. */
+const maxWaiting = 50;
 const retryAfterSeconds = 5;
 
 export function createPasswords(hashes: PasswordHashes): Passwords {
