@@ -4,6 +4,7 @@ import { commonActions } from './common-commands.ts';
 import { isInherited } from './own-value.ts';
 import { Id } from './rest.ts';
 import { errorWords } from './schema-words.ts';
+import { turning } from './text-fields.ts';
 import { typeNamePattern, typeNameWords } from './type-names.ts';
 
 /**
@@ -13,10 +14,9 @@ import { typeNamePattern, typeNameWords } from './type-names.ts';
 
 const closed = { additionalProperties: false } as const;
 const TypeName = Type.String({ pattern: typeNamePattern, expected: typeNameWords });
-/** Without control characters, and without those that turn the text around them (Unicode UAX #9, explicit directional formatting). */
 const plainText = {
-  pattern: '^[^\\u0000-\\u001f\\u007f\\u202a-\\u202e\\u2066-\\u2069]+$',
-  expected: 'text without control characters',
+  pattern: `^[^\\u0000-\\u001f\\u007f${turning}]+$`,
+  expected: 'text without control characters, and without those that change the direction of writing',
 } as const;
 const Key = Type.String({ minLength: 1, maxLength: 64, ...plainText });
 const Name = Type.String({ minLength: 1, maxLength: 64, ...plainText });

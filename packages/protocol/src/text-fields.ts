@@ -8,13 +8,14 @@ import { ownValue } from './own-value.ts';
 /** The schema of a body. Only the limits of its texts and whole numbers are read. */
 export type TextBody = { readonly properties: Readonly<Record<string, object>> };
 
-/*
- * What a name needs: a character that is seen. Blanks, control and format characters, U+2800 and all that Unicode lets a program ignore are
- * not, and marks need one before them. And what it may not have: the characters that turn the text around them (UAX 9, explicit formatting).
+/** The characters that turn the text around them (UAX 9, explicit formatting), for a class of a regular expression. */
+export const turning = '\\u202a-\\u202e\\u2066-\\u2069';
+/**
+ * A character that is seen. Blanks, control and format characters, U+2800 and all that Unicode lets a program ignore are not, and marks need one
+ * before them.
  */
-const turning = '[\\u202a-\\u202e\\u2066-\\u2069]';
 const seen = '[^\\s\\p{Cc}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2800]';
-const someName = `(?![\\s\\S]*${turning})[\\s\\S]*${seen}`;
+const someName = `(?![\\s\\S]*[${turning}])[\\s\\S]*${seen}`;
 
 const nameWords = 'text that can be seen, without characters that change the direction of writing';
 export const nameForm = { pattern: `^${someName}`, expected: nameWords } as const;

@@ -1,5 +1,5 @@
 import { ownValue } from '@station/protocol/own-value';
-import { seenForm } from '@station/protocol/text-fields';
+import { seenForm, turning } from '@station/protocol/text-fields';
 
 /** Values from outside whose form nobody has checked. */
 
@@ -22,8 +22,7 @@ export function textIn(values: Values, key: string): string | null {
 }
 
 /** Characters that a name must not have: control characters, and those that turn the text around them. */
-const odd = /[\u0000-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g;
-
+const odd = new RegExp(`[\\u0000-\\u001f\\u007f${turning}]`, 'g');
 const seen = new RegExp(seenForm.pattern, 'u');
 
 /** A text as a name can have it, at most `most` characters; null: nothing is left that is seen. */

@@ -4,11 +4,12 @@ import { getEventListeners, once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServer as createTlsServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { collectBytes } from '@station/kit/collect-bytes';
 import { makeCertificate } from '@station/simulators/notifications/receivers';
+import { trust } from '../../../testing/trust.ts';
 import { faultOf, followRedirects, readBody, sendRequest } from './http-request.ts';
 
 const never = new AbortController().signal;
@@ -150,19 +151,14 @@ describe('a request', () => {
 
   test('over TLS that gets interim answers without an end fails', async () => {
     const certificate = await makeCertificate();
-    const known = getCACertificates('default');
-    setDefaultCACertificates([...known, certificate.cert]);
-    try {
-      const answer = 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(100_000);
-      await using server = await open(createTlsServer(certificate, (socket) => socket.end(answer)));
-      server.url.protocol = 'https:';
-      server.url.hostname = 'localhost';
-      const fault = await sendRequest(server.url, { signal: never }).catch(faultOf);
-      assert.equal(fault, 'the server sends no answer');
-      await noConnections(server);
-    } finally {
-      setDefaultCACertificates(known);
-    }
+    using _trusted = trust(certificate.cert);
+    const answer = 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(100_000);
+    await using server = await open(createTlsServer(certificate, (socket) => socket.end(answer)));
+    server.url.protocol = 'https:';
+    server.url.hostname = 'localhost';
+    const fault = await sendRequest(server.url, { signal: never }).catch(faultOf);
+    assert.equal(fault, 'the server sends no answer');
+    await noConnections(server);
   });
 
   test('that gets no head in time ends, and closes its connection', async () => {

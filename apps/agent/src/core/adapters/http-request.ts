@@ -45,9 +45,8 @@ export async function sendRequest(url: URL, request: HttpRequest): Promise<HttpR
   outgoing.once('close', () => signal.removeEventListener('abort', onAbort));
   limitHead(outgoing);
   try {
-    const answering = responseOf(outgoing);
     outgoing.end(body);
-    response = await answering;
+    response = await responseOf(outgoing);
     signal.throwIfAborted();
   } catch (error) {
     outgoing.destroy();

@@ -63,9 +63,8 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
       const signal = AbortSignal.timeout(timeoutMs);
       try {
         const request = start(method, path, { signal, ...(text === undefined ? {} : { body: text }) });
-        const answering = responseOf(request);
         request.end(text);
-        const response = await answering;
+        const response = await responseOf(request);
         return { statusCode: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
       } catch (error) {
         throw asUnreachable(error);
@@ -78,9 +77,8 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
         const request = start('GET', path, { signal: AbortSignal.any([signal, early.signal]) });
         // Otherwise a half-open TCP connection would never end.
         request.setSocketKeepAlive(true, 30_000);
-        const answering = responseOf(request);
         request.end();
-        const response = await answering;
+        const response = await responseOf(request);
         if (response.statusCode === 200) {
           response.setTimeout(eventsIdleMs, () => response.destroy(new Error('The agent fell silent')));
           return response;

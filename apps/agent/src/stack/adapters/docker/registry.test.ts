@@ -5,8 +5,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate } from '@station/simulators/notifications/receivers';
+import { trust } from '../../../../testing/trust.ts';
 import { readLayers, type RegistryParts } from './registry.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
@@ -80,8 +80,7 @@ test('the password of an encrypted registry is sent to no server of tokens in pl
     response.end(JSON.stringify({ token: 't' }));
   });
   const certificate = await makeCertificate();
-  const known = getCACertificates('default');
-  setDefaultCACertificates([...known, certificate.cert]);
+  using _trusted = trust(certificate.cert);
   const challenge = `Bearer realm="http://${tokens.address}/token",service="s"`;
   const registry = createSecureServer(certificate, (_, response) =>
     response.writeHead(401, { ...inJson, 'www-authenticate': challenge }).end('{}'),
@@ -92,7 +91,6 @@ test('the password of an encrypted registry is sent to no server of tokens in pl
     assert.ok(answer.kind === 'failed' && answer.code === 'registry_auth_failed');
     assert.deepEqual(asked, []);
   } finally {
-    setDefaultCACertificates(known);
     registry.closeAllConnections();
     registry.close();
   }
