@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runBackupJob } from '@station/backend/backup/run-backup-job';
-import { type Alteration, alterBackup } from '@station/backend/testing/backup/altered-backup';
+import { type Alteration, alterBackup, readBackup } from '@station/backend/testing/backup/altered-backup';
 import type { BackupManifest } from '@station/protocol/backups';
 import { createRandom } from '../../faults/choice.ts';
 import type { Findings } from './findings.ts';
@@ -58,6 +58,7 @@ export async function fuzzBackups(options: {
     job,
   );
   if (made.kind === 'refused') throw new Error(`no backup could be made: ${made.reason} ${made.cause}`);
+  const contents = await readBackup(good, passphrase);
   for (let index = 0; index < count; index++) {
     const table = pick(random, tables);
     const sql = pick(random, foreign)(table);
@@ -67,7 +68,7 @@ export async function fuzzBackups(options: {
       random() < 0.5 ? { sql } : { claim: (manifest) => void Object.assign(manifest, { [key]: value }) };
     const input = change.sql ?? `${key}: ${JSON.stringify(value).slice(0, 100)}`;
     try {
-      await alterBackup(good, altered, passphrase, change);
+      await alterBackup(contents, altered, passphrase, change);
       const outcome = await runBackupJob({ work: 'verify', dataDir: folder, file: altered, passphrase }, job);
       const reason = outcome.kind === 'refused' ? outcome.reason : 'done';
       if (reason === 'failed')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Alteration, alterBackup } from '@station/backend/testing/backup/altered-backup';
+import { type Alteration, alterBackup, readBackup } from '@station/backend/testing/backup/altered-backup';
 import type { BackupInspection, BackupView, UploadStarted } from '@station/protocol/backup-api';
 import { uploadPieceBytes } from '@station/protocol/backup-upload';
 import { waitFor } from '../../rig/program.ts';
@@ -84,6 +84,7 @@ test('hostile backups are refused in words, and the station is as before', { tim
   await using station = await install('the embedded broker and SQLite', { devices: 1 });
   const { call, make, upload, restore } = await startWith(station);
   const good = await make();
+  const contents = await readBackup(good, passphrase);
   const file = join(station.folder, 'altered.age');
   const pid = station.pid();
   const stateOf = async (): Promise<unknown> => ({
@@ -96,7 +97,7 @@ test('hostile backups are refused in words, and the station is as before', { tim
   const before = await stateOf();
   for (const { name, refused, ...change } of hostile)
     await t.test(name, async () => {
-      await alterBackup(good, file, passphrase, change);
+      await alterBackup(contents, file, passphrase, change);
       assert.equal(await restore(await upload(file, 'a.age')), refused);
       assert.deepEqual(await stateOf(), before);
       assert.deepEqual([station.pid(), (await call('GET', '/api/health')).status], [pid, 200]);

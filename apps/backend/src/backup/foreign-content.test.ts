@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Alteration, alterBackup } from '../../testing/backup/altered-backup.ts';
-import { backedUp, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
+import { backedUp, contentsBackedUp, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
 
 const image = (values: string): string =>
   `insert into firmware_images (type, version, file, checksum, size, ready_at, path) values (${values})`;
@@ -132,8 +132,7 @@ const refused: readonly (Alteration & { name: string; reason: string })[] = [
 
 test('what a backup says of itself passes the checks of the station, and nothing changes', async (t) => {
   await using old = await station();
-  const good = join(old.dataDir, 'a.age');
-  await backedUp(old, good);
+  const good = await contentsBackedUp(old);
   await using own = await station();
   await (await own.start())[Symbol.asyncDispose]();
   const before = (await readdir(own.dataDir)).sort();
@@ -149,10 +148,8 @@ test('what a backup says of itself passes the checks of the station, and nothing
 
 test('a backup with a gateway and its devices is accepted', async () => {
   await using old = await station();
-  const good = join(old.dataDir, 'a.age');
   const file = join(old.dataDir, 'altered.age');
-  await backedUp(old, good);
-  await alterBackup(good, file, passphrase, {
+  await alterBackup(await contentsBackedUp(old), file, passphrase, {
     sql: `${gateway('home/zigbee2mqtt', 'gateway-0123456789')};
       insert into gateway_devices (external_id, gateway_id, name, plan)
         values ('zigbee2mqtt:0x00158d0001dc126a', 'g', 'hall/lamp', '{}')`,
@@ -164,10 +161,8 @@ test('a backup with a gateway and its devices is accepted', async () => {
 
 test('what the station would not read is left out of a restore, and named', async () => {
   await using old = await station();
-  const good = join(old.dataDir, 'a.age');
   const file = join(old.dataDir, 'altered.age');
-  await backedUp(old, good);
-  await alterBackup(good, file, passphrase, {
+  await alterBackup(await contentsBackedUp(old), file, passphrase, {
     edit: ({ files }) => {
       files.set('jwt-secret', Buffer.from('A'.repeat(43)));
       files.set('agent.json', Buffer.from('{"wifi":"all"}'));

@@ -5,8 +5,16 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { migrations } from '../store/migrations/all.ts';
 import type { StationMigration } from '../store/migrate.ts';
-import { alterBackup } from '../../testing/backup/altered-backup.ts';
-import { backedUp, namesOf, oldStation, passphrase, reasonOf, station } from '../../testing/backup/backup-station.ts';
+import { alterBackup, readBackup } from '../../testing/backup/altered-backup.ts';
+import {
+  backedUp,
+  contentsBackedUp,
+  namesOf,
+  oldStation,
+  passphrase,
+  reasonOf,
+  station,
+} from '../../testing/backup/backup-station.ts';
 
 /** Each of them is complete, has right sums, and was made with the passphrase. */
 const foreign: readonly { name: string; sql: string }[] = [
@@ -46,8 +54,7 @@ const foreign: readonly { name: string; sql: string }[] = [
 
 test('a database with anything that no release makes is refused before it is used, and nothing changes', async (t) => {
   await using old = await station();
-  const good = join(old.dataDir, 'a.age');
-  await backedUp(old, good);
+  const good = await contentsBackedUp(old);
   await using own = await station();
   await (await own.start({ stationId: oldStation }))[Symbol.asyncDispose]();
   const before = (await readdir(own.dataDir)).sort();
@@ -65,10 +72,10 @@ test('a database with anything that no release makes is refused before it is use
 
 test('rows that the manifest does not name are refused', async () => {
   await using old = await station();
-  const good = join(old.dataDir, 'a.age');
-  await backedUp(old, good);
   const file = join(old.dataDir, 'altered.age');
-  await alterBackup(good, file, passphrase, { edit: ({ manifest }) => void delete manifest.rows['users'] });
+  await alterBackup(await contentsBackedUp(old), file, passphrase, {
+    edit: ({ manifest }) => void delete manifest.rows['users'],
+  });
   assert.equal(reasonOf(await old.engine.verify(file, passphrase)), 'damaged');
 });
 
@@ -112,7 +119,7 @@ test('after a rollback the backup of the older release has what that release kno
     union select name from kysely_migration where name like '9999%'`.execute(store.db);
   assert.deepEqual(rows, []);
   const hidden = join(old.dataDir, 'hidden.age');
-  await alterBackup(file, hidden, passphrase, {
+  await alterBackup(await readBackup(file, passphrase), hidden, passphrase, {
     sql: 'create trigger hidden after insert on zones begin delete from users; end',
   });
   assert.equal(reasonOf(await old.engine.verify(hidden, passphrase)), 'foreign_schema');

@@ -14,6 +14,7 @@ import { type BackupEngine, createBackupEngine } from '../../src/backup/backup-e
 import { confirmRestore, finishRestore } from '../../src/backup/finish-restore.ts';
 import { restoreParts } from '../../src/backup/restore-parts.ts';
 import { runBackupJob } from '../../src/backup/run-backup-job.ts';
+import { readBackup } from './altered-backup.ts';
 
 export const oldStation = '01a1b2c3-0000-4000-8000-000000000001';
 export const passphrase = 'correct horse battery staple';
@@ -107,6 +108,13 @@ export async function backedUp(on: Station, file: string): Promise<void> {
   await writeFile(join(on.dataDir, 'device-types/lamp.json'), lampType);
   const outcome = await on.engine.make(file, passphrase);
   assert.equal(outcome.kind, 'done', JSON.stringify(outcome));
+}
+
+/** What the backup of a station with data has in it. */
+export async function contentsBackedUp(on: Station): ReturnType<typeof readBackup> {
+  const file = join(on.dataDir, 'good.age');
+  await backedUp(on, file);
+  return readBackup(file, passphrase);
 }
 
 export const reasonOf = (outcome: { kind: string; reason?: string }): string => outcome.reason ?? outcome.kind;
