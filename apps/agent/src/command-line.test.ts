@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { DoctorReport } from '@station/protocol/doctor';
 import { runCommandLine } from './command-line.ts';
 import { agentVersion } from './version.ts';
 
@@ -123,6 +125,32 @@ esac`;
   assert.deepEqual(found['engine'], ['engine_unreachable']);
   assert.deepEqual(found['release_server'], ['release_server_silent']);
   assert.deepEqual(found['backend'], ['follows'], 'without Docker it cannot answer');
+});
+
+test('a Docker that accepts and never answers hides nothing else from the doctor, and holds it up for seconds', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'station-hanging-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const socket = join(folder, 'docker.sock');
+  const sockets = new Set<Socket>();
+  const engine = createServer((connection) => void sockets.add(connection)).listen(socket);
+  t.after(() => {
+    for (const connection of sockets) connection.destroy();
+    engine.close();
+  });
+  const closed = [
+    'UPDATE_SERVER_URL=http://127.0.0.1:1/manifest.json',
+    'HEALTHCHECK_URL=http://127.0.0.1:1/api/health',
+  ];
+  const lines = [...station.slice(0, 1), ...closed, `DATA_DIR=${folder}`, `DOCKER_HOST=${socket}`];
+  const startedMs = performance.now();
+  const { exitCode, stdout } = await runWith(t, ['doctor', '--json'], lines, 'exec sleep 600');
+  assert.ok(performance.now() - startedMs < 30_000);
+  assert.equal(exitCode, 2);
+  const { checks } = JSON.parse(stdout).agent as DoctorReport;
+  const findings = (id: string): string[] =>
+    checks.filter((check) => check.id === id).flatMap((check) => check.findings.map(({ code }) => code));
+  assert.deepEqual(findings('engine'), ['engine_unreachable']);
+  for (const id of ['disk_space', 'disk_health']) assert.doesNotMatch(findings(id).join(), /check_failed/, id);
 });
 
 test('the doctor prints words, and why the backend could not be asked', async (t) => {

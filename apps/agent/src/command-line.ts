@@ -107,7 +107,8 @@ async function examine(directory: string, isJson: boolean): Promise<number> {
   useOutgoingProxy(config.proxy);
   const agent = await examineStation({ config, warnings, envFile: environmentFile(directory), clock: systemClock });
   if (!isJson) print(`${renderReport(agent)}\n`);
-  const backend = await readBackendReport(backendContainer(config));
+  const found = agent.checks.flatMap(({ findings }) => findings.map(({ code }) => code));
+  const backend = await readBackendReport(backendContainer(config), found.includes('engine_unreachable'));
   const report = 'report' in backend ? backend.report : null;
   if (isJson) print(`${plainJson(JSON.stringify({ agent, backend: report }))}\n`);
   else {

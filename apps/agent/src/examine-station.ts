@@ -61,8 +61,12 @@ import { agentVersion } from './version.ts';
 
 export const agentUnit = 'station-agent.service';
 const composeTimeoutMs = 30_000;
+/** Less than a check has: what else it looks at is told when Docker hangs, too. */
+const engineTimeoutMs = 8_000;
+/** Both, and the time in which a hanging Compose ends. */
+const stackTimeoutMs = engineTimeoutMs + composeTimeoutMs + 7_000;
 /** The manifest may be slow, but a person waits. */
-const usualTimeoutMs = 12_000;
+const manifestTimeoutMs = 12_000;
 
 type Parts = { config: Config; envFile: string; warnings: readonly string[]; clock: Pick<Clock, 'now'> };
 
@@ -70,10 +74,14 @@ type Parts = { config: Config; envFile: string; warnings: readonly string[]; clo
 export async function examineStation({ config, envFile, warnings, clock }: Parts): Promise<DoctorReport> {
   const { dataDir, release, stack, health, wifi, childEnv } = config;
   const env = { ...childEnv, DOCKER_HOST: `unix://${stack.dockerSocket}` };
-  using engine = createEngineApi(stack.dockerSocket, { timeoutMs: usualTimeoutMs });
+  using engine = createEngineApi(stack.dockerSocket, { timeoutMs: engineTimeoutMs });
   const state = await readState(dataDir);
-  const asking = { folder: stack.projectPath, env, abort: AbortSignal.timeout(composeTimeoutMs) };
-  const project: Promise<ProjectFacts> = readProject(stack.dockerProgram, asking);
+  const engineVersion = readEngineVersion(engine);
+  const project = engineVersion.then((found): ProjectFacts | Promise<ProjectFacts> => {
+    if ('failure' in found) return { kind: 'failed', reason: found.failure };
+    const asking = { folder: stack.projectPath, env, abort: AbortSignal.timeout(composeTimeoutMs) };
+    return readProject(stack.dockerProgram, asking);
+  });
   const folders = readImageFolder(engine, dataDir).then((images) => [
     dataDir,
     stack.projectPath,
@@ -99,13 +107,13 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
       { id: 'service', run: (signal) => checkUnit(childEnv, signal) },
       {
         id: 'engine',
-        timeoutMs: composeTimeoutMs,
-        run: async () => decideEngine(stack.projectPath, await readEngineVersion(engine), await project),
+        timeoutMs: stackTimeoutMs,
+        run: async () => decideEngine(stack.projectPath, await engineVersion, await project),
       },
       { id: 'images', run: () => checkImages(engine, state, env) },
       {
         id: 'services',
-        timeoutMs: composeTimeoutMs,
+        timeoutMs: stackTimeoutMs,
         run: async () => decideServices(await project, installedServices(state)),
       },
       {
@@ -125,7 +133,7 @@ export async function examineStation({ config, envFile, warnings, clock }: Parts
       },
       {
         id: 'release_server',
-        timeoutMs: usualTimeoutMs,
+        timeoutMs: manifestTimeoutMs,
         run: (signal) => checkReleaseServer(release.manifestUrl, signal),
       },
     ],

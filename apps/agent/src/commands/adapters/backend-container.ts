@@ -25,12 +25,16 @@ const backendDoctor =
   'ls /app/command-line-*.mjs >/dev/null 2>&1 || exit 64; exec node /app/station-backend.mjs doctor --json';
 const doctorTimeoutMs = 5 * 60_000;
 
-/** The report of the backend from inside its container, or why there is none. */
+/**
+ * The report of the backend from inside its container, or why there is none.
+ * @param isEngineAway Docker did not answer just before: it is not waited for.
+ */
 export async function readBackendReport(
   container: BackendContainer,
+  isEngineAway = false,
 ): Promise<{ report: DoctorReport } | { failure: string }> {
   try {
-    const result = await run(container, ['sh', '-c', backendDoctor], doctorTimeoutMs);
+    const result = await run(container, ['sh', '-c', backendDoctor], isEngineAway ? readTimeoutMs : doctorTimeoutMs);
     if (result.exitCode === 64) return { failure: 'its release has no doctor' };
     const line = result.stdout.split('\n').find((one) => one.startsWith('{'));
     if (line === undefined) return { failure: result.stderr.trim().split('\n').at(-1) || 'its container does not run' };
