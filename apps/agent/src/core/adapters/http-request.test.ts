@@ -101,6 +101,17 @@ describe('a body', () => {
     await assert.rejects(textOf(other.url), { message: 'the server sends the content compressed (br)' });
     await noConnections(other);
   });
+
+  test('is taken as it is when the coding that a store of objects names is none', async () => {
+    for (const coding of ['', 'Identity', 'aws-chunked', 'utf-8']) {
+      await using server = await serve((_, response) => response.setHeader('content-encoding', coding).end('{}'));
+      assert.equal(await textOf(server.url), '{}', coding);
+    }
+    await using both = await serve((_, response) =>
+      response.setHeader('content-encoding', 'aws-chunked, gzip').end(gzipSync('{}')),
+    );
+    assert.equal(await textOf(both.url), '{}');
+  });
 });
 
 describe('a request', () => {

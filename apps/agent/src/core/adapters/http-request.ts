@@ -124,14 +124,27 @@ const withoutCredentials = (headers: Readonly<Record<string, string>> = {}): Rec
  * request accepts: gzip is unpacked.
  */
 export async function readBody({ headers, body }: HttpResponse, maxBytes: number): Promise<Uint8Array | null> {
-  const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding !== 'identity' && encoding !== 'gzip' && encoding !== 'x-gzip') {
+  const compression = compressionOf(headers);
+  if (!['', 'gzip', 'x-gzip'].includes(compression)) {
     body.destroy();
-    throw new Error(`the server sends the content compressed (${encoding.slice(0, 20)})`);
+    throw new Error(`the server sends the content compressed (${compression.slice(0, 20)})`);
   }
   const bytes = await collectBytes(body, maxBytes);
-  return bytes === null || encoding === 'identity' ? bytes : unpack(bytes, maxBytes);
+  return bytes === null || compression === '' ? bytes : unpack(bytes, maxBytes);
 }
+
+const compressions = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'];
+
+/**
+ * How a body is compressed; empty: it is not. Stores of objects also name no coding, or the one of the upload (`aws-chunked`), for a file
+ * that they send as it is.
+ */
+export const compressionOf = ({ 'content-encoding': codings = '' }: IncomingHttpHeaders): string =>
+  codings
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((coding) => compressions.includes(coding))
+    .join(', ');
 
 async function unpack(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array | null> {
   const { gunzipSync } = await import('node:zlib');

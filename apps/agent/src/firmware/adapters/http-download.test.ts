@@ -43,6 +43,31 @@ test('a page in place of a large file is no file, however the server writes its 
   }
 });
 
+test('a page that comes compressed is a page', async () => {
+  const page = { 'content-type': 'text/html', 'content-encoding': 'gzip' };
+  await using server = await serve((_, response) => response.writeHead(200, page).end('x'));
+  const opened = await openDownload(server.url, { offset: 0, etag: null, signal: new AbortController().signal });
+  assert.equal(opened.kind, 'unavailable');
+});
+
+test('a file arrives as it is stored: a name of its coding changes nothing, and compression on the way is named', async () => {
+  for (const [path, coding, kind] of [
+    ['a.bin', '', 'ok'],
+    ['a.bin', 'Identity', 'ok'],
+    ['a.bin', 'aws-chunked', 'ok'],
+    ['a.bin.gz?1', 'gzip', 'ok'],
+    ['a.bin.gz', 'x-gzip', 'ok'],
+    ['a.bin', 'GZIP', 'rejected'],
+    ['a.bin.gz', 'br', 'rejected'],
+  ] as const) {
+    await using server = await serve((_, response) => response.writeHead(200, { 'content-encoding': coding }).end('x'));
+    const url = new URL(path, server.url);
+    const opened = await openDownload(url, { offset: 0, etag: null, signal: new AbortController().signal });
+    assert.equal(opened.kind, kind, `${path} ${coding}`);
+    if (opened.kind === 'ok') assert.equal(Buffer.concat(await Array.fromAsync(opened.body)).toString(), 'x');
+  }
+});
+
 test('a file in pieces of one byte is left, and one in small pieces is read', async () => {
   for (const [size, reason] of [
     [1, /^the server sends tiny pieces$/],

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { readRetryAfter } from '@station/kit/retry-after';
 import { ConnectionLost, type Opened } from '../firmware-ports.ts';
-import { faultOf, followRedirects, webPageReason } from '../../core/adapters/http-request.ts';
+import { compressionOf, faultOf, followRedirects, webPageReason } from '../../core/adapters/http-request.ts';
 
 /** A server that sends nothing for this long counts as unreachable. */
 const usualSilenceMs = 20_000;
@@ -33,7 +33,7 @@ export async function openDownload(url: URL, request: DownloadRequest): Promise<
     const followed = await followRedirects(url, { headers, signal: request.signal, headMs: silenceMs });
     if (followed.kind === 'rejected') return followed;
     const { status, headers: received, body } = followed.response;
-    const opened = readHead(status, received, request.offset);
+    const opened = readHead(status, received, { offset: request.offset, isPacked: isPacked(url, received) });
     if (opened.kind === 'ok') return { ...opened, body: arrived(body, request.signal, silenceMs) };
     body.destroy();
     return opened;
@@ -49,9 +49,20 @@ function rangeHeaders({ offset, etag }: DownloadRequest): Record<string, string>
   return { range: `bytes=${offset}-`, ...(etag === null ? {} : { 'if-range': etag }) };
 }
 
+/** Compressed on its way. A server says the same of a file that is stored so, as one for an ESP8266 may be. */
+function isPacked({ pathname }: URL, headers: IncomingHttpHeaders): boolean {
+  const compression = compressionOf(headers);
+  const isStoredSo = pathname.endsWith('.gz') && /^(x-)?gzip$/.test(compression);
+  return compression !== '' && !isStoredSo;
+}
+
 type Head = Exclude<Opened, { kind: 'ok' }> | Omit<Extract<Opened, { kind: 'ok' }>, 'body'>;
 
-function readHead(status: number, headers: IncomingHttpHeaders, offset: number): Head {
+function readHead(
+  status: number,
+  headers: IncomingHttpHeaders,
+  { offset, isPacked }: { offset: number; isPacked: boolean },
+): Head {
   if (status === 416 && offset > 0) return { kind: 'past_end' };
   if (status !== 200 && status !== 206) {
     const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now());
@@ -60,9 +71,7 @@ function readHead(status: number, headers: IncomingHttpHeaders, offset: number):
   }
   if (/^(text\/html|application\/xhtml)/i.test(headers['content-type'] ?? ''))
     return { kind: 'unavailable', reason: webPageReason };
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-    return { kind: 'rejected', reason: 'the server sends the file compressed' };
-  }
+  if (isPacked) return { kind: 'rejected', reason: 'the server sends the file compressed' };
   const range = status === 206 ? readRange(headers['content-range']) : { first: 0, total: lengthOf(headers) };
   if (range === null || (range.first !== offset && range.first !== 0)) {
     return { kind: 'rejected', reason: 'the server sends a different range than requested' };
