@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { makeCertificate } from '@station/simulators/notifications/receivers';
+import { trust } from '../../../testing/trust.ts';
 import { createReachability } from './reachability.ts';
 
 const host = '127.0.0.1';
@@ -89,6 +92,22 @@ describe('reachability', () => {
         assert.equal(await probe(silent, signal), expected);
       });
     }
+
+    test('is full by https whatever the answer: no portal has the certificate', async () => {
+      const certificate = await makeCertificate();
+      using _trusted = trust(certificate.cert);
+      for (const status of [302, 511]) {
+        const server = createHttpsServer(certificate, (_request, response) => {
+          response.writeHead(status, { location: 'https://www.release.example/' }).end();
+        }).listen(0, host);
+        await once(server, 'listening');
+        const internetUrl = new URL(`https://localhost:${(server.address() as AddressInfo).port}/`);
+        const { probe } = createReachability({ internetUrl, arpFile, ports: [80], gatewayMs: 200 });
+        assert.equal(await probe(silent, signal), 'full', String(status));
+        server.closeAllConnections();
+        server.close();
+      }
+    });
 
     test('makes no statement about one gateway of several', async () => {
       await using web = await startWeb(200);

@@ -14,7 +14,7 @@ const usualPorts = [53, 80, 443];
 
 /**
  * What the station can reach. A gateway is alive when it accepts or refuses a TCP connection, or when the kernel has its hardware
- * address after the attempt. The internet is reachable when one small request gets any answer except a redirect to another host.
+ * address after the attempt. The internet is reachable when one small request gets any answer, by http except a redirect to another host.
  * @param options.internetUrl null: no request; the best result is then `local` (the gateway is alive).
  * @param options.arpFile the kernel's neighbour table (proc(5), /proc/net/arp).
  */
@@ -93,6 +93,8 @@ async function askInternet(url: URL, signal: AbortSignal): Promise<'full' | 'por
   try {
     const { status, headers, body } = await sendRequest(url, { signal, headers: { 'cache-control': 'no-cache' } });
     body.destroy();
+    // A portal has no certificate for that host. Many hosts send who asks for their root elsewhere, to their `www` or their own page.
+    if (url.protocol === 'https:') return 'full';
     if (status === loginNeeded) return 'portal';
     const { location } = headers;
     const isRedirect = status >= 300 && status < 400 && location !== undefined;
