@@ -168,6 +168,7 @@ export const parts: readonly Part[] = [
   part('backup/destinations', `${backend}/backup`),
   gate(part('backup/webdav-servers', `${backend}/backup`)),
   gate(part('clock/boots', `${backend}/system`, `${backend}/core`, 'packages/kit/src/clock.ts')),
+  gate(part('clock/time-zone', `${agent}/config.ts`)),
   gate(part('clock/time-synchronisation', `${agent}/clock`)),
   gate(part('bluez/write', 'apps/ble-helper')),
   gate(part('bluez/process', 'apps/ble-helper')),

@@ -207,7 +207,7 @@ function createAgent(
     isAutomatic: () => options.request.kind === 'automatic',
     bootstrapOnStart: options.bootstrapOnStart ?? true,
     checkIntervalMs,
-    maintenanceWindow: null,
+    isMaintenanceTime: () => true,
     isClockRight: async () => options.isClockRight?.() ?? null,
   });
   return { stack, keeper, conditions };

@@ -7,13 +7,14 @@ import { createEmitter } from '@station/kit/emitter';
 import type { AgentLogger } from '@station/kit/logger';
 import { createSystemTime } from './clock/adapters/timedate.ts';
 import { createHostClock, type HostClock } from './clock/host-clock.ts';
-import { type Config, usualFirmwareManifest } from './config.ts';
+import { type Config, localMinutes, usualFirmwareManifest } from './config.ts';
 import { type AutoUpdate, openAutoUpdate } from './core/auto-update.ts';
 import { fetchSmallFile } from './core/adapters/http-client.ts';
 import { readBootId } from './core/adapters/kernel-files.ts';
 import { createMdnsName, type MdnsName } from './core/adapters/mdns-name.ts';
 import type { BrokerFile } from './core/backup-ports.ts';
 import type { ServiceOperator } from './core/operator-ports.ts';
+import { isInsideWindow } from './core/maintenance-window.ts';
 import { createUpdateKeys, type UpdateKeys } from './core/update-keys.ts';
 import { cacheDisk } from './firmware/adapters/cache-disk.ts';
 import { openDownload } from './firmware/adapters/http-download.ts';
@@ -213,7 +214,7 @@ function createStackDuty(config: Config, { keys, ...parts }: StackDutyParts): St
     stationId,
     agentVersion,
     checkIntervalMs,
-    maintenanceWindow,
+    isMaintenanceTime: (now) => isInsideWindow(maintenanceWindow, localMinutes(now)),
     bootstrapOnStart: config.stack.bootstrapOnStart,
   };
   return createStack(stackParts, parts.engine.operator ?? null);

@@ -284,6 +284,16 @@ const usualStationUrl = (hostname: string): URL => {
 const usualSocket = (runtimeDirectories: string | null): string | null =>
   runtimeDirectories === null ? null : join(runtimeDirectories.split(':')[0] ?? '', 'agent.sock');
 
+/**
+ * Minutes since local midnight. Node reads the time zone of the machine (`/etc/localtime`) once, and again after a change of TZ; a person may
+ * set another one at any time.
+ */
+export function localMinutes(now: number): number {
+  if (process.env['TZ'] === undefined) delete process.env['TZ'];
+  const local = new Date(now);
+  return local.getHours() * 60 + local.getMinutes();
+}
+
 /** Set by the service manager or the shell, not by the operator (systemd.exec(5), sd_notify(3)). */
 type AmbientName = 'RUNTIME_DIRECTORY' | 'NOTIFY_SOCKET' | 'WATCHDOG_USEC' | 'WATCHDOG_PID' | 'PATH' | 'DOCKER_CONFIG';
 

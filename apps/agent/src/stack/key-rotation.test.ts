@@ -99,7 +99,7 @@ async function startStation(
     isAutomatic: () => true,
     bootstrapOnStart: true,
     checkIntervalMs: 60_000,
-    maintenanceWindow: null,
+    isMaintenanceTime: () => true,
   });
   /** The version of the accepted manifest, or why there is none. */
   const outcome = (

@@ -5,7 +5,6 @@ import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { AgentConditions } from '@station/kit/conditions';
-import { isInsideWindow, type MaintenanceWindow } from '../core/maintenance-window.ts';
 import { chooseAutomatic, type Choice, nextTimeFloor } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
@@ -23,7 +22,8 @@ export type ReleasePollParts = {
   isAutomatic: () => boolean;
   bootstrapOnStart: boolean;
   checkIntervalMs: number;
-  maintenanceWindow: MaintenanceWindow | null;
+  /** Whether automatic updates may begin at a time (epoch, milliseconds). */
+  isMaintenanceTime: (now: number) => boolean;
   random: () => number;
 };
 
@@ -127,14 +127,13 @@ function announce({ keeper, logger, state }: Poll, manifest: ReleaseManifest, ch
 }
 
 function judge(poll: Poll, manifest: ReleaseManifest): Choice {
-  const now = new Date(poll.clock.now());
   const journal = poll.keeper.journal();
   return chooseAutomatic(manifest, {
     journal,
     agentVersion: poll.agentVersion,
     isAutomatic: poll.isAutomatic(),
     mustInstall: poll.bootstrapOnStart && journal.installed === null,
-    insideWindow: isInsideWindow(poll.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
+    insideWindow: poll.isMaintenanceTime(poll.clock.now()),
     takesPart: takesPart(poll.stationId, manifest),
     isForgeable: poll.source.isForgeable,
   });
