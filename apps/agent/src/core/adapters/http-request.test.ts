@@ -88,6 +88,23 @@ describe('a body', () => {
     await noConnections(server);
   });
 
+  test('in pieces of one byte is left, and its connection is closed', async () => {
+    let sent = 0;
+    await using server = await serve((_, response) => {
+      response.socket?.setNoDelay(true);
+      const send = (): void => {
+        if (response.destroyed) return;
+        response.write('x');
+        sent += 1;
+        setImmediate(send);
+      };
+      send();
+    });
+    await assert.rejects(textOf(server.url, 100_000), { message: 'the server sends tiny pieces' });
+    assert.ok(sent < 20_000, `${sent} pieces`);
+    await noConnections(server);
+  });
+
   test('that a host stores compressed is unpacked, within the limit', async () => {
     const packed = gzipSync('x'.repeat(900));
     await using server = await serve((_, response) => response.setHeader('content-encoding', 'gzip').end(packed));

@@ -129,8 +129,33 @@ export async function readBody({ headers, body }: HttpResponse, maxBytes: number
     body.destroy();
     throw new Error(`the server sends the content compressed (${compression.slice(0, 20)})`);
   }
-  const bytes = await collectBytes(body, maxBytes);
+  const bytes = await collectBytes(withoutTinyPieces(body), maxBytes);
   return bytes === null || compression === '' ? bytes : unpack(bytes, maxBytes);
+}
+
+async function* withoutTinyPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const isTiny = countPieces();
+  for await (const piece of body) {
+    if (isTiny(piece.length)) throw new Error(tinyPiecesReason);
+    yield piece;
+  }
+}
+
+/** Pieces of a few bytes take the processor for as long as they come. No network has so small ones, but for a few. */
+const leastPieceBytes = 16;
+const mostTinyPieces = 1_000;
+
+export const tinyPiecesReason = 'the server sends tiny pieces';
+
+/** Takes the length of each piece of one answer; true as soon as they are too many for what they hold. */
+export function countPieces(): (length: number) => boolean {
+  let pieces = 0;
+  let bytes = 0;
+  return (length) => {
+    pieces += 1;
+    bytes += length;
+    return pieces > mostTinyPieces + bytes / leastPieceBytes;
+  };
 }
 
 const compressions = ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress', 'br', 'zstd'];

@@ -3,16 +3,19 @@ import { stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { readRetryAfter } from '@station/kit/retry-after';
 import { ConnectionLost, type Opened } from '../firmware-ports.ts';
-import { compressionOf, faultOf, followRedirects, webPageReason } from '../../core/adapters/http-request.ts';
+import {
+  compressionOf,
+  countPieces,
+  faultOf,
+  followRedirects,
+  tinyPiecesReason,
+  webPageReason,
+} from '../../core/adapters/http-request.ts';
 
 /** A server that sends nothing for this long counts as unreachable. */
 const usualSilenceMs = 20_000;
 /** Limit of received but unread bytes; more stays in the kernel. */
 const mostWaitingBytes = 128 * 1024;
-/** Pieces of a few bytes take the processor for as long as they come. No network has so small ones, but for a few. */
-const leastPieceBytes = 16;
-const mostTinyPieces = 1_000;
-
 export type DownloadRequest = {
   offset: number;
   etag: string | null;
@@ -103,12 +106,9 @@ function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: numb
     arriving.end ??= { error };
     arriving.wake();
   };
-  let pieces = 0;
-  let bytes = 0;
+  const isTiny = countPieces();
   response.on('data', (chunk: Buffer) => {
-    pieces += 1;
-    bytes += chunk.length;
-    if (pieces > mostTinyPieces + bytes / leastPieceBytes) finish(new Error('the server sends tiny pieces'));
+    if (isTiny(chunk.length)) finish(new Error(tinyPiecesReason));
     if (arriving.end !== null) return;
     arriving.waiting.push(chunk);
     arriving.waitingBytes += chunk.length;
