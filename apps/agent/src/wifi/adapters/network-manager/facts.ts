@@ -3,6 +3,8 @@ import { ssidFromBytes, type SsidHex } from '../../../core/wifi-network.ts';
 import {
   bytes,
   canBeAccessPointFlag,
+  carrierFlag,
+  compoundTypes,
   devicesOf,
   deviceState,
   deviceType,
@@ -26,7 +28,7 @@ export type Observed = {
   blocked: 'no' | 'soft' | 'hard';
   /** Number of clients on the hotspot. */
   clients: number;
-  /** Addresses of wired interfaces that NetworkManager does not manage. */
+  /** Addresses, as the kernel has them, of wired interfaces that NetworkManager does not manage and of compounds. */
   foreign: ReadonlyMap<string, { ip: string; gateway: string | null }>;
 } & HostFacts;
 
@@ -132,6 +134,17 @@ function ethernetOf({ tree, foreign }: Observed): RadioFacts['ethernet'] {
     const hasCarrier = propertiesOf(tree, path, interfaces.wired)?.['Carrier'] === true;
     const address = own ?? (state === deviceState.unmanaged && hasCarrier ? foreign.get(name) : undefined);
     if (address) return { interface: name, ...address };
+  }
+  return compoundOf(tree, foreign);
+}
+
+/** A cable in a bridge or the like. The way out tells it from those of containers and virtual machines. */
+function compoundOf(tree: ObjectTree, foreign: Observed['foreign']): RadioFacts['ethernet'] {
+  for (const { device } of compoundTypes.flatMap((type) => devicesOf(tree, type))) {
+    const name = text(device['Interface']);
+    const hasCarrier = (number(device['InterfaceFlags']) & carrierFlag) !== 0;
+    const address = foreign.get(name);
+    if (hasCarrier && address && address.gateway !== null) return { interface: name, ...address };
   }
   return null;
 }

@@ -20,7 +20,7 @@ import {
 import { type HotspotParts, startHotspot, stopHotspot, undoOnMachine } from './hotspot.ts';
 import { joinKnown } from './join-known.ts';
 import { credentialsOf, join, type JoinParts, keepCandidate, removeCandidates } from './join.ts';
-import { devicesOf, deviceState, deviceType, interfaces, number, record, text } from './objects.ts';
+import { compoundTypes, devicesOf, deviceState, deviceType, interfaces, record, text } from './objects.ts';
 import { createSavedNetworks } from './saved-networks.ts';
 import { readNetworks, scanNow } from './scan.ts';
 import { createSupplicant, type Supplicant } from './supplicant.ts';
@@ -226,8 +226,9 @@ async function observeNow(radio: OpenRadio, host: HostFacts): Promise<RadioFacts
   const profiles = await client.readProfiles(tree);
   const blocked = await readBlocked(kernel.sys);
   const observed = { tree, profiles, blocked, clients: 0, foreign: new Map(), ...host };
-  for (const { device } of devicesOf(tree, deviceType.ethernet)) {
-    if (number(device['State']) !== deviceState.unmanaged) continue;
+  const wired = devicesOf(tree, deviceType.ethernet);
+  const unmanaged = wired.filter(({ device }) => device['State'] === deviceState.unmanaged);
+  for (const { device } of [...unmanaged, ...compoundTypes.flatMap((type) => devicesOf(tree, type))]) {
     const name = text(device['Interface']);
     const address = await readForeignAddress(kernel.proc, name);
     if (address) observed.foreign.set(name, address);

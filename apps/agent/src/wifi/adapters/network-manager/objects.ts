@@ -40,6 +40,12 @@ export const deviceState = {
 /** NMDeviceType. */
 export const deviceType = { ethernet: 1, wifi: 2, veth: 20 } as const;
 
+/** Those that cables are put into: bond, VLAN, bridge, team, macvlan. */
+export const compoundTypes: readonly number[] = [10, 11, 13, 15, 18];
+
+/** NMDeviceInterfaceFlags: there is a carrier. */
+export const carrierFlag = 0x10000;
+
 /** NM80211Mode. */
 export const wifiMode = { infrastructure: 2, accessPoint: 3 } as const;
 
