@@ -48,6 +48,21 @@ test('a list says whom it could not take', () => {
   );
 });
 
+test('a device that its gateway interviews again is not missing in the list', () => {
+  const listOf = (more: object) => {
+    const entry = { ...announcement({ definition: colourLamp }), ...more };
+    const [list] = said('bridge/devices', JSON.stringify([{ type: 'Coordinator' }, entry]));
+    return list?.kind === 'list' ? list.devices() : null;
+  };
+  for (const more of [{ interviewing: true }, { interview_completed: false }, { interview_state: 'IN_PROGRESS' }]) {
+    const list = listOf(more);
+    assert.deepEqual([...(list?.devices ?? [])], []);
+    assert.equal(list?.isOf(lamp.externalId), false, JSON.stringify(more));
+    assert.equal(list?.isOf('zigbee2mqtt:0x00158d0001dc126b'), true);
+  }
+  assert.equal(listOf({ disabled: true })?.isOf(lamp.externalId), true);
+});
+
 test('a list without the coordinator is none', () => {
   const [list] = said('bridge/devices', JSON.stringify([announcement({ definition: colourLamp })]));
   assert.equal(list?.kind === 'list' && list.devices(), null);

@@ -3,7 +3,7 @@ import { ownValue } from '@station/protocol/own-value';
 import type { AnnouncedDevice, AnnouncedList, Availability, Dialect, DialectDevice, Known, Said } from '../dialect.ts';
 import { isRecord, textIn } from '../foreign-values-decide.ts';
 import { parsed, readState } from '../payloads-decide.ts';
-import { describe, isMisnamed, memberOf } from './describe-decide.ts';
+import { describe, interviewed, isMisnamed, memberOf } from './describe-decide.ts';
 import { groupOf, isGroup, listGroups, type Members } from './groups-decide.ts';
 
 /** What the topics of a Zigbee2MQTT below its base topic are for (zigbee2mqtt.io, "MQTT Topics and Messages"). */
@@ -103,9 +103,10 @@ function listed(base: string, text: string, memory: Memory): AnnouncedList | nul
   // The coordinator is among them.
   const taken = list.slice(0, maxDevices + 1);
   const rest: readonly NotSupported[] = list.slice(maxDevices + 1).map((entry) => refused(entry, 'no_room'));
+  const inInterview = new Set(taken.flatMap((entry) => interviewed(entry) ?? []));
   memory.members.clear();
   return {
-    isOf: (externalId) => !isGroup(externalId),
+    isOf: (externalId) => !isGroup(externalId) && !inInterview.has(externalId),
     refused: [...rest, ...taken.filter(isMisnamed).map((entry) => refused(entry, 'incomplete'))],
     devices: describeAll(taken, base, memory),
   };

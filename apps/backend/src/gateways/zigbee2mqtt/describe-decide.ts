@@ -13,6 +13,7 @@ import { deviceScenes } from './scenes-decide.ts';
  */
 
 const isAddress = /^0x[0-9a-f]{16}$/;
+const idOf = (address: string): string => `zigbee2mqtt:${address}`;
 
 /** What its members can be told, when it is in a group. */
 export function memberOf(entry: unknown): { address: string; features: Feature[] } | null {
@@ -35,7 +36,7 @@ export function describe(entry: unknown, base = 'zigbee2mqtt'): AnnouncedDevice 
   const model = textIn(definition, 'model') ?? textIn(entry, 'model_id') ?? 'device';
   const label = plainText([textIn(definition, 'vendor') ?? '', model].join(' '));
   return {
-    externalId: `zigbee2mqtt:${address}`,
+    externalId: idOf(address),
     name,
     topics: { heard: [`${base}/${name}`], command: `${base}/${name}/set` },
     words: {
@@ -55,6 +56,12 @@ export function isMisnamed(entry: unknown): boolean {
   const address = textIn(entry, 'ieee_address')?.toLowerCase() ?? '';
   return !isAddress.test(address) || !isForeignName(textIn(entry, 'friendly_name') ?? '');
 }
+
+/** The external id of a device that is being interviewed, also again after an update of its firmware; null: it is not. */
+export const interviewed = (entry: unknown): string | null =>
+  isRecord(entry) && entry['disabled'] !== true && !isInterviewed(entry)
+    ? idOf(textIn(entry, 'ieee_address')?.toLowerCase() ?? '')
+    : null;
 
 /** Older releases say only `interview_completed`. A device whose interview failed is one without exposes. */
 function isInterviewed(entry: Values): boolean {
