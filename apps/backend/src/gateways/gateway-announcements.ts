@@ -189,6 +189,7 @@ function renewed(
     size: said.length,
     goneAt: null,
     saidHash,
+    isBack: known !== undefined && known.goneAt !== null,
   };
   const device = Object.assign(known ?? { ...fresh, ...now }, now);
   memory.devices.set(externalId, device);

@@ -14,6 +14,8 @@ export type KnownDevice = KeptDevice & {
   availability: Availability | null;
   /** Of its words, in this run; null: it said nothing yet. */
   saidHash: string | null;
+  /** Its gateway had lost it before it last said something: that somebody removed it here is over. */
+  isBack: boolean;
 };
 
 /** A gateway, as it is known now. */

@@ -136,6 +136,34 @@ test('a device that its gateway removes leaves; one that is only missing is gone
   assert.equal((await house.find('lamp'))?.origin?.isGone, false);
 });
 
+test('a device that was removed here comes back when its gateway lost it and has it again', async () => {
+  await using running = await runBackend();
+  const house = await houseOf(running);
+  await using bridge = await startZigbee2Mqtt(house.address, loginOf(house), [lamp(), button()]);
+  const [plugged] = bridge.devices;
+  const remove = async (name: string): Promise<void> => {
+    const url = `/api/devices/${(await house.find(name))?.id}`;
+    assert.equal((await running.http.inject({ method: 'DELETE', url, headers: bearer(house.token) })).statusCode, 200);
+  };
+  const leaveAndJoin = async (): Promise<void> => {
+    bridge.devices.splice(0, 1);
+    await bridge.announce();
+    bridge.devices.unshift(plugged!);
+    await bridge.announce();
+  };
+  await soon(async () => (await house.devices()).length === 2);
+  await remove('lamp');
+  // It was reset at its own button, and paired again later.
+  await leaveAndJoin();
+  await soon(async () => (await house.find('lamp'))?.status === 'online');
+  await leaveAndJoin();
+  await remove('lamp');
+  await bridge.rename('lamp', 'ceiling');
+  await bridge.rename('button', 'wall');
+  await soon(async () => (await house.find('wall')) !== undefined);
+  assert.equal((await house.devices()).length, 1);
+});
+
 test('a group is one device, beside its members, and stays when these are announced again', async () => {
   await using running = await runBackend();
   const house = await houseOf(running);

@@ -103,7 +103,13 @@ async function readMemory({ store, clock }: GatewayParts): Promise<GatewayMemory
   for (const kept of devices.toSorted((one, other) => Number(one.goneAt === null) - Number(other.goneAt === null))) {
     const gateway = memory.gateways.get(kept.gatewayId);
     if (gateway === undefined) continue;
-    const device: KnownDevice = { ...kept, plan: shared(memory, kept.plan), availability: null, saidHash: null };
+    const device: KnownDevice = {
+      ...kept,
+      plan: shared(memory, kept.plan),
+      availability: null,
+      saidHash: null,
+      isBack: false,
+    };
     memory.devices.set(device.externalId, device);
     hearOf(gateway, device);
   }
@@ -182,7 +188,7 @@ function expectedDevices(state: State): ExpectedDevices {
     receive: async (externalId, handshake) => {
       const device = devices.get(externalId);
       if (device === undefined) return 'not_expected';
-      if (device.wasAdded || handshake === null) return 'expected';
+      if (handshake === null || (device.wasAdded && !device.isBack)) return 'expected';
       return (await accept(state, device, handshake)) ? 'added' : 'expected';
     },
   };
@@ -193,10 +199,11 @@ async function accept(state: State, device: KnownDevice, words: Handshake): Prom
   const { externalId } = device;
   let isAdded = false;
   await write(async () => {
-    if (device.wasAdded) return;
+    if (device.wasAdded && !device.isBack) return;
     const name = device.name.slice(0, longestName);
     const deviceId = await store.accept(externalId, name, words, clock.now());
     device.wasAdded = true;
+    device.isBack = false;
     isAdded = true;
     stationEvents.note('device_added', { deviceId, name });
     events.emit({ kind: 'added', deviceId, externalId, isLoginKept: true });
