@@ -10,14 +10,15 @@ export const mayBeUnstorable = (json: string): boolean => suspicious.test(json);
 /**
  * Finds what cannot be stored: PostgreSQL has no U+0000 in texts (manual, section 8.3), a lone surrogate is not a character (RFC 8259,
  * section 8.2), and a number beyond every number, such as 1e400, is read as infinite, which JSON has no form for.
+ * @param largest number, without its sign.
  * @returns JSON pointer (RFC 6901) of the first such value or key; null: none. Does not recurse, however deep the value is.
  */
-export function findUnstorable(value: unknown): string | null {
+export function findUnstorable(value: unknown, largest = Number.MAX_VALUE): string | null {
   const rest: { value: unknown; pointer: string }[] = [{ value, pointer: '' }];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     const { value: found, pointer } = next;
     if (typeof found === 'string' && isUnstorable(found)) return pointer;
-    if (typeof found === 'number' && !Number.isFinite(found)) return pointer;
+    if (typeof found === 'number' && Math.abs(found) > largest) return pointer;
     if (typeof found !== 'object' || found === null) continue;
     for (const [key, inner] of Object.entries(found)) {
       if (isUnstorable(key)) return pointer;

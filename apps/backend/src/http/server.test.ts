@@ -53,6 +53,24 @@ test('an id is found in capitals, in the path and in the body', async () => {
   assert.equal((await send('DELETE', `/api/zones/${capitals}`)).statusCode, 204);
 });
 
+test('a number that JSON would round is refused: a webhook would name somebody else by it', async () => {
+  await using running = await runBackend();
+  const headers = { ...bearer((await running.setUp()).accessToken), 'content-type': 'application/json' };
+  const send = (id: string) => {
+    const config = `{"url":"https://chat.example/send","body":{"to":${id}}}`;
+    const node = `{"id":"a","type":"action","data":{"kind":"webhook","config":${config}}}`;
+    const payload = `{"name":"Tell","flow":{"nodes":[${node}],"edges":[]}}`;
+    return running.http.inject({ method: 'POST', url: '/api/automations', headers, payload });
+  };
+  for (const id of ['9007199254740993', '-1096382761824387093', '1e300']) {
+    const refused = await send(id);
+    assert.equal(refused.statusCode, 400, id);
+    assert.equal(refused.json().details.faults[0].pointer, '/flow/nodes/0/data/config/body/to');
+  }
+  for (const id of ['9007199254740991', '-9007199254740991', '0.1', '"1096382761824387093"'])
+    assert.equal((await send(id)).statusCode, 201, id);
+});
+
 test('a body that is not UTF-8 is refused: it would be kept with other letters than were sent', async () => {
   await using running = await runBackend();
   const headers = { ...bearer((await running.setUp()).accessToken), 'content-type': 'application/json' };

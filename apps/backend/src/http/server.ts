@@ -47,7 +47,11 @@ const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
 /** Passed to the constructor: otherwise Fastify loads its own compilers, even if they are replaced immediately. */
 export const compilersFactory = {
   // Fastify's types only know the compilers of Ajv.
-  buildValidator: (() => createValidatorCompiler({ findUnstorable })) as never,
+  buildValidator: (() =>
+    createValidatorCompiler({
+      // A larger one may be another number than the one that was sent (RFC 8259, section 6).
+      findUnstorable: (value) => findUnstorable(value, Number.MAX_SAFE_INTEGER),
+    })) as never,
   // Sends only what the schema declares: a new table column does not appear in answers.
   buildSerializer:
     () =>
