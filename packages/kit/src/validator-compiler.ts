@@ -42,8 +42,11 @@ type Walked = { type?: string; format?: string; properties?: Record<string, obje
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const isDecimal = /^-?[0-9]{1,15}(\.[0-9]{1,15})?$/;
 
-/** What means the same gets one form: UUIDs are read without regard to case and written in lower case (RFC 9562, section 4). */
-function normalize(schema: object, given: unknown, isText: boolean): unknown {
+/**
+ * What means the same gets one form: UUIDs are read without regard to case and written in lower case (RFC 9562, section 4).
+ * @param isText also numbers are texts, as in a URL.
+ */
+export function normalize(schema: object, given: unknown, isText: boolean): unknown {
   const { type, format, properties, items, anyOf = [] } = schema as Walked;
   if (typeof given === 'string') {
     if (format === 'uuid' && isUuid.test(given)) return given.toLowerCase();

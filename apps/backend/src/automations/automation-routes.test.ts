@@ -62,6 +62,22 @@ test('a draft may have faults, which are returned; it can only be published with
   assert.match(published.nextRunAt ?? '', /T0[45]:00:00\.000Z$/, 'seven in Kyiv');
 });
 
+test('ids of a flow are read in any case, also those within a condition', async () => {
+  await using all = await withOwner();
+  const { id: deviceId } = await addDevice(all.backend.db, 'lamp');
+  const flowOf = (id: string) => {
+    const until = { kind: 'state_equals', config: { deviceId: id, capability: 'on', value: true } };
+    const status = node('gone', 'trigger', 'device_status_changed', { deviceId: id });
+    return chain([status, node('on', 'condition', 'wait_until', { until, seconds: 5 }), notify]);
+  };
+  const { id, faults } = await all.add(flowOf(deviceId.toUpperCase()));
+  assert.deepEqual(faults, []);
+  assert.equal((await all.ask('POST', '/test', { flow: flowOf(deviceId.toUpperCase()) })).statusCode, 200);
+  await all.ask('PATCH', `/${id}`, { flow: flowOf(deviceId.toUpperCase()) });
+  const published: Automation = (await all.ask('POST', `/${id}/publish`)).body;
+  assert.deepEqual(published.publishedFlow, flowOf(deviceId));
+});
+
 test('a flow that is nested too deeply to be read again is not stored', async () => {
   await using all = await withOwner();
   const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`);

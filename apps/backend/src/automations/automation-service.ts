@@ -1,5 +1,5 @@
 import { checkFlow, isPublishable, takesCommand, type FlowContext } from '@station/protocol/automation-flow-check';
-import type { CheckedFlow, Flow } from '@station/protocol/automation-flow';
+import { type CheckedFlow, type Flow, type FlowNode, nodeConfigs } from '@station/protocol/automation-flow';
 import {
   maxAutomations,
   type Automation,
@@ -14,10 +14,13 @@ import {
   type TestRequest,
   type TestTrace,
 } from '@station/protocol/automations';
+import { ownValue } from '@station/protocol/own-value';
 import type { Scene } from '@station/protocol/scenes';
 import { isManager } from '@station/protocol/roles';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import { normalize } from '@station/kit/validator-compiler';
+import type { TSchema } from 'typebox';
 import type { DeviceTypes } from '../core/type-registry.ts';
 import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
 import type { SceneStore } from '../store/scene-store.ts';
@@ -73,12 +76,21 @@ const maxShownFaults = 100;
 /** Of objects and lists in one another: what reads and writes them recurses. */
 const maxDepth = 100;
 
-function checkSize(flow: Flow): void {
+/** @returns the flow as it is kept: ids in one form. @throws {StationError} `bad_request`, `payload_too_large`. */
+function taken(flow: Flow): Flow {
   if (isDeeperThan(flow, maxDepth))
     throw new StationError('bad_request', `The flow is nested deeper than ${maxDepth} levels.`);
   const bytes = Buffer.byteLength(JSON.stringify(flow));
-  if (bytes <= maxFlowBytes) return;
-  throw new StationError('payload_too_large', `The flow has ${bytes} bytes; at most ${maxFlowBytes} are possible.`);
+  if (bytes > maxFlowBytes)
+    throw new StationError('payload_too_large', `The flow has ${bytes} bytes; at most ${maxFlowBytes} are possible.`);
+  return { ...flow, nodes: flow.nodes.map(withNormalIds) };
+}
+
+function withNormalIds(node: FlowNode): FlowNode {
+  const { kind, config } = node.data;
+  const configs: Readonly<Record<string, TSchema>> = nodeConfigs[node.type];
+  const normal = normalize(ownValue(configs, kind) ?? {}, config, false) as typeof config;
+  return { ...node, data: { kind, config: normal } };
 }
 
 /** Does not recurse. */
@@ -105,8 +117,7 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       if ((await automations.count()) >= maxAutomations) {
         throw new StationError('conflict', `There are ${maxAutomations} automations already.`);
       }
-      checkSize(flow);
-      const row = await automations.add({ name: name.trim(), mode, flow });
+      const row = await automations.add({ name: name.trim(), mode, flow: taken(flow) });
       return toBody(parts, await announceChange(parts, row), user);
     },
     change: async (id, changes, user) => toBody(parts, await changeAutomation(parts, id, changes), user),
@@ -131,9 +142,8 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
     },
     run: (id, how, user) => runManually(parts, id, how, user),
     test: async ({ flow, ignoreConditions = false }) => {
-      checkSize(flow);
       return dryRun({
-        flow: soundFlow(flow, await surroundingsOf(parts)),
+        flow: soundFlow(taken(flow), await surroundingsOf(parts)),
         ignoresConditions: ignoreConditions,
         factsOf: parts.factsOf,
         targetsOf: targetsIn(await parts.devices.list(), await parts.scenes.list(), parts.types),
@@ -154,11 +164,10 @@ async function changeAutomation(
   { name, mode, flow, revision }: Parameters<AutomationService['change']>[1],
 ): Promise<AutomationRow> {
   await find(parts, id);
-  if (flow !== undefined) checkSize(flow);
   const change = {
     ...(name === undefined ? {} : { name: name.trim() }),
     ...(mode === undefined ? {} : { mode }),
-    ...(flow === undefined ? {} : { flow }),
+    ...(flow === undefined ? {} : { flow: taken(flow) }),
   };
   return announceChange(parts, await parts.automations.change(id, change, revision ?? null));
 }
