@@ -11,7 +11,7 @@ import { problemWords } from '../../i18n/words.ts';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import type { Refusal } from './device-control.ts';
-import type { ControlledDevice } from './device-view.ts';
+import { type ControlledDevice, sliderOf } from './device-view.ts';
 
 /* What tiles and pages of devices have in common. */
 
@@ -130,7 +130,7 @@ export function ValueSlider({
   const [moved, setMoved] = useState<number | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const { min = 0, max = 100, step = defaultStep(min, max) } = setting.capability;
+  const { min, end, step, placeOf, valueAt } = sliderOf(setting.capability);
   const shown = moved ?? (typeof setting.value === 'number' ? setting.value : min);
   const move = (next: number): void => {
     setMoved(next);
@@ -148,20 +148,14 @@ export function ValueSlider({
       aria-label={label}
       aria-valuetext={valueWords(t, locale, { ...setting, value: shown })}
       min={min}
-      max={max}
+      max={end}
       step={step}
-      value={shown}
+      value={placeOf(shown)}
       disabled={disabled}
-      onChange={(event) => move(event.target.valueAsNumber)}
+      onChange={(event) => move(valueAt(event.target.valueAsNumber))}
       className="slider"
       data-off={(isOff && moved === null) || undefined}
-      style={{ '--fill': `${(100 * (shown - min)) / (max - min)}%` } as CSSProperties}
+      style={{ '--fill': `${(100 * (placeOf(shown) - min)) / (end - min)}%` } as CSSProperties}
     />
   );
 }
-
-/** About a hundred steps. */
-const defaultStep = (min: number, max: number): number => {
-  const hundredth = (max - min) / 100;
-  return hundredth >= 1 ? Math.round(hundredth) : max - min >= 10 ? 1 : hundredth;
-};

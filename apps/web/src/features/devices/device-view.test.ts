@@ -7,7 +7,7 @@ import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { withMessages } from '../../api/devices.ts';
 import { formatNumber, readingWords, valueParts } from '../../i18n/device-words.ts';
-import { viewOf } from './device-view.ts';
+import { sliderOf, viewOf } from './device-view.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 
@@ -186,6 +186,36 @@ test('a value with words of its own needs no name, unless it is a switch', () =>
   assert.equal(readingWords(t, 'en', { capability, value: true }, false), 'Child lock: Yes');
   assert.equal(readingWords(t, 'en', { capability: named, value: true }, true), 'Child lock: On');
   assert.equal(readingWords(t, 'en', { capability: named, value: true }, false), 'On');
+});
+
+test('a slider reaches both ends, also where its steps do not lead there', () => {
+  const number = { key: 'level', kind: 'number' } as const;
+  const cases = [
+    [{ min: 153, max: 500 }, 3, 501],
+    [{ min: 0, max: 254 }, 3, 255],
+    [{ min: 0, max: 10, step: 4 }, 4, 12],
+    [{ min: 0, max: 20, step: 50 }, 50, 50],
+    [{ min: 5, max: 30, step: 0.5 }, 0.5, 30],
+    [{ min: 1.1, max: 2.2, step: 0.1 }, 0.1, 2.2],
+    [{ min: 0, max: 100 }, 1, 100],
+  ] as const;
+  for (const [range, step, end] of cases) {
+    const slider = sliderOf({ ...number, ...range });
+    assert.equal(slider.step, step);
+    assert.ok(Math.abs(slider.end - end) < 1e-9, `${slider.end}`);
+    assert.deepEqual([slider.placeOf(range.max), slider.valueAt(slider.end)], [slider.end, range.max]);
+    assert.deepEqual([slider.placeOf(range.min), slider.valueAt(range.min)], [range.min, range.min]);
+  }
+});
+
+test('a number that a command takes whole is set in whole steps', () => {
+  const stepOf = (kind: 'integer' | 'number') => {
+    const params = { type: 'object', properties: { speed: { type: kind, minimum: 0, maximum: 5 } } };
+    const command = { action: 'set_speed', params, confirmedBy: ['speed'], repeatable: true };
+    const { slider } = viewOf(device('fan', { speed: 1 }), typeOf({ ...fan, commands: [command] }), undefined);
+    return slider && sliderOf(slider.capability).step;
+  };
+  assert.deepEqual([stepOf('integer'), stepOf('number')], [1, 0.05]);
 });
 
 test('a huge number is shown by its magnitude', () => {

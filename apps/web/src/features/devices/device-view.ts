@@ -68,11 +68,32 @@ function settableAs(capability: Capability, parameter: Parameter): Capability | 
       return { ...capability, values: parameter.enum ?? capability.values ?? [] };
     case 'number': {
       const { minimum: min = capability.min, maximum: max = capability.max } = parameter;
-      return min === undefined || max === undefined || min >= max ? null : { ...capability, min, max };
+      if (min === undefined || max === undefined || min >= max) return null;
+      const { step = defaultStep(min, max) } = capability;
+      return { ...capability, min, max, step: parameter.type === 'integer' ? Math.max(1, Math.round(step)) : step };
     }
     case 'text':
       return null;
   }
+}
+
+/** About a hundred steps. */
+function defaultStep(min: number, max: number): number {
+  const hundredth = (max - min) / 100;
+  return hundredth >= 1 ? Math.round(hundredth) : max - min >= 10 ? 1 : hundredth;
+}
+
+/** The places of a slider. Where its steps do not lead to the largest value, the last place is a step further, and means that value. */
+export function sliderOf({ min = 0, max = 100, step = defaultStep(min, max) }: Capability) {
+  // Parts of a number with a fraction are a little more or less than they are.
+  const end = min + Math.ceil((max - min) / step - 1e-9) * step;
+  return {
+    min,
+    end,
+    step,
+    placeOf: (value: number): number => (value >= max ? end : value),
+    valueAt: (place: number): number => Math.min(place, max),
+  };
 }
 
 /** A value with a command for each of its values, or a boolean with one that toggles it. */
