@@ -246,8 +246,9 @@ function settingBody(
   const own = { platform: kind, command_topic: commandTopic(key), value_template: valueOf(key) };
   const slot = (write: Slot['write']): Slot[] => [{ slot: slotOf(key), write }];
   if (kind === 'number') {
-    // Its own limits are 1 and 100.
-    const range = { min: min ?? -1e9, max: max ?? 1e9, step: step ?? (set.isWhole ? 1 : 0.01), mode: 'box' };
+    // Its own limits are 1 and 100; it refuses a smaller step.
+    const finest = Math.max(0.001, step ?? (set.isWhole ? 1 : 0.01));
+    const range = { min: min ?? -1e9, max: max ?? 1e9, step: finest, mode: 'box' };
     const config = {
       ...own,
       ...range,

@@ -98,6 +98,14 @@ const everything: DeviceType = {
   events: [{ action: 'double', kind: 'user_event' }],
 };
 
+test('a step is none that Home Assistant refuses', () => {
+  const stepOf = (step: number): unknown => {
+    const capabilities = everything.capabilities.map((one) => (one.key === 'target' ? { ...one, step } : one));
+    return toldOf(deviceOf({ ...everything, capabilities })).components['number-target']?.['step'];
+  };
+  assert.deepEqual([stepOf(0.5), stepOf(0.001), stepOf(0.0001)], [0.5, 0.001, 0.001]);
+});
+
 test('every kind of value and command becomes a component with what its platform wants', () => {
   const { components } = toldOf(deviceOf(everything));
   assert.deepEqual(Object.keys(components).sort(), [

@@ -52,8 +52,9 @@ const fan: Draw = (announced, end) => {
     on: wordIn(config, 'payload_oscillation_on', 'oscillate_on'),
     off: wordIn(config, 'payload_oscillation_off', 'oscillate_off'),
   };
-  // 0 is off, and part of no range.
-  const speed = { ...of, name: 'fan_speed', label: 'Fan speed', min: 0, max: max > Math.max(0, min) ? max : null };
+  // 0 is off, and part of no range. The speeds are whole numbers.
+  const most = max > Math.max(0, min) ? max : null;
+  const speed = { ...of, name: 'fan_speed', label: 'Fan speed', min: 0, max: most, step: 1 };
   return drawn([
     mainFeature(announced, { ...ordinary, template: 'state_value_template' }, 'fan', end),
     part(config, keysOf('percentage'), speed, { kind: 'number' }),

@@ -97,6 +97,11 @@ describe('an ESPHome', () => {
     );
   });
 
+  test('has a fan whose speeds are whole numbers', () => {
+    const speed = device.words.capabilities.find(({ key }) => key === 'fan_speed_extractor');
+    assert.equal(speed?.['step'], 1);
+  });
+
   test('says its values each on a topic of its own', () => {
     const say = (end: string, payload: unknown) => stateIn(station.hear(`esphome/kitchen/${end}/state`, payload));
     assert.deepEqual(say('sensor/temperature', '21.5'), { temperature: 21.5 });
