@@ -29,6 +29,8 @@ export type BrokerLink = AsyncDisposable & {
   onFiltersChanged?(): void;
   /** Ends the connections of a device whose login changed or which was removed. */
   disconnect(externalId: string): void;
+  /** The login is over: nothing of it is kept. Unset: the broker is another program. */
+  forget?(login: string): Promise<void>;
   /** Whether a device is connected. Unset: the link passes on no last will of a device that is. Never rejects. */
   presenceOf?(externalId: string): Promise<Presence>;
   /** Addresses of the embedded broker; none for an external broker. */

@@ -129,6 +129,7 @@ export async function startBroker(options: BrokerOptions): Promise<EmbeddedBroke
     disconnect: (externalId) => {
       disconnect(state, externalId);
     },
+    forget: sessions.forget,
     [Symbol.asyncDispose]: async () => {
       state.isClosing = true;
       state.reading[Symbol.dispose]();

@@ -6,7 +6,7 @@ import type { BrokerLink } from './broker-link.ts';
 import type { BrokerLogins } from './broker-logins.ts';
 
 type GatewayBrokerParts = {
-  link: Pick<BrokerLink, 'addresses' | 'publish' | 'disconnect' | 'isConnected' | 'onFiltersChanged'>;
+  link: Pick<BrokerLink, 'addresses' | 'publish' | 'disconnect' | 'forget' | 'isConnected' | 'onFiltersChanged'>;
   logins: Pick<BrokerLogins, 'addSystem' | 'removeSystem' | 'isKept'> | null;
   inlet: Pick<GatewayBroker, 'receive' | 'hear'>;
   /** Null: the broker inside the backend. */
@@ -34,6 +34,7 @@ export async function openGatewayBroker(
     },
     removeLogin: async (login) => {
       link.disconnect(login.login);
+      await link.forget?.(login.login);
       await logins?.removeSystem(login);
     },
     ...(external === null ? inside(link) : await outside(opened, external, logins)),

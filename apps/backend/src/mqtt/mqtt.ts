@@ -217,7 +217,9 @@ const followDevices = (events: DeviceEvents, link: BrokerLink, logins: BrokerLog
   events.subscribe((event) => {
     const isOver = event.kind === 'login_ended';
     if (isOver || (event.kind === 'added' && event.isLoginKept !== true)) link.disconnect(event.externalId);
-    if (isOver) logins?.remove(event.externalId);
+    if (!isOver) return;
+    void link.forget?.(event.externalId);
+    logins?.remove(event.externalId);
   });
 
 /** External ids in the details of a condition. */

@@ -51,7 +51,7 @@ async function startHouse() {
   };
   const command = (device: string, payload: string): Promise<void> =>
     broker.publish(deviceTopic('s', device, 'command'), payload, 60_000);
-  return { connect, command, [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose]() };
+  return { broker, connect, command, [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose]() };
 }
 
 const own = deviceTopic('s', 'lamp', 'command');
@@ -118,6 +118,23 @@ test('a login keeps four sessions: one more takes the session that was used long
   assert.equal(readings.filter((received) => received.includes('waiting')).length, 4);
   await using door = await house.connect('door', { clientId: 'client 0' });
   await until('the command of the other', () => door.received.includes('open'));
+});
+
+test('with a login its sessions end, and nothing that waited in them stays', async () => {
+  await using house = await startHouse();
+  for (const clientId of ['a', 'b']) {
+    await using lamp = await house.connect('lamp', { clientId });
+    await lamp.client.subscribeAsync(own, { qos: 1 });
+  }
+  await house.command('lamp', 'first');
+  await house.command('lamp', 'second');
+  await house.broker.forget?.('lamp');
+  // Somebody else has the login later, as a device that is added again.
+  await using lamp = await house.connect('lamp', { clientId: 'a' });
+  await lamp.client.subscribeAsync(own, { qos: 1 });
+  await house.command('lamp', 'last');
+  await until('the last one', () => lamp.received.includes('last'));
+  assert.deepEqual(lamp.received, ['last']);
 });
 
 type Kept = {

@@ -11,6 +11,8 @@ export type KeptSessions = {
    * @param most sessions of this login.
    */
   enter(client: Client, login: string, connect: { clientId: string; isClean: boolean; most: number }): void;
+  /** The login is over: its sessions end, with what waits in them. Never rejects. */
+  forget(login: string): Promise<void>;
   /** @param mayRead whether a client may read a topic, or every topic of a filter. */
   bound(broker: Aedes, mayRead: (client: Client, topics: string) => boolean): void;
 };
@@ -24,6 +26,7 @@ export function createKeptSessions(): KeptSessions {
   /** Number of each session by login and client id, the one that was used last at the end. */
   const logins = new Map<string, Map<string, number>>();
   let cleanIncoming: Persistence['cleanIncoming'] = async () => undefined;
+  let end: (client: { id: string }) => Promise<void> = async () => undefined;
   return {
     enter: (client, login, { clientId, isClean, most }) => {
       const sessions = logins.get(login) ?? new Map<string, number>();
@@ -32,15 +35,29 @@ export function createKeptSessions(): KeptSessions {
       if (number === null) return;
       sessions.delete(clientId);
       logins.set(login, sessions.set(clientId, number));
-      client.id = `${login}/kept/${number}`;
+      client.id = idOf(login, number);
       // Messages of QoS 2 that the client before did not complete have the numbers that this one will use.
       if (own === undefined) void cleanIncoming(client);
     },
+    forget: async (login) => {
+      const numbers = [...(logins.get(login)?.values() ?? [])];
+      logins.delete(login);
+      for (const number of numbers) await end({ id: idOf(login, number) });
+    },
     bound: (broker, mayRead) => {
-      cleanIncoming = boundPersistence(broker, mayRead);
+      const persistence = boundPersistence(broker, mayRead);
+      cleanIncoming = persistence.cleanIncoming.bind(persistence);
+      end = async (client) => {
+        await persistence.cleanSubscriptions(client);
+        await persistence.cleanIncoming(client);
+        for await (const packet of persistence.outgoingStream(client))
+          await persistence.outgoingClearMessageId(client, packet);
+      };
     },
   };
 }
+
+const idOf = (login: string, number: number): string => `${login}/kept/${number}`;
 
 function numberOf(sessions: Map<string, number>, most: number): number {
   if (sessions.size < most) return sessions.size;
@@ -57,13 +74,12 @@ type Persistence = {
   outgoingEnqueueCombi(subscribers: readonly { clientId: string }[], packet: Packet): Promise<void>;
   outgoingClearMessageId(client: { id: string }, packet: object): Promise<Packet | undefined>;
   incomingStorePacket(client: Client, packet: Packet): Promise<void>;
-  cleanIncoming(client: Client): Promise<void>;
+  cleanIncoming(client: { id: string }): Promise<void>;
+  cleanSubscriptions(client: { id: string }): Promise<void>;
+  outgoingStream(client: { id: string }): AsyncIterable<Packet>;
 };
 
-function boundPersistence(
-  broker: Aedes,
-  mayRead: (client: Client, topics: string) => boolean,
-): Persistence['cleanIncoming'] {
+function boundPersistence(broker: Aedes, mayRead: (client: Client, topics: string) => boolean): Persistence {
   const { persistence, clients } = broker as unknown as { persistence: Persistence; clients: object };
   const add = persistence.addSubscriptions.bind(persistence);
   const enqueue = persistence.outgoingEnqueueCombi.bind(persistence);
@@ -98,5 +114,5 @@ function boundPersistence(
     else waiting.delete(client.id);
     return cleared;
   };
-  return persistence.cleanIncoming.bind(persistence);
+  return persistence;
 }
