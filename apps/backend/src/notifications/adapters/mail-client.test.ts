@@ -48,6 +48,19 @@ describe('mail by SMTP', () => {
     assert.match(received?.text ?? '', /^Subject: =\?UTF-8\?/im);
   });
 
+  it('a server whose first address leads nowhere is reached by the other one', async () => {
+    const addresses = [
+      // Discarded by everybody (RFC 6666).
+      { address: '100::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const both = createAddressGuard({ allow: ['100::/64', '127.0.0.1'], resolve: async () => addresses });
+    assert.deepEqual(await sendMail(server(), mail, { ...usually, guard: both }), { kind: 'sent' });
+    const none = createAddressGuard({ allow: ['100::/64'], resolve: async () => addresses.slice(0, 1) });
+    const answer = await sendMail(server(), mail, { ...usually, guard: none, limitMs: 1_000 });
+    assert.equal(causeOf(answer), 'no_answer');
+  });
+
   it('says what is wrong, without the password', async () => {
     const refused = await sendMail(server({ password: 'wrong horse' }), mail, usually);
     assert.deepEqual(refused, { kind: 'failed', cause: 'login', detail: 'The log-in was refused: SMTP 535.' });

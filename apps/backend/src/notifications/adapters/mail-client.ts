@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { LookupAddress } from 'node:dns';
 import { connect, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { SMTPTransportOptions } from 'nodemailer/lib/smtp-transport';
@@ -41,13 +42,12 @@ export async function sendMail(
   { guard, signal, limitMs = wholeMs }: { guard: AddressGuard; signal: AbortSignal; limitMs?: number },
 ): Promise<MailAnswer> {
   try {
-    const [address] = await guard.addressesOf(server.host);
-    if (address === undefined) return { kind: 'failed', cause: 'no_answer', detail: 'The server has no address.' };
+    const addresses = await guard.addressesOf(server.host);
     // Loaded only where a mail is sent.
     const { createTransport } = await import('nodemailer');
     const ends = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-    const connection = await openConnection(address.address, server.port, ends);
-    const transport = createTransport({ ...optionsOf(server, address.address), connection });
+    const connection = await openConnection(server, addresses, ends);
+    const transport = createTransport({ ...optionsOf(server), connection });
     const { id, to, fromName, subject, text } = mail;
     try {
       await transport.sendMail({
@@ -74,9 +74,22 @@ export async function sendMail(
   }
 }
 
-/** @throws the system's error, or the reason of the signal. */
-async function openConnection(host: string, port: number, signal: AbortSignal): Promise<Socket> {
-  const socket = connect({ host, port });
+/**
+ * Tries one address after the other: at home the IPv6 one of a server often leads nowhere.
+ * @param addresses checked: the name is not resolved again.
+ * @throws the system's error, or the reason of the signal.
+ */
+async function openConnection(
+  { host, port }: MailServer,
+  addresses: LookupAddress[],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = connect({
+    host,
+    port,
+    autoSelectFamily: true,
+    lookup: (_host, _options, found) => found(null, addresses),
+  });
   try {
     await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   } catch (error) {
@@ -116,11 +129,11 @@ function boundedConnection(socket: Socket): Socket {
   return Object.assign(bounded, usedOfSocket) as Duplex as Socket;
 }
 
-/** @param address checked: the name is not resolved again. */
-function optionsOf(server: MailServer, address: string): SMTPTransportOptions {
+/** The connection is open already. */
+function optionsOf(server: MailServer): SMTPTransportOptions {
   const { host, port, security, username, password } = server;
   return {
-    host: address,
+    host,
     port,
     secure: security === 'tls',
     requireTLS: security === 'starttls',
