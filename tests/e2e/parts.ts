@@ -167,6 +167,7 @@ export const parts: readonly Part[] = [
   gate(part('backup/backup', `${backend}/backup`, `${agent}/backup`)),
   part('backup/destinations', `${backend}/backup`),
   gate(part('backup/webdav-servers', `${backend}/backup`)),
+  part('mail-servers', `${backend}/notifications`),
   gate(part('clock/boots', `${backend}/system`, `${backend}/core`, 'packages/kit/src/clock.ts')),
   gate(part('clock/time-zone', `${agent}/config.ts`)),
   gate(part('clock/time-synchronisation', `${agent}/clock`)),
@@ -211,7 +212,7 @@ export const topics: Readonly<Record<string, readonly string[]>> = {
     'https/mqtt',
   ],
   https: ['install/https', 'acme', 'web/passkeys', 'trust/web-page'],
-  world: ['backup/webdav-servers'],
+  world: ['backup/webdav-servers', 'mail-servers'],
   doctor: ['agent-doctor', 'backend/doctor'],
 };
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildForTests, builtEnv } from '../rig/build.ts';
 import { composePlugin, needPackages, trixieDocker } from '../rig/debian.ts';
+import { eximRoot } from '../rig/mail-server.ts';
 import { prepareOldNpms } from '../rig/old-npm.ts';
 import { runParts } from '../rig/parts-run.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
@@ -82,6 +83,7 @@ async function prepare(chosen: readonly Chosen[]): Promise<void> {
   if (chosen.some(({ part }) => part.place === 'own network')) await needPackages(['caddy', 'chromium', 'iproute2']);
   if (chosen.length > 1) await composePlugin();
   if (chosen.some(({ stories }) => stories.some((story) => onTrixieDocker.test(story)))) await trixieDocker();
+  if (chosen.some(({ part }) => part.name === 'mail-servers')) await eximRoot();
   if (chosen.some(({ part }) => part.name === 'setup')) await prepareOldNpms(process.version.slice(1));
 }
 

@@ -172,6 +172,20 @@ export async function startLighttpdWebdav(
   return start(workspace, place, ['lighttpd', '-D', '-f', join(folder, 'lighttpd.conf')]);
 }
 
+/** rclone, with the library of many servers that are written in Go. */
+export async function startRcloneWebdav(workspace: Workspace): Promise<WebdavServer> {
+  await needPackages(['rclone']);
+  const place = await placeFor(workspace, 'rclone');
+  const { folder, files, port } = place;
+  const env = {
+    RCLONE_USER: login.username,
+    RCLONE_PASS: login.password,
+    RCLONE_CONFIG: join(folder, 'rclone.conf'),
+    RCLONE_CACHE_DIR: join(folder, 'cache'),
+  };
+  return start(workspace, place, ['rclone', 'serve', 'webdav', files, '--addr', `127.0.0.1:${port}`], { env });
+}
+
 /** sabre/dav, on which Nextcloud and ownCloud stand, with their rules for names, and a quota. */
 export async function startSabreWebdav(
   workspace: Workspace,

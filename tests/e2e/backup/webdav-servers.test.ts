@@ -17,6 +17,7 @@ import {
   startApacheWebdav,
   startLighttpdWebdav,
   startNginxWebdav,
+  startRcloneWebdav,
   startSabreWebdav,
   startTlsProxy,
   type WebdavServer,
@@ -90,6 +91,7 @@ describe('WebDAV servers', { timeout: 600_000 }, () => {
     ['nginx, which gives no name with a dot in front', (here) => startNginxWebdav(here), addresses.slice(2, 4)],
     ['lighttpd with Basic', (here) => startLighttpdWebdav(here), addresses.slice(2, 4)],
     ['lighttpd with Digest and SHA-256', (here) => startLighttpdWebdav(here, { login: 'Digest' }), [first]],
+    ['rclone', startRcloneWebdav, addresses],
     ["sabre/dav with Nextcloud's rules for names", (here) => startSabreWebdav(here), addresses],
     ['sabre/dav with Digest', (here) => startSabreWebdav(here, { login: 'Digest' }), [first]],
   ];
