@@ -3,7 +3,8 @@ import type { Clock } from '@station/kit/clock';
 import { createTokenBucket, type TokenBucket } from '@station/kit/token-bucket';
 import type { DeviceMessage, ForeignReading } from '../core/foreign-devices-port.ts';
 import type { Availability, DevicePlan, Dialect, Place } from './dialect.ts';
-import type { GatewayRow, KeptDevice } from './gateway-store.ts';
+import { dialectOf } from './dialects.ts';
+import type { GatewayRow, GatewayStore, KeptDevice } from './gateway-store.ts';
 import { createNotSupported, type NotSupportedList } from './not-supported.ts';
 import { isWithin } from './trees-decide.ts';
 
@@ -69,6 +70,34 @@ export function newGateway(row: GatewayRow, dialect: Dialect, clock: Pick<Clock,
     asked: new Map(),
     fresh: createTokenBucket(freshRate, clock.monotonic),
   };
+}
+
+/** What is stored, at the start. */
+export async function readMemory(
+  store: Pick<GatewayStore, 'list' | 'devices'>,
+  clock: Pick<Clock, 'monotonic'>,
+): Promise<GatewayMemory> {
+  const memory: GatewayMemory = { gateways: new Map(), devices: new Map(), plans: new Map() };
+  for (const row of await store.list()) {
+    const dialect = dialectOf(row.dialect);
+    if (dialect !== undefined) memory.gateways.set(row.id, newGateway(row, dialect, clock));
+  }
+  const devices = await store.devices();
+  // A device that is gone may have left its topics to another one.
+  for (const kept of devices.toSorted((one, other) => Number(one.goneAt === null) - Number(other.goneAt === null))) {
+    const gateway = memory.gateways.get(kept.gatewayId);
+    if (gateway === undefined) continue;
+    const device: KnownDevice = {
+      ...kept,
+      plan: shared(memory, kept.plan),
+      availability: null,
+      saidHash: null,
+      isBack: false,
+    };
+    memory.devices.set(device.externalId, device);
+    hearOf(gateway, device);
+  }
+  return memory;
 }
 
 export const placeOf = ({ base_topic: base, discovery_prefix: discovery }: GatewayRow): Place => ({ base, discovery });

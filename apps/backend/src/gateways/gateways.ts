@@ -15,11 +15,10 @@ import type { AnnouncedDevice, Dialect, Place } from './dialect.ts';
 import { dialectOf } from './dialects.ts';
 import {
   type GatewayMemory,
-  hearOf,
   type KnownDevice,
   type KnownGateway,
   newGateway,
-  shared,
+  readMemory,
   statusesOf,
 } from './gateway-memory.ts';
 import { createGatewayReader } from './gateway-reader.ts';
@@ -74,7 +73,7 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
   const { run } = createExclusiveRunner();
   const write = (work: () => Promise<void>): Promise<void> =>
     run(work).catch((error: unknown) => logger.failed('storing what a gateway announced', error));
-  const memory = await readMemory(parts);
+  const memory = await readMemory(parts.store, parts.clock);
   const isTaken = (trees: readonly string[]): boolean => ownerOf(memory, trees) !== undefined;
   const heard = createHeardSystems({ clock: parts.clock, isTaken });
   const state: State = { ...parts, memory, broker: null, heard, soon: createSoon(parts.clock), write };
@@ -90,30 +89,6 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
     foreign: foreignDevices(state),
     expected: expectedDevices(state),
   };
-}
-
-async function readMemory({ store, clock }: GatewayParts): Promise<GatewayMemory> {
-  const memory: GatewayMemory = { gateways: new Map(), devices: new Map(), plans: new Map() };
-  for (const row of await store.list()) {
-    const dialect = dialectOf(row.dialect);
-    if (dialect !== undefined) memory.gateways.set(row.id, newGateway(row, dialect, clock));
-  }
-  const devices = await store.devices();
-  // A device that is gone may have left its topics to another one.
-  for (const kept of devices.toSorted((one, other) => Number(one.goneAt === null) - Number(other.goneAt === null))) {
-    const gateway = memory.gateways.get(kept.gatewayId);
-    if (gateway === undefined) continue;
-    const device: KnownDevice = {
-      ...kept,
-      plan: shared(memory, kept.plan),
-      availability: null,
-      saidHash: null,
-      isBack: false,
-    };
-    memory.devices.set(device.externalId, device);
-    hearOf(gateway, device);
-  }
-  return memory;
 }
 
 function foreignDevices(state: State): ForeignDevices {

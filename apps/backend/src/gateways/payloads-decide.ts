@@ -12,6 +12,9 @@ const maxText = 4_096;
 /** The station knows it itself, and it would be a change with each message. */
 const left: readonly string[] = ['last_seen', 'elapsed', 'device'];
 
+/** Whether the station knows a value of this name itself. */
+export const isKnownHere = (name: string): boolean => left.includes(name);
+
 /**
  * Values that were announced are what the station's type says; any other one stays as it is, with its path as key.
  * @param payload JSON of an object. Null: it is none.
@@ -27,7 +30,7 @@ export function readState(plan: DevicePlan, payload: unknown, only?: 'announced'
     isPlainShown: only === undefined,
   };
   for (const [name, value] of Object.entries(payload)) {
-    if (!left.includes(name) || reading.byPath.has(name)) readValue(reading, name, value, 0);
+    if (!isKnownHere(name) || reading.byPath.has(name)) readValue(reading, name, value, 0);
   }
   return reportOf(plan, reading.state);
 }

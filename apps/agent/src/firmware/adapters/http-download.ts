@@ -16,6 +16,7 @@ import {
 const usualSilenceMs = 20_000;
 /** Limit of received but unread bytes; more stays in the kernel. */
 const mostWaitingBytes = 128 * 1024;
+
 export type DownloadRequest = {
   offset: number;
   etag: string | null;

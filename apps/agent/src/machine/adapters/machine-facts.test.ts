@@ -99,6 +99,8 @@ describe('the facts of the machine', () => {
     assert.deepEqual((await read({ [word]: '10000\n' })).power, { ...calm, wasLow: true });
     // Bit 3 is the soft limit of the temperature, which costs hardly any speed.
     assert.deepEqual((await read({ [word]: '8\n' })).power, calm);
+    const newer = 'sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled';
+    assert.deepEqual((await read({ [newer]: '20000\n' })).power, { ...calm, wasSlowed: true });
   });
 
   it('have the alarm of the driver where the firmware reports no status', async () => {

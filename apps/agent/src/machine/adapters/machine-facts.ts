@@ -110,9 +110,8 @@ const bits = {
 
 /** Under-voltage and throttling of a Raspberry Pi: its firmware's word, else the alarm of its driver (hwmon `rpi_volt`). */
 async function readPower(sys: string): Promise<Machine['power']> {
-  const word = await content(join(sys, 'devices/platform/soc/soc:firmware/get_throttled'));
-  if (/^[0-9a-f]+$/i.test(word)) {
-    const value = parseInt(word, 16);
+  const value = await readThrottled(sys);
+  if (value !== null) {
     const has = (mask: number): boolean => (value & mask) !== 0;
     return {
       isLow: has(bits.isLow),
@@ -126,6 +125,16 @@ async function readPower(sys: string): Promise<Machine['power']> {
     if ((await content(join(folder, 'name'))) !== 'rpi_volt') continue;
     const isLow = (await content(join(folder, 'in0_lcrit_alarm'))) === '1';
     return { isLow, wasLow: isLow, isSlowed: false, wasSlowed: false };
+  }
+  return null;
+}
+
+/** The firmware is below the chip: `soc/soc:firmware`, and on models whose chip has an address `soc@<address>/soc@<address>:firmware`. */
+async function readThrottled(sys: string): Promise<number | null> {
+  const platform = join(sys, 'devices/platform');
+  for (const chip of (await names(platform)).filter((name) => /^soc(?:@|$)/.test(name))) {
+    const word = await content(join(platform, chip, `${chip}:firmware/get_throttled`));
+    if (/^[0-9a-f]+$/i.test(word)) return parseInt(word, 16);
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import { ownValue } from '@station/protocol/own-value';
 import { featureOf, type Group } from '../features-decide.ts';
-import { textIn } from '../foreign-values-decide.ts';
+import { textIn, type Values } from '../foreign-values-decide.ts';
 import { climate } from './discovery-climate-decide.ts';
 import { light } from './discovery-lights-decide.ts';
 import { type Announced, templatePath } from './discovery-message-decide.ts';
@@ -27,13 +27,19 @@ const reading = { state: 'state_topic', template: 'value_template' };
 
 const sensor: Draw = (announced) => {
   const { config } = announced;
-  const isMeasured =
-    textIn(config, 'unit_of_measurement') !== null ||
-    textIn(config, 'state_class') !== null ||
-    ownValue(config, 'suggested_display_precision') !== undefined;
-  const kind = isMeasured ? ({ kind: 'number' } as const) : choice(listIn(config, 'options'));
+  const kind = isMeasured(config) ? ({ kind: 'number' } as const) : choice(listIn(config, 'options'));
   return drawn([ownFeature(announced, kind, {}, reading)]);
 };
+
+/** Values of these classes are no numbers (home-assistant.io, "Sensor entity", device classes). */
+const wordClasses: readonly string[] = ['date', 'enum', 'timestamp'];
+
+function isMeasured(config: Values): boolean {
+  const says = textIn(config, 'device_class');
+  if (says !== null) return !wordClasses.includes(says);
+  const isScaled = ownValue(config, 'suggested_display_precision') !== undefined;
+  return isScaled || ['unit_of_measurement', 'state_class'].some((key) => textIn(config, key) !== null);
+}
 
 const binarySensor: Draw = (announced) => {
   const { config } = announced;

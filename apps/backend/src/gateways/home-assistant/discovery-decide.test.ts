@@ -282,14 +282,48 @@ test('a template that names a value is a path; any other one is none', () => {
     ['{{ value_json.state }}', ['state']],
     ["{{value_json['a b']}}", ['a b']],
     ['{{ value_json.a["b"].c }}', ['a', 'b', 'c']],
-    ['{{ value_json.state | int }}', null],
-    ['{{ value }}', null],
+    ['{{ value }}', []],
+    ['{{ value_json }}', []],
+    ['{{ value | float(0) }}', []],
+    ['{{ value_json.tempc | is_defined }}', ['tempc']],
+    ["{{ value_json['rssi']|int }}", ['rssi']],
+    ['{{ value_json.power | float | round(1) -}}', ['power']],
+    ["{{ value_json.state | default('') }}", ['state']],
+    ['{{ value_json.state | lower }}', null],
+    ['{{ value_json.a | round(1) * 2 }}', null],
+    ['{{ value_json.a | float(value_json.b) | default(states("a")) }}', null],
+    ['{{ value_jsons.a }}', null],
+    ['{{ values }}', null],
     ['{% if value_json.a %}1{% endif %}', null],
     ["{{ value_json['a'] + value_json['b'] }}", null],
     ['{{ value_json[0] }}', null],
     [`{{ value_json${'.a'.repeat(200)} }}`, null],
   ];
   for (const [template, path] of paths) assert.deepEqual(templatePath(template), path, template);
+});
+
+test('a sensor is a number by its unit, state class, precision or device class, as in Home Assistant', () => {
+  const kinds: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{ unit_of_measurement: 'W' }, 'number'],
+    [{ state_class: 'measurement' }, 'number'],
+    [{ suggested_display_precision: 1 }, 'number'],
+    [{ device_class: 'aqi' }, 'number'],
+    [{ dev_cla: 'ph' }, 'number'],
+    [{ device_class: 'timestamp' }, 'text'],
+    [{ device_class: 'date' }, 'text'],
+    [{ device_class: 'enum', options: ['dry', 'wet'] }, 'enum'],
+    [{}, 'text'],
+  ];
+  for (const [config, kind] of kinds) {
+    const device = gateway().all({
+      'sensor/x/config': { ...config, state_topic: 'esphome/x/state', device: { ids: 'x' } },
+    });
+    assert.deepEqual(
+      device.plan.properties.map((property) => property.kind),
+      [kind],
+      JSON.stringify(config),
+    );
+  }
 });
 
 const sensor = { unit_of_measurement: 'W', state_topic: 'esphome/x/state', device: { ids: 'x' } };

@@ -14,7 +14,7 @@ import type {
 import { isRecord, valueAt } from '../foreign-values-decide.ts';
 import { parsed, readValues } from '../payloads-decide.ts';
 import { isWithin } from '../trees-decide.ts';
-import { describeDiscovered, refusalOf } from './discovery-device-decide.ts';
+import { describeDiscovered, isOfUse, refusalOf } from './discovery-device-decide.ts';
 import { type Announced, readDiscovery, readDiscoveryTopic } from './discovery-message-decide.ts';
 import { wordOf } from './discovery-values-decide.ts';
 
@@ -72,7 +72,6 @@ export const homeAssistant: Dialect<Memory> = {
     })),
 };
 
-/** None is within the other, so that no message comes twice. */
 /** The prefix of an ESPHome is its name at first. `homeassistant/status` is of Home Assistant itself. */
 function baseTopicOf(will: string): string | null {
   const [, above, own = ''] = /^(?:(.+)\/)?([^/]+)\/status$/.exec(will) ?? [];
@@ -80,6 +79,7 @@ function baseTopicOf(will: string): string | null {
   return own === '' || own === 'homeassistant' ? null : 'esphome';
 }
 
+/** None is within the other, so that no message comes twice. */
 function treesOf({ base, discovery }: Place): string[] {
   if (discovery === null || isWithin([base], `${discovery}/x`)) return [base];
   return isWithin([discovery], `${base}/x`) ? [discovery] : [base, discovery];
@@ -99,7 +99,7 @@ function announce({ topic, text, ...place }: Heard, about: DiscoveryPlace, known
   const before = memory.announced.get(topic);
   const payload = text.length <= maxAnnouncement ? parsed(text) : null;
   const trees = treesOf(place);
-  const found = isRecord(payload) ? readDiscovery(about, payload) : [];
+  const found = (isRecord(payload) ? readDiscovery(about, payload) : []).filter(isOfUse);
   const refused = found.flatMap((one) => refusalOf(one, trees) ?? []);
   const components = found.filter((one) => refusalOf(one, trees) === null);
   const affected = new Set([...idsOf(before?.components ?? []), ...idsOf(components)]);

@@ -2,6 +2,7 @@ import type { NotSupported, Refusal } from '@station/protocol/gateways';
 import type { AnnouncedDevice, Presence, Property } from '../dialect.ts';
 import { actionFeature, type Feature, isKey } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
+import { isKnownHere } from '../payloads-decide.ts';
 import { isWithin } from '../trees-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { drawComponent, familyOf } from './discovery-components-decide.ts';
@@ -26,6 +27,10 @@ export function refusalOf(announced: Announced, trees: readonly string[]): NotSu
   const outside = topics.find((topic) => !isWithin(trees, topic));
   return outside === undefined ? null : because('outside', outside);
 }
+
+/** Whether it says what the station does not know without it. */
+export const isOfUse = ({ config }: Announced): boolean =>
+  !isKnownHere(templatePath(textIn(config, 'value_template') ?? '')?.at(-1) ?? '');
 
 /** Says nothing of a value. */
 const without: readonly string[] = ['json_attributes_template', 'json_attr_tpl', 'entity_picture_template'];

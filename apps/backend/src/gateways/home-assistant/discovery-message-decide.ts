@@ -294,16 +294,22 @@ export function presencesOf(config: Values): Presence[] | null {
 const longestTemplate = 256;
 const step = /\.([A-Za-z_]\w*)|\[\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\]/g;
 
+/** Filters that change at most how a value is written (home-assistant.io, "Template functions"). */
+const writing = String.raw`\|\s*(?:is_defined|string|(?:float|int|round|default)(?:\(\s*[\w.'-]*\s*\))?)\s*`;
+const naming = new RegExp(
+  String.raw`^\{\{-?\s*(?:value|value_json((?:\.[A-Za-z_]\w*|\[[^\]]*\])*))\s*(?:${writing})*-?\}\}$`,
+);
+
 /**
- * `{{ value_json.NAME }}` and `{{ value_json['NAME'] }}`, also several in a row: names in a payload, as every publisher writes them. Null: it
- * computes something.
+ * `{{ value }}`, `{{ value_json.NAME }}` and `{{ value_json['NAME'] }}`, also several names in a row: what stands in a payload, as every
+ * publisher writes it. Null: it computes something.
  */
 export function templatePath(template: string): string[] | null {
   if (template.length > longestTemplate) return null;
-  const [, names] = /^\{\{-?\s*value_json((?:\.[A-Za-z_]\w*|\[[^\]]*\])+)\s*-?\}\}$/.exec(template.trim()) ?? [];
-  if (names === undefined) return null;
+  const match = naming.exec(template.trim());
+  if (match === null) return null;
   const path: string[] = [];
-  const rest = names.replace(step, (_all, plain?: string, single?: string, double?: string) => {
+  const rest = (match[1] ?? '').replace(step, (_all, plain?: string, single?: string, double?: string) => {
     path.push(plain ?? single ?? double ?? '');
     return '';
   });
