@@ -1568,7 +1568,8 @@ show_result() {
 	secure='' public=''
 	[ "$(value_of HTTPS own)" = off ] || secure=https://${name:-$station_name.local}$https_part
 	[ "$(value_of HTTPS own)" != acme ] || public=https://$(value_of PUBLIC_NAME)$https_part
-	addresses=$(ip -o -4 addr show scope global | awk '$2 !~ /^(docker|br-|veth)/ { sub("/.*", "", $4); print $4 }')
+	# Docker's bridges have 12 hexadecimal digits: one such as br-lan may be how the machine is connected.
+	addresses=$(ip -o -4 addr show scope global | awk '$2 !~ /^(docker|veth)/ && !($2 ~ /^br-[0-9a-f]+$/ && length($2) == 15) { sub("/.*", "", $4); print $4 }')
 	hotspot=''
 	if [ -n "$wifi_device" ] && command -v nmcli >/dev/null; then hotspot=$(value_of HOTSPOT_SSID "Station-$(printf %s "$station_id" | tail -c 4)"); fi
 	total=$(($(now) - started))

@@ -104,12 +104,13 @@ describe('what the authority vouches for', () => {
     assert.deepEqual([...home, ...foreign].filter(isHomeAddress), home);
   });
 
-  it('no network of containers', () => {
-    const addresses = ['eth0', 'docker0', 'br-5f2', 'veth1', 'wlan0'].map((name, nth) => ({
-      interface: name,
-      address: `192.168.${nth}.1`,
-    }));
-    assert.deepEqual(homeAddresses(addresses), ['192.168.0.1', '192.168.4.1']);
+  it('no network of containers, and every other one', () => {
+    const names = ['eth0', 'wlan0', 'br0', 'br-lan', 'br-feed', 'bond0', 'vmbr0', 'team0', 'eth0.20', 'wg0'];
+    const ofContainers = ['docker0', 'br-5f2a90c41b7d', 'veth1a2b3c4', 'cni0', 'podman0', 'virbr0', 'vnet3', 'lxcbr0'];
+    const addressesOf = (links: readonly string[]) =>
+      links.map((name, nth) => ({ interface: name, address: `192.168.${nth}.1` }));
+    assert.deepEqual(homeAddresses(addressesOf(ofContainers)), []);
+    assert.equal(homeAddresses(addressesOf(names)).length, names.length);
   });
 
   it('names in .local, always station.local', () => {

@@ -1,4 +1,5 @@
 import { isIPv4 } from '@station/kit/node-tables';
+import { isOfContainers } from '../core/container-links.ts';
 import type { CertificateFacts, InterfaceAddress } from './tls-ports.ts';
 
 export const dayMs = 24 * 3600_000;
@@ -12,9 +13,6 @@ const maxAddresses = 8;
 
 /** The certificate always has this name too: clients that connect by address are given the certificate by it. */
 const usualName = 'station.local';
-
-/** Networks of containers on the machine itself. */
-const isOfContainers = (name: string): boolean => /^(docker|br-|veth|cni|podman)/.test(name);
 
 /** Private and link-local addresses (RFC 1918, RFC 3927): the authority vouches for no others. */
 export function isHomeAddress(address: string): boolean {

@@ -5,6 +5,7 @@ import { type Clock, isoTime } from '@station/kit/clock';
 import { readDiskHealth } from '@station/kit/machine-facts';
 import type { Machine } from '@station/protocol/agent-machine';
 import type { NetworkLink } from '@station/protocol/agent-network';
+import { isOfContainers } from '../../core/container-links.ts';
 import { content, type KernelPaths, names } from '../../core/adapters/kernel-files.ts';
 import type { MachineFacts } from '../machine-ports.ts';
 
@@ -139,15 +140,12 @@ async function readThrottled(sys: string): Promise<number | null> {
   return null;
 }
 
-/** Links of containers and virtual machines. */
-const virtualName = /^(docker|br-|veth|virbr|vnet)/;
-
-/** The links of the machine with their addresses, wired ones first; without those of containers. */
+/** The links of the machine with their addresses, wired ones first; without those of containers and virtual machines. */
 export async function readLinks(sys: string): Promise<NetworkLink[]> {
   const links: NetworkLink[] = [];
   for (const [name, addresses = []] of Object.entries(networkInterfaces())) {
     const own = addresses.filter(({ internal }) => !internal);
-    if (virtualName.test(name) || own.length === 0) continue;
+    if (isOfContainers(name) || own.length === 0) continue;
     links.push({
       interface: name,
       kind: await kindOf(join(sys, 'class/net', name)),
