@@ -18,9 +18,12 @@ type PropertyBase = {
 
 /** One value of a device: how its dialect writes it, and what it is for the station. */
 export type Property = PropertyBase &
-  /** `writes`: for true and false, where it is written otherwise than it is read. */
+  /**
+   * `writes`: for true and false, where it is written otherwise than it is read. `offAfterMs`: it is false so long after it last said true,
+   * because it may never say so itself.
+   */
   (
-    | { kind: 'boolean'; on: unknown; off: unknown; writes?: readonly unknown[] }
+    | { kind: 'boolean'; on: unknown; off: unknown; writes?: readonly unknown[]; offAfterMs?: number }
     /** `full`: what its dialect writes for 100 %; `isTurned`: 0 is its 100 %. Left out: the number itself. */
     | { kind: 'number'; full?: number; isTurned?: boolean }
     /** The values as their dialect writes them; the station knows their texts. `reads`, `writes`: for each, where they differ. */
@@ -29,6 +32,8 @@ export type Property = PropertyBase &
     /** A list, or an object that is not described: its JSON is a text. */
     | { kind: 'json' }
   );
+
+export const longestOffAfterMs = 24 * 60 * 60_000;
 
 /** A value that a command writes without a parameter. */
 export type FixedValue = { path: readonly string[]; value: unknown };

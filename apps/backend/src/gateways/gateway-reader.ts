@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { ownValue } from '@station/protocol/own-value';
 import { maxGatewayPayloadBytes, maxPayloadBytes } from '@station/protocol/topics';
 import type { DeviceMessage, ForeignReading, GatewayMessage } from '../core/foreign-devices-port.ts';
 import type { Availability, DialectDevice, Publish, Said } from './dialect.ts';
@@ -7,6 +8,7 @@ import {
   gatewayOf,
   heartbeat,
   isOnline,
+  type KnownDevice,
   type KnownGateway,
   maxDevices,
   nothing,
@@ -21,35 +23,49 @@ type ReaderParts = AnnouncementParts & {
   ask: (question: Publish) => void;
   /** Reads it when nothing more came under this key for a moment. */
   soon: (key: string, read: () => ForeignReading) => void;
+  /** Reads it when this key was not used for so long, milliseconds. */
+  later: (key: string, quietForMs: number, read: () => ForeignReading) => void;
 };
 
 const maxQuestions = 16;
 /** A question may be lost: it is asked again, when its reason comes again after this time. */
 const askAgainMs = 60_000;
 
-/** From messages of gateways to messages of their devices. */
-export function createGatewayReader(parts: ReaderParts): (message: GatewayMessage) => ForeignReading {
+type GatewayReader = {
+  /** From messages of gateways to messages of their devices. */
+  read(message: GatewayMessage): ForeignReading;
+  /** Values that end by themselves may have been left true by the run before. */
+  endValues(gateway: KnownGateway): void;
+};
+
+export const createGatewayReader = (parts: ReaderParts): GatewayReader => ({
+  read: (message) => readMessage(parts, message),
+  endValues: (gateway) => {
+    for (const device of parts.memory.devices.values())
+      if (device.gatewayId === gateway.row.id) endLater(parts, gateway, device);
+  },
+});
+
+function readMessage(parts: ReaderParts, { topic, payload, isRetained }: GatewayMessage): ForeignReading {
   const { memory, clock } = parts;
-  return ({ topic, payload, isRetained }) => {
-    const gateway = gatewayOf(memory, topic);
-    if (gateway === null) return nothing;
-    const { dialect, row } = gateway;
-    const base = row.base_topic;
-    const mostBytes = dialect.isList(base, topic) ? maxGatewayPayloadBytes : maxPayloadBytes;
-    const isTooLarge = payload.length > mostBytes;
-    const large = { name: topic, reason: 'too_large', detail: null } as const;
-    gateway.notSupported.tell(`size ${topic}`, isTooLarge ? [large] : []);
-    if (isTooLarge) return nothing;
-    const text = payload.toString('utf8');
-    const known = {
-      memory: gateway.memory,
-      at: (heard: string) => gateway.byTopic.get(heard) ?? [],
-      find: (externalId: string) => ownDevice(memory, gateway, externalId),
-    };
-    const said = dialect.read({ ...placeOf(row), topic, text }, known);
-    if (!isRetained && said.length > 0) heardNow(gateway, clock);
-    return joined(said.map((one) => () => take(parts, gateway, one, { text, isRetained })));
+  const gateway = gatewayOf(memory, topic);
+  if (gateway === null) return nothing;
+  const { dialect, row } = gateway;
+  const base = row.base_topic;
+  const mostBytes = dialect.isList(base, topic) ? maxGatewayPayloadBytes : maxPayloadBytes;
+  const isTooLarge = payload.length > mostBytes;
+  const large = { name: topic, reason: 'too_large', detail: null } as const;
+  gateway.notSupported.tell(`size ${topic}`, isTooLarge ? [large] : []);
+  if (isTooLarge) return nothing;
+  const text = payload.toString('utf8');
+  const known = {
+    memory: gateway.memory,
+    at: (heard: string) => gateway.byTopic.get(heard) ?? [],
+    find: (externalId: string) => ownDevice(memory, gateway, externalId),
   };
+  const said = dialect.read({ ...placeOf(row), topic, text }, known);
+  if (!isRetained && said.length > 0) heardNow(gateway, clock);
+  return joined(said.map((one) => () => take(parts, gateway, one, { text, isRetained })));
 }
 
 function heardNow(gateway: KnownGateway, { now }: Pick<Clock, 'now'>): void {
@@ -128,14 +144,17 @@ function takeAvailability(
   return { messages: [heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline')], stored: null };
 }
 
+type Report = Omit<Extract<Said, { kind: 'report' }>, 'kind'>;
+
 function takeReport(
-  { memory }: ReaderParts,
+  parts: ReaderParts,
   gateway: KnownGateway,
-  { device: { externalId }, report }: Extract<Said, { kind: 'report' }>,
+  { device: { externalId }, report }: Report,
   isRetained: boolean,
 ): ForeignReading {
-  const device = ownDevice(memory, gateway, externalId);
+  const device = ownDevice(parts.memory, gateway, externalId);
   if (device === undefined) return nothing;
+  endLater(parts, gateway, device, report.state);
   const messages: DeviceMessage[] = [{ externalId, end: 'state', body: { state: report.state } }];
   if (isRetained) {
     // A state that the broker kept says nothing of whether the device is there, and presses no button again.
@@ -147,6 +166,25 @@ function takeReport(
     messages.push({ externalId, end: 'event', body: { event: 'user_event', data: { action: report.event } } });
   }
   return { messages, stored: null };
+}
+
+/** @param state what it said; left out: what it said before is not known. */
+function endLater(
+  parts: ReaderParts,
+  gateway: KnownGateway,
+  device: KnownDevice,
+  state?: Report['report']['state'],
+): void {
+  const { row } = gateway;
+  for (const property of device.plan.properties) {
+    const { key } = property;
+    if (property.kind !== 'boolean' || property.offAfterMs === undefined) continue;
+    if (state !== undefined && ownValue(state, key) !== true) continue;
+    const ended = { device, report: { state: { [key]: false }, event: null } };
+    parts.later(`${row.id} ${device.externalId} ${key}`, property.offAfterMs, () =>
+      parts.memory.gateways.get(row.id) === gateway ? takeReport(parts, gateway, ended, true) : nothing,
+    );
+  }
 }
 
 function askOnce(

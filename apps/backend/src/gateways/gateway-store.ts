@@ -7,7 +7,7 @@ import { acceptDevice } from '../store/device-store.ts';
 import { forgetUnregistered, removeDevice } from '../store/removed-device-store.ts';
 import type { Database } from '../store/schema.ts';
 import type { GatewayDevicesTable, GatewaysTable } from './gateways-tables.ts';
-import type { DevicePlan, ForeignTopics } from './dialect.ts';
+import { type DevicePlan, type ForeignTopics, longestOffAfterMs } from './dialect.ts';
 
 export type GatewayRow = GatewaysTable;
 
@@ -122,6 +122,7 @@ const Plan = Type.Object({
       key: Type.String(),
       kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
       full: Type.Optional(Type.Number()),
+      offAfterMs: Type.Optional(Type.Integer({ minimum: 1, maximum: longestOffAfterMs })),
       values: Type.Optional(Scalars),
       reads: Type.Optional(Scalars),
       writes: Type.Optional(Scalars),

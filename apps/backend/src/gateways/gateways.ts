@@ -94,7 +94,7 @@ export async function openGateways(parts: GatewayParts): Promise<OpenGateways> {
 function foreignDevices(state: State): ForeignDevices {
   const { memory, store, write, clock } = state;
   const { devices, gateways } = memory;
-  const read = createGatewayReader({
+  const reader = createGatewayReader({
     memory,
     store,
     write,
@@ -102,6 +102,7 @@ function foreignDevices(state: State): ForeignDevices {
     onRemoved: (device) => write(() => leave(state, device)),
     ask: (question) => state.broker?.ask(question),
     soon: (key, read) => state.soon.call(key, () => state.broker?.hear(read)),
+    later: (key, quietForMs, read) => state.soon.later(key, quietForMs, () => state.broker?.hear(read)),
     clock,
   });
   return {
@@ -112,7 +113,7 @@ function foreignDevices(state: State): ForeignDevices {
       return null;
     },
     isForeign: (externalId) => devices.has(externalId),
-    read,
+    read: reader.read,
     write: (externalId, command) => {
       const device = devices.get(externalId);
       const gateway = device === undefined ? undefined : gateways.get(device.gatewayId);
@@ -125,7 +126,10 @@ function foreignDevices(state: State): ForeignDevices {
     attach: (broker) => {
       state.broker = broker;
       const waiting = after(silenceMs, () => {
-        for (const gateway of gateways.values()) void endWait(state, gateway);
+        for (const gateway of gateways.values()) {
+          void endWait(state, gateway);
+          reader.endValues(gateway);
+        }
       });
       return {
         [Symbol.dispose]: () => {

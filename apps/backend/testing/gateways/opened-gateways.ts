@@ -36,5 +36,5 @@ export async function openedGateways(asked: Partial<GatewayBroker> = {}) {
   const opened = await opening();
   starting.use(opened.foreign.attach(broker));
   const all = starting.move();
-  return { ...opened, db, opening, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { ...opened, db, broker, opening, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -1,4 +1,5 @@
 import { ownValue } from '@station/protocol/own-value';
+import { longestOffAfterMs } from '../dialect.ts';
 import { featureOf, type Group } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
 import { climate } from './discovery-climate-decide.ts';
@@ -45,7 +46,10 @@ const binarySensor: Draw = (announced) => {
   const { config } = announced;
   const words = { on: wordIn(config, 'payload_on', 'ON'), off: wordIn(config, 'payload_off', 'OFF') };
   const says = textIn(config, 'device_class');
-  return drawn([ownFeature(announced, { kind: 'boolean', ...words }, { ...(says !== null && { says }) }, reading)]);
+  const offAfterMs = Math.round((numberIn(config, 'off_delay') ?? 0) * 1_000);
+  const ends = offAfterMs >= 1 && offAfterMs <= longestOffAfterMs;
+  const kind = { kind: 'boolean' as const, ...words, ...(ends && { offAfterMs }) };
+  return drawn([ownFeature(announced, kind, { ...(says !== null && { says }) }, reading)]);
 };
 
 const fan: Draw = (announced, end) => {

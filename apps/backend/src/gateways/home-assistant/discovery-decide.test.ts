@@ -326,6 +326,24 @@ test('a sensor is a number by its unit, state class, precision or device class, 
   }
 });
 
+test('only an off_delay that is a time of up to a day ends a value', () => {
+  const given: readonly (readonly [unknown, number | undefined])[] = [
+    [30, 30_000],
+    [0.5, 500],
+    [86_400, 86_400_000],
+    [86_401, undefined],
+    [0, undefined],
+    [-5, undefined],
+    ['30', undefined],
+    [null, undefined],
+  ];
+  for (const [offDelay, offAfterMs] of given) {
+    const config = { state_topic: 'esphome/x/state', device: { ids: 'x' }, off_delay: offDelay };
+    const [property] = gateway().all({ 'binary_sensor/x/config': config }).plan.properties;
+    assert.equal(property?.kind === 'boolean' ? property.offAfterMs : null, offAfterMs, String(offDelay));
+  }
+});
+
 const sensor = { unit_of_measurement: 'W', state_topic: 'esphome/x/state', device: { ids: 'x' } };
 const told = { ...sensor, command_topic: 'esphome/x/set' };
 

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceMessage, ForeignDevices } from '../../core/foreign-devices-port.ts';
+import { openedGateways } from '../../../testing/gateways/opened-gateways.ts';
+import { until } from '../../../testing/until.ts';
+
+// Motion by radio: it says that there is somebody, and never that there is nobody.
+const motion = {
+  device: { identifiers: ['433-1'], name: 'Hall' },
+  state_topic: 'rf/motion',
+  value_template: '{{ value_json.motion | is_defined }}',
+  payload_on: '1',
+  device_class: 'motion',
+};
+const silenceMs = 3 * 60_000;
+
+async function house() {
+  const heard: DeviceMessage[] = [];
+  const broker = {
+    hear: (read: Parameters<Parameters<ForeignDevices['attach']>[0]['hear']>[0]) => void heard.push(...read().messages),
+  };
+  const opened = await openedGateways(broker);
+  await opened.gateways.add({ name: 'RF', dialect: 'home_assistant', baseTopic: 'rf' });
+  const say = ({ read }: Pick<ForeignDevices, 'read'>, topic: string, body: unknown): DeviceMessage[] => {
+    const { messages } = read({ topic, payload: Buffer.from(JSON.stringify(body)), isRetained: false });
+    heard.push(...messages);
+    return messages;
+  };
+  const states = () => heard.flatMap(({ end, body }) => (end === 'state' ? [body['state']] : []));
+  const announce = async (offDelay: unknown): Promise<void> => {
+    say(opened.foreign, 'homeassistant/binary_sensor/hall/motion/config', { ...motion, off_delay: offDelay });
+    await until('it is announced', () => heard.some(({ end }) => end === 'handshake'));
+  };
+  return { ...opened, heard, say, states, announce };
+}
+
+test('a sensor with off_delay is off so long after it last said on, also when the station was away', async ({
+  mock,
+}) => {
+  await using all = await house();
+  await all.announce(30);
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const on = (): unknown => all.say(all.foreign, 'rf/motion', { motion: 1 });
+  on();
+  mock.timers.tick(20_000);
+  on();
+  mock.timers.tick(20_000);
+  assert.deepEqual(all.states(), [{ motion: true }, { motion: true }]);
+  mock.timers.tick(10_000);
+  assert.deepEqual(all.states(), [{ motion: true }, { motion: true }, { motion: false }]);
+  all.heard.length = 0;
+
+  const again = await all.opening();
+  const attached = again.foreign.attach(all.broker);
+  mock.timers.tick(silenceMs);
+  assert.deepEqual(all.states(), []);
+  mock.timers.tick(30_000);
+  assert.deepEqual(all.states(), [{ motion: false }]);
+  attached[Symbol.dispose]();
+});
