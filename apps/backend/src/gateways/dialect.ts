@@ -33,7 +33,8 @@ export type Property = PropertyBase &
     | { kind: 'json' }
   );
 
-export const longestOffAfterMs = 24 * 60 * 60_000;
+/** Of `offAfterMs` and `silentAfterMs`. */
+export const longestWaitMs = 7 * 24 * 60 * 60_000;
 
 /** A value that a command writes without a parameter. */
 export type FixedValue = { path: readonly string[]; value: unknown };
@@ -49,6 +50,8 @@ export type DevicePlan = {
   availability?: { online: string; offline: string };
   /** Topics of availability that are the device's own choice. It is offline while one of them says so. */
   presence?: readonly Presence[];
+  /** It is offline when it said nothing for so long; left out: it may be silent. */
+  silentAfterMs?: number;
 };
 
 /** `path`: where the word stands in a payload; empty: it is the payload. */

@@ -131,14 +131,15 @@ const takeParts = (parts: ReaderParts, gateway: KnownGateway, said: readonly Sai
     : nothing;
 
 function takeAvailability(
-  { memory }: ReaderParts,
+  parts: ReaderParts,
   gateway: KnownGateway,
   { externalId }: DialectDevice,
   availability: Availability,
 ): ForeignReading {
-  const device = ownDevice(memory, gateway, externalId);
+  const device = ownDevice(parts.memory, gateway, externalId);
   if (device === undefined) return nothing;
   device.availability = availability;
+  if (availability === 'online') expectWord(parts, gateway, device);
   // It may be another one when it comes back.
   if (availability === 'offline') gateway.asked.delete(externalId);
   return { messages: [heartbeat(device, isOnline(gateway, device) ? 'online' : 'offline')], stored: null };
@@ -162,6 +163,7 @@ function takeReport(
     return { messages, stored: null };
   }
   if (gateway.dialect.isEachForItself) device.availability = 'online';
+  expectWord(parts, gateway, device);
   if (report.event !== null) {
     messages.push({ externalId, end: 'event', body: { event: 'user_event', data: { action: report.event } } });
   }
@@ -175,16 +177,36 @@ function endLater(
   device: KnownDevice,
   state?: Report['report']['state'],
 ): void {
-  const { row } = gateway;
   for (const property of device.plan.properties) {
     const { key } = property;
     if (property.kind !== 'boolean' || property.offAfterMs === undefined) continue;
     if (state !== undefined && ownValue(state, key) !== true) continue;
     const ended = { device, report: { state: { [key]: false }, event: null } };
-    parts.later(`${row.id} ${device.externalId} ${key}`, property.offAfterMs, () =>
-      parts.memory.gateways.get(row.id) === gateway ? takeReport(parts, gateway, ended, true) : nothing,
+    later(parts, gateway, `end ${device.externalId} ${key}`, property.offAfterMs, () =>
+      takeReport(parts, gateway, ended, true),
     );
   }
+}
+
+/** One that says nothing any more may be out of power, and nobody tells. */
+function expectWord(parts: ReaderParts, gateway: KnownGateway, device: KnownDevice): void {
+  const { silentAfterMs } = device.plan;
+  if (silentAfterMs === undefined) return;
+  later(parts, gateway, `silence ${device.externalId}`, silentAfterMs, () =>
+    takeAvailability(parts, gateway, device, 'offline'),
+  );
+}
+
+/** Unless the gateway was removed meanwhile. */
+function later(
+  { memory, later: readLater }: ReaderParts,
+  gateway: KnownGateway,
+  key: string,
+  quietForMs: number,
+  read: () => ForeignReading,
+): void {
+  const { id } = gateway.row;
+  readLater(`${id} ${key}`, quietForMs, () => (memory.gateways.get(id) === gateway ? read() : nothing));
 }
 
 function askOnce(

@@ -7,7 +7,7 @@ import { acceptDevice } from '../store/device-store.ts';
 import { forgetUnregistered, removeDevice } from '../store/removed-device-store.ts';
 import type { Database } from '../store/schema.ts';
 import type { GatewayDevicesTable, GatewaysTable } from './gateways-tables.ts';
-import { type DevicePlan, type ForeignTopics, longestOffAfterMs } from './dialect.ts';
+import { type DevicePlan, type ForeignTopics, longestWaitMs } from './dialect.ts';
 
 export type GatewayRow = GatewaysTable;
 
@@ -113,6 +113,7 @@ export const createGatewayStore = (db: Database) => ({
 
 const Path = Type.Array(Type.String());
 const Scalars = Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]));
+const Wait = Type.Integer({ minimum: 1, maximum: longestWaitMs });
 /** What reading and writing rely on. */
 const Plan = Type.Object({
   properties: Type.Array(
@@ -122,7 +123,7 @@ const Plan = Type.Object({
       key: Type.String(),
       kind: Type.Enum(['boolean', 'number', 'enum', 'text', 'json']),
       full: Type.Optional(Type.Number()),
-      offAfterMs: Type.Optional(Type.Integer({ minimum: 1, maximum: longestOffAfterMs })),
+      offAfterMs: Type.Optional(Wait),
       values: Type.Optional(Scalars),
       reads: Type.Optional(Scalars),
       writes: Type.Optional(Scalars),
@@ -134,6 +135,7 @@ const Plan = Type.Object({
   presence: Type.Optional(
     Type.Array(Type.Object({ topic: Type.String(), path: Path, online: Type.String(), offline: Type.String() })),
   ),
+  silentAfterMs: Type.Optional(Wait),
   topics: Type.Object({ heard: Type.Array(Type.String()), command: Type.String() }),
 });
 

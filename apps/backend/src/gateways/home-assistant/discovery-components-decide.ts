@@ -1,5 +1,4 @@
 import { ownValue } from '@station/protocol/own-value';
-import { longestOffAfterMs } from '../dialect.ts';
 import { featureOf, type Group } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
 import { climate } from './discovery-climate-decide.ts';
@@ -20,6 +19,7 @@ import {
   part,
   sourceOf,
   textsIn,
+  waitIn,
   wordIn,
   wordOf,
 } from './discovery-values-decide.ts';
@@ -46,9 +46,8 @@ const binarySensor: Draw = (announced) => {
   const { config } = announced;
   const words = { on: wordIn(config, 'payload_on', 'ON'), off: wordIn(config, 'payload_off', 'OFF') };
   const says = textIn(config, 'device_class');
-  const offAfterMs = Math.round((numberIn(config, 'off_delay') ?? 0) * 1_000);
-  const ends = offAfterMs >= 1 && offAfterMs <= longestOffAfterMs;
-  const kind = { kind: 'boolean' as const, ...words, ...(ends && { offAfterMs }) };
+  const offAfterMs = waitIn(config, 'off_delay');
+  const kind = { kind: 'boolean' as const, ...words, ...(offAfterMs !== null && { offAfterMs }) };
   return drawn([ownFeature(announced, kind, { ...(says !== null && { says }) }, reading)]);
 };
 

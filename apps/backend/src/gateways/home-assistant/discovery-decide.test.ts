@@ -326,12 +326,12 @@ test('a sensor is a number by its unit, state class, precision or device class, 
   }
 });
 
-test('only an off_delay that is a time of up to a day ends a value', () => {
+test('only an off_delay that is a time of up to a week ends a value', () => {
   const given: readonly (readonly [unknown, number | undefined])[] = [
     [30, 30_000],
     [0.5, 500],
-    [86_400, 86_400_000],
-    [86_401, undefined],
+    [604_800, 604_800_000],
+    [604_801, undefined],
     [0, undefined],
     [-5, undefined],
     ['30', undefined],
@@ -342,6 +342,22 @@ test('only an off_delay that is a time of up to a day ends a value', () => {
     const [property] = gateway().all({ 'binary_sensor/x/config': config }).plan.properties;
     assert.equal(property?.kind === 'boolean' ? property.offAfterMs : null, offAfterMs, String(offDelay));
   }
+});
+
+test('a device is silent after the longest expire_after, if each of its components has one', () => {
+  const silenceOf = (...waits: readonly unknown[]): number | undefined =>
+    gateway().all(
+      Object.fromEntries(
+        waits.map((wait, nth) => [
+          `sensor/x/${nth}/config`,
+          { state_topic: `esphome/x/${nth}`, unit_of_measurement: 'W', expire_after: wait, device: { ids: 'x' } },
+        ]),
+      ),
+    ).plan.silentAfterMs;
+  assert.equal(silenceOf(600), 600_000);
+  assert.equal(silenceOf(600, 3_600, 60), 3_600_000);
+  assert.equal(silenceOf(600, undefined), undefined);
+  assert.equal(silenceOf(0), undefined);
 });
 
 const sensor = { unit_of_measurement: 'W', state_topic: 'esphome/x/state', device: { ids: 'x' } };

@@ -7,7 +7,7 @@ import { isWithin } from '../trees-decide.ts';
 import { slugOf, wordsOf } from '../words-decide.ts';
 import { drawComponent, familyOf } from './discovery-components-decide.ts';
 import { type Announced, presencesOf, templatePath } from './discovery-message-decide.ts';
-import type { Drawn, Trigger } from './discovery-values-decide.ts';
+import { type Drawn, type Trigger, waitIn } from './discovery-values-decide.ts';
 
 /** Null: it is taken. @param trees those that the station may read and publish in. */
 export function refusalOf(announced: Announced, trees: readonly string[]): NotSupported | null {
@@ -64,6 +64,7 @@ export function describeDiscovered(components: readonly Announced[], base: strin
   const { words, plan } = wordsOf(all);
   const properties = [...plan.properties.filter(({ key }) => key !== 'action'), ...triggers.map(propertyOf)];
   const presence = presenceOf(taken);
+  const silentAfterMs = silenceOf(taken);
   const read = properties.filter(({ isReadable }) => isReadable).map(({ path }) => path[0] ?? '');
   return {
     externalId: about.externalId,
@@ -76,8 +77,14 @@ export function describeDiscovered(components: readonly Announced[], base: strin
       names: { en: about.model ?? about.name },
       ...words,
     },
-    plan: { ...plan, properties, presence },
+    plan: { ...plan, properties, presence, ...(silentAfterMs !== null && { silentAfterMs }) },
   };
+}
+
+/** Milliseconds after which the last one of them is no longer believed. Null: one of them is believed for ever. */
+function silenceOf(components: readonly Announced[]): number | null {
+  const waits = components.map(({ config }) => waitIn(config, 'expire_after'));
+  return waits.includes(null) ? null : Math.max(...waits.map(Number));
 }
 
 /** One that is alone in such a family has the usual words. */

@@ -1,5 +1,5 @@
 import { ownValue } from '@station/protocol/own-value';
-import type { Property } from '../dialect.ts';
+import { longestWaitMs, type Property } from '../dialect.ts';
 import { enumValues, type Feature, featureOf } from '../features-decide.ts';
 import { plainText, textIn, type Values } from '../foreign-values-decide.ts';
 import { type Announced, templatePath } from './discovery-message-decide.ts';
@@ -48,6 +48,12 @@ export const numberIn = (config: Values, key: string): number | null => {
   const value = ownValue(config, key);
   return typeof value === 'number' && Math.abs(value) <= 1e15 ? value : null;
 };
+
+/** Of seconds; milliseconds. Null: it is no time that is waited for. */
+export function waitIn(config: Values, key: string): number | null {
+  const ms = Math.round((numberIn(config, key) ?? 0) * 1_000);
+  return ms >= 1 && ms <= longestWaitMs ? ms : null;
+}
 
 export const listIn = (config: Values, key: string): readonly unknown[] => {
   const value = ownValue(config, key);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceMessage, ForeignDevices } from '../../core/foreign-devices-port.ts';
+import type { DeviceMessage, ForeignDevices, GatewayBroker } from '../../core/foreign-devices-port.ts';
 import { openedGateways } from '../../../testing/gateways/opened-gateways.ts';
 import { until } from '../../../testing/until.ts';
 
@@ -16,10 +16,8 @@ const silenceMs = 3 * 60_000;
 
 async function house() {
   const heard: DeviceMessage[] = [];
-  const broker = {
-    hear: (read: Parameters<Parameters<ForeignDevices['attach']>[0]['hear']>[0]) => void heard.push(...read().messages),
-  };
-  const opened = await openedGateways(broker);
+  const hear: GatewayBroker['hear'] = (read) => void heard.push(...read().messages);
+  const opened = await openedGateways({ hear });
   await opened.gateways.add({ name: 'RF', dialect: 'home_assistant', baseTopic: 'rf' });
   const say = ({ read }: Pick<ForeignDevices, 'read'>, topic: string, body: unknown): DeviceMessage[] => {
     const { messages } = read({ topic, payload: Buffer.from(JSON.stringify(body)), isRetained: false });
@@ -27,8 +25,9 @@ async function house() {
     return messages;
   };
   const states = () => heard.flatMap(({ end, body }) => (end === 'state' ? [body['state']] : []));
-  const announce = async (offDelay: unknown): Promise<void> => {
-    say(opened.foreign, 'homeassistant/binary_sensor/hall/motion/config', { ...motion, off_delay: offDelay });
+  const announce = async (offDelay: number, more: object = {}): Promise<void> => {
+    const config = { ...motion, ...more, off_delay: offDelay };
+    say(opened.foreign, 'homeassistant/binary_sensor/hall/motion/config', config);
     await until('it is announced', () => heard.some(({ end }) => end === 'handshake'));
   };
   return { ...opened, heard, say, states, announce };
@@ -57,4 +56,19 @@ test('a sensor with off_delay is off so long after it last said on, also when th
   mock.timers.tick(30_000);
   assert.deepEqual(all.states(), [{ motion: false }]);
   attached[Symbol.dispose]();
+});
+
+test('a sensor with expire_after is offline when it said nothing for so long', async ({ mock }) => {
+  await using all = await house();
+  await all.announce(30, { expire_after: 600 });
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const heartbeats = () => all.heard.flatMap(({ end, body }) => (end === 'heartbeat' ? [body['status']] : []));
+  all.heard.length = 0;
+  for (let count = 0; count < 3; count++) {
+    all.say(all.foreign, 'rf/motion', { motion: 0 });
+    mock.timers.tick(599_000);
+  }
+  assert.deepEqual(heartbeats(), []);
+  mock.timers.tick(1_000);
+  assert.deepEqual(heartbeats(), ['offline']);
 });
