@@ -293,6 +293,16 @@ test('a template that names a value is a path; any other one is none', () => {
     ['{{ value_json.a | round(1) * 2 }}', null],
     ['{{ value_json.a | float(value_json.b) | default(states("a")) }}', null],
     ['{{ value_jsons.a }}', null],
+    // As EMS-ESP writes them.
+    ["{{value_json['outdoortemp'] if value_json['outdoortemp'] is defined else 0}}", ['outdoortemp']],
+    [
+      "{{value_json['hc1']['mode'] if value_json.hc1 is defined and value_json['hc1']['mode'] is defined else 'auto mode'}}",
+      ['hc1', 'mode'],
+    ],
+    ['{{ value_json.a if value_json.b is defined else 0 }}', null],
+    ["{{ value_json.a if value_json.a is defined else value_json['b'] }}", null],
+    ['{{ value_json.a if value_json.a > 3 else 0 }}', null],
+    ["{{ 'ON' if value_json.a is defined else 'OFF' }}", null],
     ['{{ values }}', null],
     ['{% if value_json.a %}1{% endif %}', null],
     ["{{ value_json['a'] + value_json['b'] }}", null],
@@ -324,6 +334,40 @@ test('a sensor is a number by its unit, state class, precision or device class, 
       JSON.stringify(config),
     );
   }
+});
+
+test('an EMS-ESP: values are read where they are there, and nothing says that they are', () => {
+  const station = gateway({ base: 'ems-esp', discovery: 'homeassistant' });
+  const entity = (name: string, more: object) => ({
+    uniq_id: `boiler_${name}`,
+    name,
+    stat_t: 'ems-esp/boiler_data',
+    val_tpl: `{{value_json['${name}'] if value_json['${name}'] is defined else 0}}`,
+    avty: [
+      {
+        t: 'ems-esp/boiler_data',
+        val_tpl: `{{'online' if value_json['${name}'] is defined else 'offline'}}`,
+      },
+    ],
+    avty_mode: 'all',
+    dev: { ids: ['ems-esp-boiler'], name: 'ems-esp Boiler', mdl: 'Boiler' },
+    ...more,
+  });
+  const device = station.all({
+    'sensor/ems-esp/boiler_outdoortemp/config': entity('outdoortemp', { unit_of_meas: '°C', stat_cla: 'measurement' }),
+    'number/ems-esp/boiler_seltemp/config': entity('seltemp', { cmd_t: 'ems-esp/boiler/seltemp', min: 5, max: 80 }),
+    'switch/ems-esp/boiler_heating/config': entity('heating', {
+      cmd_t: 'ems-esp/boiler/heating',
+      pl_on: true,
+      pl_off: false,
+    }),
+  });
+  assert.deepEqual(device.plan.presence, []);
+  const said = station.hear('ems-esp/boiler_data', { outdoortemp: 8.5, heating: true });
+  assert.deepEqual(stateIn(said), { boiler_outdoortemp: 8.5, on: true });
+  assert.deepEqual(written(device, { action: 'set_boiler_seltemp', boiler_seltemp: 55 }), [
+    ['ems-esp/boiler/seltemp', '55'],
+  ]);
 });
 
 test('only an off_delay that is a time of up to a week ends a value', () => {

@@ -281,10 +281,11 @@ export function presencesOf(config: Values): Presence[] | null {
   for (const entry of entries.slice(0, maxPresences)) {
     const topic = textIn(entry, 'topic');
     const template = textIn(entry, 'value_template');
+    const online = textIn(entry, 'payload_available') ?? 'online';
+    if (template !== null && saysWhatIsDefined(template, online)) continue;
     const path = template === null ? [] : templatePath(template);
     if (path === null) return null;
     if (topic === null) continue;
-    const online = textIn(entry, 'payload_available') ?? 'online';
     const offline = textIn(entry, 'payload_not_available') ?? 'offline';
     found.push({ topic, path, online: online.slice(0, 64), offline: offline.slice(0, 64) });
   }
@@ -292,21 +293,32 @@ export function presencesOf(config: Values): Presence[] | null {
 }
 
 const longestTemplate = 256;
+const braces = /^\{\{-?\s*(.+?)\s*-?\}\}$/;
+/** `NAME if CONDITION else LITERAL`. */
+const guarded = /^(.+?)\s+if\s+(.+?)\s+else\s+(?:-?[\w.]+|'[^']*'|"[^"]*")$/;
+/** Changes at most how a value is written (home-assistant.io, "Template functions"). */
+const filter = /\s*\|\s*(?:is_defined|string|(?:float|int|round|default)(?:\(\s*[\w.'-]*\s*\))?)$/;
+const name = /^value(?:_json((?:\.[A-Za-z_]\w*|\[[^\]]*\])*))?$/;
 const step = /\.([A-Za-z_]\w*)|\[\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\]/g;
-
-/** Filters that change at most how a value is written (home-assistant.io, "Template functions"). */
-const writing = String.raw`\|\s*(?:is_defined|string|(?:float|int|round|default)(?:\(\s*[\w.'-]*\s*\))?)\s*`;
-const naming = new RegExp(
-  String.raw`^\{\{-?\s*(?:value|value_json((?:\.[A-Za-z_]\w*|\[[^\]]*\])*))\s*(?:${writing})*-?\}\}$`,
-);
 
 /**
  * `{{ value }}`, `{{ value_json.NAME }}` and `{{ value_json['NAME'] }}`, also several names in a row: what stands in a payload, as every
- * publisher writes it. Null: it computes something.
+ * publisher writes it. It may be followed by `if NAME is defined else …`: what is not there is not read. Null: it computes something.
  */
 export function templatePath(template: string): string[] | null {
   if (template.length > longestTemplate) return null;
-  const match = naming.exec(template.trim());
+  const [, text = ''] = braces.exec(template.trim()) ?? [];
+  const [, value = text, condition = null] = guarded.exec(text) ?? [];
+  let plain = value;
+  while (filter.test(plain)) plain = plain.replace(filter, '');
+  const path = namesIn(plain);
+  if (path === null || condition === null) return path;
+  const isItsOwn = whatIsDefined(condition)?.every((names) => names.every((one, at) => one === path[at])) === true;
+  return isItsOwn ? path : null;
+}
+
+function namesIn(text: string): string[] | null {
+  const match = name.exec(text);
   if (match === null) return null;
   const path: string[] = [];
   const rest = (match[1] ?? '').replace(step, (_all, plain?: string, single?: string, double?: string) => {
@@ -314,4 +326,17 @@ export function templatePath(template: string): string[] | null {
     return '';
   });
   return rest === '' && path.length <= 6 ? path : null;
+}
+
+/** The names in `NAME is defined and NAME is defined`. Null: it says something else. */
+function whatIsDefined(condition: string): string[][] | null {
+  const found = condition.split(/\s+and\s+/).map((one) => namesIn(/^(.+?)\s+is\s+defined$/.exec(one)?.[1] ?? ''));
+  return found.every((names) => names !== null) ? found : null;
+}
+
+/** `{{ 'online' if NAME is defined else 'offline' }}`, as EMS-ESP: a value that is not there is not read anyway. */
+function saysWhatIsDefined(template: string, online: string): boolean {
+  const [, text = ''] = braces.exec(template.trim()) ?? [];
+  const [, word = '', condition = ''] = guarded.exec(text) ?? [];
+  return template.length <= longestTemplate && word.slice(1, -1) === online && whatIsDefined(condition) !== null;
 }
