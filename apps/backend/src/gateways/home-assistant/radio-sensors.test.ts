@@ -24,7 +24,7 @@ async function house() {
   };
   const states = () => heard.flatMap(({ end, body }) => (end === 'state' ? [body['state']] : []));
   const announce = async (offDelay: number, more: object = {}): Promise<void> => {
-    const config = { ...motion, ...more, off_delay: offDelay };
+    const config = { ...motion, ...more, off_dly: offDelay };
     say(opened.foreign, 'homeassistant/binary_sensor/hall/motion/config', config);
     await until('it is announced', () => heard.some(({ end }) => end === 'handshake'));
   };
@@ -58,7 +58,7 @@ test('a sensor with off_delay is off so long after it last said on, also when th
 
 test('a sensor with expire_after is offline when it said nothing for so long', async ({ mock }) => {
   await using all = await house();
-  await all.announce(30, { expire_after: 600 });
+  await all.announce(30, { exp_aft: 600 });
   mock.timers.enable({ apis: ['setTimeout'] });
   const heartbeats = () => all.heard.flatMap(({ end, body }) => (end === 'heartbeat' ? [body['status']] : []));
   all.heard.length = 0;
