@@ -24,6 +24,8 @@ export type Bluetooth = {
   removeControllers(): Promise<void>;
   /** Also unblocks them and switches them on. Idempotent. */
   insertControllers(): Promise<void>;
+  /** What each controller and BlueZ say of links, and the end of the logs: for a test that failed. */
+  look(): Promise<string>;
 };
 
 export type Helper = JsonLines<HelperCommand, HelperEvent>;
@@ -106,6 +108,12 @@ export async function startBluetooth(machine: Machine): Promise<Bluetooth> {
       void (await machine.must(`systemctl stop vstation-controllers
         while [ -e /sys/class/bluetooth/hci0 ]; do sleep 0.1; done`)),
     insertControllers,
+    look: () =>
+      machine.must(`for controller in hci0 hci1; do hciconfig $controller; hcitool -i $controller con; done
+        busctl --timeout=5 tree org.bluez
+        tail -n 60 ${helperLog}
+        journalctl --no-pager -n 80 -u bluetooth -u vstation-controllers -u vstation-device
+        dmesg | tail -n 30`),
   };
 }
 
