@@ -17,6 +17,8 @@ export type Feature = {
   /** The composite that it is one value of, such as a colour: one command writes them together. Null: it stands alone. */
   part: string | null;
   label: string | null;
+  /** In place of the one of its group. */
+  icon?: string;
   /** The class of a boolean, such as `door`, which tells what it says. Undefined: its name does. */
   says?: string;
   /** A person gave the label: it is shown in place of the usual name. */

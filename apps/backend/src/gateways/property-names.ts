@@ -17,6 +17,7 @@ const names: Readonly<Record<string, Name>> = {
   temperature: name('Temperature', 'Temperatur', 'Temperatura', 'Температура'),
   local_temperature: name('Temperature', 'Temperatur', 'Temperatura', 'Температура'),
   humidity: name('Humidity', 'Luftfeuchte', 'Wilgotność', 'Вологість'),
+  target_humidity: name('Target humidity', 'Soll-Luftfeuchte', 'Wilgotność docelowa', 'Цільова вологість'),
   pressure: name('Pressure', 'Luftdruck', 'Ciśnienie', 'Тиск'),
   soil_moisture: name('Soil moisture', 'Bodenfeuchte', 'Wilgotność gleby', 'Вологість ґрунту'),
   illuminance: name('Illuminance', 'Beleuchtungsstärke', 'Natężenie oświetlenia', 'Освітленість'),

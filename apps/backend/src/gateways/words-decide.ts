@@ -94,7 +94,7 @@ const icons: readonly (readonly [test: (feature: Feature) => boolean, icon: stri
 ];
 
 const iconOf = (features: readonly Feature[]): string | null =>
-  icons.find(([test]) => features.some(test))?.[1] ?? null;
+  features.find(({ icon }) => icon !== undefined)?.icon ?? icons.find(([test]) => features.some(test))?.[1] ?? null;
 
 function capabilityOf(feature: Feature): Capability {
   const { property, unit, min, max, step, label, group, name, end, isNamed = false } = feature;

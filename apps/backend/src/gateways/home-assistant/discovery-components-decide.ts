@@ -1,7 +1,7 @@
 import { ownValue } from '@station/protocol/own-value';
 import { featureOf, type Group } from '../features-decide.ts';
 import { textIn, type Values } from '../foreign-values-decide.ts';
-import { climate } from './discovery-climate-decide.ts';
+import { climate, currentPlaces, placesOf } from './discovery-climate-decide.ts';
 import { light } from './discovery-lights-decide.ts';
 import { type Announced, templatePath } from './discovery-message-decide.ts';
 import {
@@ -99,8 +99,8 @@ const lock: Draw = (announced, end) => {
   ]);
 };
 
-const cover: Draw = ({ config }, end) => {
-  const of = { group: 'cover' as Group, end };
+const cover: Draw = ({ config, component }, end) => {
+  const of = { group: 'cover' as Group, end, ...(component === 'valve' && { icon: 'droplets' }) };
   const words = ['open', 'closed', 'opening', 'closing', 'stopped'];
   const moves = [
     ['OPEN', wordIn(config, 'payload_open', 'OPEN')],
@@ -154,6 +154,32 @@ const cover: Draw = ({ config }, end) => {
           },
           { ...of, name: 'state' },
         ),
+  ]);
+};
+
+/** As a cover. One that reports its position has it at the topics of its state, and takes no words. */
+const valve: Draw = (announced, end) => {
+  const { config } = announced;
+  const { state_topic, value_template, command_topic, ...rest } = config;
+  const place = { position_topic: state_topic, position_template: value_template, set_position_topic: command_topic };
+  const isPlaced = ownValue(config, 'reports_position') === true;
+  const given = isPlaced
+    ? { ...rest, ...place }
+    : { ...config, payload_stop: ownValue(config, 'payload_stop') ?? null };
+  return cover({ ...announced, config: given }, end);
+};
+
+const humidifier: Draw = (announced, end) => {
+  const { config } = announced;
+  const range = { min: numberIn(config, 'min_humidity') ?? 0, max: numberIn(config, 'max_humidity') ?? 100 };
+  const target = { end, ...range, unit: '%', name: 'target_humidity', label: 'Target humidity' };
+  const modes = choice(listIn(config, 'modes'));
+  const number = { kind: 'number' as const };
+  return drawn([
+    mainFeature(announced, { ...ordinary, template: 'state_value_template' }, 'switch', end),
+    part(config, placesOf('target_humidity'), target, number),
+    part(config, currentPlaces('humidity'), { end, unit: '%', name: 'humidity' }, number),
+    part(config, placesOf('mode'), { end, name: 'mode', label: 'Mode' }, modes),
   ]);
 };
 
@@ -218,6 +244,9 @@ const components: Readonly<Record<string, Draw>> = {
   lock,
   cover,
   climate,
+  water_heater: climate,
+  valve,
+  humidifier,
   number,
   select,
   text,
@@ -230,10 +259,14 @@ const components: Readonly<Record<string, Draw>> = {
 export const drawComponent = (announced: Announced, end = ''): Drawn | null =>
   ownValue(components, announced.component)?.(announced, end) ?? null;
 
-const mainKinds: readonly string[] = ['light', 'switch', 'fan'];
+const mainKinds: readonly string[] = ['light', 'switch', 'fan', 'humidifier'];
+const ownKinds: readonly string[] = ['lock', 'cover', 'climate'];
+/** Drawn as another kind, whose keys it has. */
+const drawnAs: Readonly<Record<string, string>> = { valve: 'cover', water_heater: 'climate' };
 
 /** What shares its keys with others of its kind, so that each needs an end; null: it has a key of its own. */
 export function familyOf({ component, config }: Announced): string | null {
-  if (['lock', 'cover', 'climate'].includes(component)) return component;
+  const kind = ownValue(drawnAs, component) ?? component;
+  if (ownKinds.includes(kind)) return kind;
   return mainKinds.includes(component) ? (categoryOf(config) ?? 'main') : null;
 }

@@ -277,6 +277,71 @@ describe('others that announce themselves so', () => {
   });
 });
 
+describe('water and air', () => {
+  const device = { ids: 'pump', name: 'Pump' };
+  const at = (component: string, config: object): ReturnType<typeof gateway> & { device: AnnouncedDevice } => {
+    const station = gateway();
+    return { ...station, device: station.all({ [`${component}/x/main/config`]: { ...config, device } }) };
+  };
+
+  test('a valve is opened and closed by words, and stopped where it can be', () => {
+    const topics = { stat_t: 'esphome/valve/state', cmd_t: 'esphome/valve/set' };
+    const { device: plain, hear } = at('valve', topics);
+    assert.equal(plain.words.icon, 'droplets');
+    assert.deepEqual(stateIn(hear('esphome/valve/state', 'opening')), { movement: 'opening' });
+    assert.deepEqual(written(plain, { action: 'open' }), [['esphome/valve/set', 'OPEN']]);
+    assert.equal(written(plain, { action: 'stop' }), null);
+    const { device: stoppable } = at('valve', { ...topics, pl_stop: 'HALT', pl_cls: 'SHUT' });
+    assert.deepEqual(written(stoppable, { action: 'stop' }), [['esphome/valve/set', 'HALT']]);
+    assert.deepEqual(written(stoppable, { action: 'close' }), [['esphome/valve/set', 'SHUT']]);
+  });
+
+  test('a valve that reports its position is set to one', () => {
+    const topics = { stat_t: 'esphome/valve/state', val_tpl: '{{ value_json.at }}', cmd_t: 'esphome/valve/set' };
+    const { device: valve, hear } = at('valve', { ...topics, pos: true });
+    assert.deepEqual(stateIn(hear('esphome/valve/state', { at: 30 })), { position: 30 });
+    assert.deepEqual(written(valve, { action: 'set_position', position: 75 }), [['esphome/valve/set', '75']]);
+    assert.equal(written(valve, { action: 'open' }), null);
+  });
+
+  test('a humidifier has a switch, a target and a mode', () => {
+    const { device: dry, hear } = at('humidifier', {
+      cmd_t: 'esphome/dry/set',
+      stat_t: 'esphome/dry/state',
+      hum_cmd_t: 'esphome/dry/target/set',
+      hum_stat_t: 'esphome/dry/target',
+      curr_hum_t: 'esphome/dry/now',
+      min_hum: 30,
+      max_hum: 80,
+      mode_cmd_t: 'esphome/dry/mode/set',
+      mode_stat_t: 'esphome/dry/mode',
+      modes: ['normal', 'boost'],
+    });
+    assert.deepEqual(keysOf(dry).toSorted(), ['humidity', 'mode', 'on', 'target_humidity']);
+    assert.deepEqual(stateIn(hear('esphome/dry/now', '61.5')), { humidity: 61.5 });
+    assert.deepEqual(stateIn(hear('esphome/dry/state', 'OFF')), { on: false });
+    const command = { action: 'set_target_humidity', target_humidity: 45 };
+    assert.deepEqual(written(dry, command), [['esphome/dry/target/set', '45']]);
+    assert.deepEqual(written(dry, { action: 'set_mode', mode: 'boost' }), [['esphome/dry/mode/set', 'boost']]);
+    const target = dry.words.capabilities.find(({ key }) => key === 'target_humidity');
+    assert.deepEqual([target?.['min'], target?.['max'], target?.['unit']], [30, 80, '%']);
+  });
+
+  test('a water heater has the words of a thermostat, and modes of its own', () => {
+    const { device: boiler, hear } = at('water_heater', {
+      temp_cmd_t: 'esphome/boiler/target/set',
+      temp_stat_t: 'esphome/boiler/target',
+      curr_temp_t: 'esphome/boiler/now',
+      mode_cmd_t: 'esphome/boiler/mode/set',
+      mode_stat_t: 'esphome/boiler/mode',
+    });
+    assert.deepEqual(stateIn(hear('esphome/boiler/now', '48')), { local_temperature: 48 });
+    assert.deepEqual(stateIn(hear('esphome/boiler/mode', 'heat_pump')), { system_mode: 'heat_pump' });
+    const command = { action: 'set_occupied_heating_setpoint', occupied_heating_setpoint: 55 };
+    assert.deepEqual(written(boiler, command), [['esphome/boiler/target/set', '55']]);
+  });
+});
+
 test('a template that names a value is a path; any other one is none', () => {
   const paths: readonly (readonly [string, readonly string[] | null])[] = [
     ['{{ value_json.state }}', ['state']],
