@@ -76,7 +76,16 @@ async function followRelease(answer) {
   try {
     await self.registration.update();
   } catch {
+    if (!(await isGone())) return;
     await self.registration.unregister();
     await removeKept(() => true);
   }
+}
+
+/** Whether the station says that it has no such worker. A connection that was cut says nothing. */
+async function isGone() {
+  const answer = await fetch(self.location.href, { cache: 'no-store' }).catch(() => null);
+  if (answer === null) return false;
+  const isScript = /javascript/.test(answer.headers.get('content-type') ?? '');
+  return answer.ok ? !isScript : answer.status === 404 || answer.status === 410;
 }
