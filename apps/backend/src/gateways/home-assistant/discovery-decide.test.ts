@@ -4,7 +4,7 @@ import type { AnnouncedDevice, Said } from '../dialect.ts';
 import { commandPayload } from '../payloads-decide.ts';
 import { takenWell } from '../../../testing/gateways/announced.ts';
 import { homeAssistant } from './discovery-decide.ts';
-import { templatePath } from './discovery-message-decide.ts';
+import { presencesOf, templatePath } from './discovery-message-decide.ts';
 import {
   espHomeMessages,
   thermostat,
@@ -375,6 +375,12 @@ test('a template that names a value is a path; any other one is none', () => {
     [`{{ value_json${'.a'.repeat(200)} }}`, null],
   ];
   for (const [template, path] of paths) assert.deepEqual(templatePath(template), path, template);
+});
+
+test('a template that is too long is not looked at: each "if" may be the one', () => {
+  const endless = `{{ ${'a if '.repeat(400_000)}}}`;
+  assert.equal(templatePath(endless), null);
+  assert.equal(presencesOf({ availability: [{ topic: 'esphome/x/on', value_template: endless }] }), null);
 });
 
 test('a sensor is a number by its unit, state class, precision or device class, as in Home Assistant', () => {

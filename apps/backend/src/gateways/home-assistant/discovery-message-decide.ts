@@ -319,8 +319,7 @@ const step = /\.([A-Za-z_]\w*)|\[\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\]/g;
  * publisher writes it. It may be followed by `if NAME is defined else …`: what is not there is not read. Null: it computes something.
  */
 export function templatePath(template: string): string[] | null {
-  if (template.length > longestTemplate) return null;
-  const [, text = ''] = braces.exec(template.trim()) ?? [];
+  const text = expressionIn(template);
   const [, value = text, condition = null] = guarded.exec(text) ?? [];
   let plain = value;
   while (filter.test(plain)) plain = plain.replace(filter, '');
@@ -349,7 +348,10 @@ function whatIsDefined(condition: string): string[][] | null {
 
 /** `{{ 'online' if NAME is defined else 'offline' }}`, as EMS-ESP: a value that is not there is not read anyway. */
 function saysWhatIsDefined(template: string, online: string): boolean {
-  const [, text = ''] = braces.exec(template.trim()) ?? [];
-  const [, word = '', condition = ''] = guarded.exec(text) ?? [];
-  return template.length <= longestTemplate && word.slice(1, -1) === online && whatIsDefined(condition) !== null;
+  const [, word = '', condition = ''] = guarded.exec(expressionIn(template)) ?? [];
+  return word.slice(1, -1) === online && whatIsDefined(condition) !== null;
 }
+
+/** What is between the braces; empty: nothing, or too much to look at. */
+const expressionIn = (template: string): string =>
+  template.length > longestTemplate ? '' : (braces.exec(template.trim())?.[1] ?? '');
